@@ -1,0 +1,168 @@
+// Python face of the compiled core: arrays in, arrays out, a row range, no GIL.
+// The typed contract is src/weighbors/_native.pyi.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "levels.hpp"
+#include "pack.hpp"
+
+namespace nb = nanobind;
+using std::int64_t;
+
+namespace {
+
+template <class T, int N> using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N> using Output = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N> using Optional = std::optional<Array<T, N>>;
+
+template <class A> auto data_or_null(const std::optional<A>& array) { return array ? array->data() : nullptr; }
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+void require_range(int64_t begin, int64_t end, int64_t size) {
+  require(0 <= begin && begin <= end && end <= size, "row range outside the array");
+}
+
+}  // namespace
+
+namespace {
+
+wb::Level level = wb::best_level();
+const char* const LEVEL_NAMES[] = {"baseline", "avx2", "avx512"};
+
+template <class T, int P, bool W, bool MISSING>
+void run_k_nearest(const wb::Queries<T>& queries, const wb::References<T>& refs, const wb::Features<T>& features,
+                   const wb::Recheck<T>& recheck, const wb::Lists<T>& lists, int64_t begin, int64_t end) {
+  WB_AT_LEVEL(level, k_nearest<T, P, W, MISSING>(queries, refs, features, recheck, lists, begin, end));
+}
+
+// [p - 1][weights][missing]
+template <class T>
+constexpr decltype(&run_k_nearest<T, 2, false, false>) K_NEAREST[2][2][2] = {
+    {{run_k_nearest<T, 1, false, false>, run_k_nearest<T, 1, false, true>},
+     {run_k_nearest<T, 1, true, false>, run_k_nearest<T, 1, true, true>}},
+    {{run_k_nearest<T, 2, false, false>, run_k_nearest<T, 2, false, true>},
+     {run_k_nearest<T, 2, true, false>, run_k_nearest<T, 2, true, true>}}};
+
+template <class T>
+double py_pack(Array<T, 2> source, Array<int64_t, 1> order, Output<T, 3> packed, T fill, Optional<T, 1> center,
+               Optional<T, 1> factor, int p, int64_t begin, int64_t end) {
+  const int64_t m = int64_t(source.shape(1)), n = int64_t(source.shape(0));
+  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
+  require(order.shape(0) == packed.shape(0) * packed.shape(2), "order: one entry per lane is needed");
+  require(bool(center) == bool(factor), "center and factor come together");
+  require(!factor || (int64_t(factor->shape(0)) == m && int64_t(center->shape(0)) == m), "factor: one per feature");
+  require_range(begin, end, int64_t(packed.shape(0)));
+  for (int64_t i = begin * wb::BLOCK_LANES<T>; i < end * wb::BLOCK_LANES<T>; ++i)
+    require(order.data()[i] < n, "order: row outside the source");
+  const wb::Packing<T> job{source.data(), order.data(), m, data_or_null(center), data_or_null(factor), fill, p,
+                           packed.data()};
+  return wb::pack(job, begin, end);
+}
+
+template <class T>
+void py_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Array<T, 3> packed, Optional<T, 3> weights,
+                  Optional<T, 1> scales, Array<int64_t, 1> ids, Array<int64_t, 1> group_start, Array<T, 1> gap,
+                  int64_t n_numeric, bool missing, int p, Output<T, 3> distance, Output<int64_t, 3> id,
+                  Optional<T, 2> source, Optional<int64_t, 1> order, Optional<T, 2> exact_queries,
+                  Optional<T, 1> exact_weights, Optional<T, 1> exact_gap, Optional<T, 1> slack, int64_t begin,
+                  int64_t end) {
+  const int64_t n = int64_t(queries.shape(0)), m = int64_t(queries.shape(1)), groups = int64_t(group_start.shape(0)) - 1;
+  const auto lanes = packed.shape(0) * packed.shape(2);
+  require(p == 1 || p == 2, "p: 1 or 2 is needed");
+  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
+  require(!weights || (weights->shape(0) == packed.shape(0) && weights->shape(1) == packed.shape(1) &&
+                       weights->shape(2) == packed.shape(2)),
+          "weights: the shape of packed is needed");
+  require(ids.shape(0) == lanes && (!scales || scales->shape(0) == lanes), "ids, scales: one per lane is needed");
+  require(int64_t(gap.shape(0)) == m && 0 <= n_numeric && n_numeric <= m, "gap: one per feature is needed");
+  require(groups >= 1 && group_start.data()[groups] == int64_t(packed.shape(0)), "group_start: wrong last block");
+  require(int64_t(distance.shape(0)) == n && int64_t(distance.shape(1)) == groups && distance.shape(2) >= 1 &&
+              id.shape(0) == distance.shape(0) && id.shape(1) == distance.shape(1) && id.shape(2) == distance.shape(2),
+          "distance, id: (n_queries, n_groups, k) is needed");
+  require(!query_ids || int64_t(query_ids->shape(0)) == n, "query_ids: one per query is needed");
+  require_range(begin, end, n);
+  if (source) {
+    require(order && exact_queries && exact_weights && exact_gap && slack && order->shape(0) == lanes &&
+                int64_t(source->shape(1)) == m && int64_t(exact_queries->shape(0)) == n &&
+                int64_t(exact_queries->shape(1)) == m && int64_t(exact_weights->shape(0)) == m &&
+                int64_t(exact_gap->shape(0)) == m && int64_t(slack->shape(0)) == n,
+            "a recheck needs order, exact_queries, exact_weights, exact_gap and slack");
+  }
+  const wb::Recheck<T> recheck{data_or_null(source),        data_or_null(order), data_or_null(exact_queries),
+                               data_or_null(exact_weights), data_or_null(slack), {data_or_null(exact_gap), n_numeric, m}};
+  const wb::References<T> refs{packed.data(), data_or_null(weights), data_or_null(scales),
+                               ids.data(),    group_start.data(),    groups};
+  K_NEAREST<T>[p - 1][weights.has_value()][missing](
+      {queries.data(), data_or_null(query_ids)}, refs, {gap.data(), n_numeric, m}, recheck,
+      {distance.data(), id.data(), int64_t(distance.shape(2))}, begin, end);
+}
+
+template <class T>
+void py_rerank(Array<T, 2> queries, Array<T, 2> source, Array<int64_t, 2> candidates, Optional<T, 2> weights,
+               Optional<int64_t, 1> weight_row, Optional<T, 1> scales, Optional<int64_t, 1> self, Array<T, 1> gap,
+               int64_t n_numeric, int p, Output<T, 2> distance, Output<int64_t, 2> id, int64_t begin, int64_t end) {
+  const int64_t n = int64_t(source.shape(0)), m = int64_t(source.shape(1)), width = int64_t(candidates.shape(1));
+  require(p == 1 || p == 2, "p: 1 or 2 is needed");
+  require(int64_t(queries.shape(1)) == m && queries.shape(0) == candidates.shape(0), "queries: wrong shape");
+  require(!weights || int64_t(weights->shape(1)) == m, "weights: one column per feature is needed");
+  require((!weight_row || int64_t(weight_row->shape(0)) == n) && (!scales || int64_t(scales->shape(0)) == n),
+          "weight_row, scales: one per reference is needed");
+  require(int64_t(gap.shape(0)) == m && 0 <= n_numeric && n_numeric <= m, "gap: one per feature is needed");
+  require(distance.shape(0) == queries.shape(0) && id.shape(0) == queries.shape(0) &&
+              id.shape(1) == distance.shape(1) && distance.shape(1) >= 1 && (!self || self->shape(0) == queries.shape(0)),
+          "distance, id, self: one row per query is needed");
+  require_range(begin, end, int64_t(queries.shape(0)));
+  for (int64_t i = begin * width; i < end * width; ++i) require(candidates.data()[i] < n, "candidate outside the source");
+  const wb::Candidates<T> job{queries.data(),        source.data(),            candidates.data(),    width,
+                              data_or_null(weights), data_or_null(weight_row), data_or_null(scales), data_or_null(self)};
+  const wb::Features<T> features{gap.data(), n_numeric, m};
+  const wb::Lists<T> lists{distance.data(), id.data(), int64_t(distance.shape(1))};
+  if (p == 1) WB_AT_LEVEL(level, rerank<T, 1>(job, features, lists, begin, end));
+  else WB_AT_LEVEL(level, rerank<T, 2>(job, features, lists, begin, end));
+}
+
+template <class T> void bind(nb::module_& m) {
+  using namespace nb::literals;
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  m.def("pack", &py_pack<T>, "source"_a.noconvert(), "order"_a.noconvert(), "packed"_a.noconvert(), "fill"_a,
+        "center"_a.noconvert().none(), "factor"_a.noconvert().none(), "p"_a, "begin"_a, "end"_a, release);
+  m.def("k_nearest", &py_k_nearest<T>, "queries"_a.noconvert(), "query_ids"_a.noconvert().none(),
+        "packed"_a.noconvert(), "weights"_a.noconvert().none(), "scales"_a.noconvert().none(), "ids"_a.noconvert(),
+        "group_start"_a.noconvert(), "gap"_a.noconvert(), "n_numeric"_a, "missing"_a, "p"_a,
+        "distance"_a.noconvert(), "id"_a.noconvert(), "source"_a.noconvert().none(), "order"_a.noconvert().none(),
+        "exact_queries"_a.noconvert().none(), "exact_weights"_a.noconvert().none(), "exact_gap"_a.noconvert().none(),
+        "slack"_a.noconvert().none(), "begin"_a, "end"_a, release);
+  m.def("rerank", &py_rerank<T>, "queries"_a.noconvert(), "source"_a.noconvert(), "candidates"_a.noconvert(),
+        "weights"_a.noconvert().none(), "weight_row"_a.noconvert().none(), "scales"_a.noconvert().none(),
+        "self_row"_a.noconvert().none(), "gap"_a.noconvert(), "n_numeric"_a, "p"_a, "distance"_a.noconvert(),
+        "id"_a.noconvert(), "begin"_a, "end"_a, release);
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.doc() = "Compiled core of weighbors: single-threaded primitives over row ranges.";
+  bind<float>(m);
+  bind<double>(m);
+  m.attr("BLOCK_LANES_FLOAT32") = wb::BLOCK_LANES<float>;
+  m.attr("BLOCK_LANES_FLOAT64") = wb::BLOCK_LANES<double>;
+  m.attr("VECTOR_EXTENSIONS") = bool(WB_VECTOR_EXTENSIONS);
+  m.def("cpu_level", [] { return LEVEL_NAMES[int(level)]; });
+  m.def("set_cpu_level", [](const std::string& name) {
+    for (int i = 0; i <= int(wb::best_level()); ++i)
+      if (name == LEVEL_NAMES[i]) {
+        level = wb::Level(i);
+        return;
+      }
+    throw std::invalid_argument("cpu level '" + name + "' is not one this build and CPU have");
+  });
+}

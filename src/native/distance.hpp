@@ -1,0 +1,95 @@
+// The one distance (methods: d^p = v^p * sum_j a_j * |q_j - x_j|^p, p = 1 or 2), twice:
+// `tile` for 6 queries against one packed block, and `exact` for one pair of rows.
+// Both add the features in the same order with the same operations, so they agree to the bit.
+// Included once per CPU level: see levels.hpp.
+#ifndef WB_LEVEL
+#error "include levels.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+template <class T> WB_INLINE T absolute(T v) { return v < 0 ? -v : v; }
+
+// One feature's term. `W` says whether a weight multiplies it.
+template <int P, bool W, class V> WB_INLINE V add_term(V sum, V weight, V diff) {
+  if constexpr (P == 2 && W) return sum + (weight * diff) * diff;
+  if constexpr (P == 2 && !W) return sum + diff * diff;
+  if constexpr (P == 1 && W) return sum + weight * diff;
+  if constexpr (P == 1 && !W) return sum + diff;
+}
+
+// queries: (m, TILE_QUERIES); block and weights: (m, BLOCK_LANES)
+template <class T, int P, bool W, bool MISSING>
+WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Features<T>& features,
+                    Vec<T> (&sum)[TILE_QUERIES][TILE_VECTORS]) {
+  constexpr int LANES = VECTOR_LANES<T>;
+  Vec<T> acc[TILE_QUERIES][TILE_VECTORS];
+  WB_UNROLL
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    WB_UNROLL
+    for (int v = 0; v < TILE_VECTORS; ++v) acc[q][v] = broadcast<T>(T(0));
+
+  std::int64_t j = 0;
+  for (; j < features.numeric; ++j) {
+    Vec<T> ref[TILE_VECTORS], weight[TILE_VECTORS];
+    WB_UNROLL
+    for (int v = 0; v < TILE_VECTORS; ++v) {
+      ref[v] = load<T>(block + (j * TILE_VECTORS + v) * LANES);
+      weight[v] = W ? load<T>(weights + (j * TILE_VECTORS + v) * LANES) : ref[v];
+    }
+    WB_UNROLL
+    for (int q = 0; q < TILE_QUERIES; ++q) {
+      const Vec<T> query = broadcast<T>(queries[j * TILE_QUERIES + q]);
+      WB_UNROLL
+      for (int v = 0; v < TILE_VECTORS; ++v) {
+        Vec<T> diff = ref[v] - query;
+        if constexpr (P == 1) diff = absolute<T>(diff);
+        if constexpr (MISSING) diff = choose<T>(equal<T>(diff, diff), diff, broadcast<T>(features.gap[j]));
+        acc[q][v] = add_term<P, W>(acc[q][v], weight[v], diff);
+      }
+    }
+  }
+  for (; j < features.count; ++j) {
+    const Vec<T> zero = broadcast<T>(T(0)), gap = broadcast<T>(features.gap[j]);
+    Vec<T> ref[TILE_VECTORS], weight[TILE_VECTORS];
+    WB_UNROLL
+    for (int v = 0; v < TILE_VECTORS; ++v) {
+      ref[v] = load<T>(block + (j * TILE_VECTORS + v) * LANES);
+      weight[v] = W ? load<T>(weights + (j * TILE_VECTORS + v) * LANES) : ref[v];
+    }
+    WB_UNROLL
+    for (int q = 0; q < TILE_QUERIES; ++q) {
+      const Vec<T> query = broadcast<T>(queries[j * TILE_QUERIES + q]);
+      WB_UNROLL
+      for (int v = 0; v < TILE_VECTORS; ++v) {
+        // a missing category (NaN) equals nothing, not even another missing one
+        const Vec<T> diff = choose<T>(equal<T>(ref[v], query), zero, gap);
+        acc[q][v] = add_term<P, W>(acc[q][v], weight[v], diff);
+      }
+    }
+  }
+  WB_UNROLL
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    WB_UNROLL
+    for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = acc[q][v];
+}
+
+// query, reference, weights: (m,); weights may be null (all one)
+template <class T, int P>
+WB_INLINE T exact(const T* query, const T* reference, const T* weights, const Features<T>& features) {
+  T sum = 0;
+  std::int64_t j = 0;
+  for (; j < features.numeric; ++j) {
+    T diff = reference[j] - query[j];
+    if constexpr (P == 1) diff = absolute(diff);
+    if (diff != diff) diff = features.gap[j];
+    sum = weights ? add_term<P, true>(sum, weights[j], diff) : add_term<P, false>(sum, diff, diff);
+  }
+  for (; j < features.count; ++j) {
+    const T diff = reference[j] == query[j] ? T(0) : features.gap[j];
+    sum = weights ? add_term<P, true>(sum, weights[j], diff) : add_term<P, false>(sum, diff, diff);
+  }
+  return sum;
+}
+
+}  // namespace wb::WB_LEVEL

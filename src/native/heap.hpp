@@ -1,0 +1,40 @@
+// The k best entries (distance, row) as a max-heap in two parallel arrays: the worst one on top.
+#pragma once
+
+#include "types.hpp"
+
+namespace wb {
+
+// Is entry (d1, i1) worse than (d2, i2)? Equal distances go to the lower row.
+template <class T> WB_ALWAYS_INLINE bool worse(T d1, std::int64_t i1, T d2, std::int64_t i2) {
+  return d1 > d2 || (d1 == d2 && i1 > i2);
+}
+
+// Replaces the root (the worst entry) of a max-heap of size k.
+template <class T> void replace_worst(T* distance, std::int64_t* id, std::int64_t k, T d, std::int64_t i) {
+  std::int64_t at = 0;
+  for (std::int64_t child = 1; child < k; child = 2 * at + 1) {
+    if (child + 1 < k && worse(distance[child + 1], id[child + 1], distance[child], id[child])) ++child;
+    if (!worse(distance[child], id[child], d, i)) break;
+    distance[at] = distance[child];
+    id[at] = id[child];
+    at = child;
+  }
+  distance[at] = d;
+  id[at] = i;
+}
+
+// Heap -> ascending order, empty entries (inf, -1) last.
+template <class T> void sort_list(T* distance, std::int64_t* id, std::int64_t k) {
+  for (std::int64_t size = k; size > 1; --size) {
+    const T d = distance[0];
+    const std::int64_t i = id[0];
+    const T last_d = distance[size - 1];
+    const std::int64_t last_i = id[size - 1];
+    replace_worst(distance, id, size - 1, last_d, last_i);
+    distance[size - 1] = d;
+    id[size - 1] = i;
+  }
+}
+
+}  // namespace wb

@@ -1,0 +1,116 @@
+// The k nearest references of a range of queries, per group, by a full scan.
+//
+// The lists live in the caller's arrays as max-heaps while a call runs and leave it sorted by
+// (distance, row). A call continues the lists it is given, so references may come in several
+// parts, as long as rows ascend within a group. Nothing here depends on how queries or
+// references are cut: every distance is one fixed sum.
+// Included once per CPU level: see levels.hpp.
+#ifndef WB_LEVEL
+#error "include levels.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+// The largest folded distance that an exact distance below `worst` can show.
+template <class T, int P> WB_INLINE T folded_limit(T worst, T slack, std::int64_t m) {
+  const T margin = T(1) + T(m + 8) * std::numeric_limits<T>::epsilon();
+  if constexpr (P == 1) return (worst * margin + slack) * margin;
+  const T root = std::sqrt(worst) * margin + slack;
+  return root * root * margin;
+}
+
+// What a distance of the tile may be at most to enter a list whose worst entry is `worst`.
+template <class T, int P>
+WB_INLINE T entry_limit(T worst, const Recheck<T>& recheck, std::int64_t row, std::int64_t m) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  if (worst == infinity) return infinity;
+  return recheck.source ? folded_limit<T, P>(worst, recheck.slack[row], m) : std::nextafter(worst, -infinity);
+}
+
+template <class T, int P, bool W, bool MISSING>
+WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, const Features<T>& features,
+                         const Recheck<T>& recheck, const Lists<T>& lists, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  constexpr std::int64_t CACHE_BYTES = 256 * 1024;  // references that stay in the second-level cache
+  const std::int64_t m = features.count, k = lists.k, groups = refs.n_groups;
+  const std::int64_t n_queries = end - begin, n_tiles = (n_queries + TILE_QUERIES - 1) / TILE_QUERIES;
+  const std::int64_t n_blocks = refs.group_start[groups];
+  const std::int64_t blocks_per_part =
+      std::max<std::int64_t>(1, CACHE_BYTES / std::max<std::int64_t>(1, m * LANES * std::int64_t(sizeof(T)) * (W ? 2 : 1)));
+  const T infinity = std::numeric_limits<T>::infinity();
+
+  // Queries of a tile side by side; a last short tile repeats its last query.
+  std::vector<T> packed(std::size_t(n_tiles * m * TILE_QUERIES));
+  for (std::int64_t t = 0; t < n_tiles; ++t)
+    for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
+      const std::int64_t row = std::min(begin + t * TILE_QUERIES + q, end - 1);
+      for (std::int64_t j = 0; j < m; ++j) packed[(t * m + j) * TILE_QUERIES + q] = queries.rows[row * m + j];
+    }
+  for (std::int64_t row = begin; row < end; ++row)
+    for (std::int64_t g = 0; g < groups; ++g) {  // sorted -> heap: descending order is one
+      std::reverse(lists.distance + (row * groups + g) * k, lists.distance + (row * groups + g + 1) * k);
+      std::reverse(lists.id + (row * groups + g) * k, lists.id + (row * groups + g + 1) * k);
+    }
+
+  for (std::int64_t part = 0; part < n_blocks; part += blocks_per_part) {
+    const std::int64_t part_end = std::min(part + blocks_per_part, n_blocks);
+    const std::int64_t first_group =
+        std::upper_bound(refs.group_start, refs.group_start + groups + 1, part) - refs.group_start - 1;
+    for (std::int64_t t = 0; t < n_tiles; ++t) {
+      const T* tile_queries = packed.data() + t * m * TILE_QUERIES;
+      for (std::int64_t g = first_group; g < groups && refs.group_start[g] < part_end; ++g) {
+        T limit[TILE_QUERIES];
+        for (int q = 0; q < TILE_QUERIES; ++q) {
+          const std::int64_t row = begin + t * TILE_QUERIES + q;
+          const T worst = row < end ? lists.distance[(row * groups + g) * k] : T(0);
+          limit[q] = row < end ? entry_limit<T, P>(worst, recheck, row, m) : -infinity;  // -inf: a repeated query
+        }
+        const std::int64_t stop = std::min(part_end, refs.group_start[g + 1]);
+        for (std::int64_t block = std::max(part, refs.group_start[g]); block < stop; ++block) {
+          Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
+          tile<T, P, W, MISSING>(tile_queries, refs.packed + block * m * LANES,
+                                 W ? refs.weights + block * m * LANES : nullptr, features, sum);
+          if (refs.scales)
+            for (int v = 0; v < TILE_VECTORS; ++v) {
+              const Vec<T> scale = load<T>(refs.scales + block * LANES + v * VECTOR_LANES<T>);
+              for (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = sum[q][v] * scale;
+            }
+          Mask<T> hit = no_lane<T>();
+          WB_UNROLL
+          for (int q = 0; q < TILE_QUERIES; ++q)
+            WB_UNROLL
+            for (int v = 0; v < TILE_VECTORS; ++v) hit = hit | at_most<T>(sum[q][v], broadcast<T>(limit[q]));
+          if (!any<T>(hit)) continue;
+
+          for (int q = 0; q < TILE_QUERIES; ++q) {
+            const std::int64_t row = begin + t * TILE_QUERIES + q;
+            if (row >= end) break;
+            T distance[LANES];
+            for (int v = 0; v < TILE_VECTORS; ++v) store<T>(distance + v * VECTOR_LANES<T>, sum[q][v]);
+            T* list = lists.distance + (row * groups + g) * k;
+            std::int64_t* list_id = lists.id + (row * groups + g) * k;
+            for (std::int64_t lane = 0; lane < LANES; ++lane) {
+              if (!(distance[lane] <= limit[q])) continue;
+              const std::int64_t at = block * LANES + lane, id = refs.ids[at];
+              if (id < 0 || (queries.ids && queries.ids[row] == id)) continue;
+              T d = distance[lane];
+              if (recheck.source) {
+                d = exact<T, P>(recheck.queries + row * m, recheck.source + recheck.order[at] * m, recheck.weights,
+                                recheck.features);
+                if (refs.scales) d *= refs.scales[at];
+              }
+              if (!(d < list[0])) continue;
+              replace_worst(list, list_id, k, d, id);
+              limit[q] = entry_limit<T, P>(list[0], recheck, row, m);
+            }
+          }
+        }
+      }
+    }
+  }
+  for (std::int64_t row = begin; row < end; ++row)
+    for (std::int64_t g = 0; g < groups; ++g)
+      sort_list(lists.distance + (row * groups + g) * k, lists.id + (row * groups + g) * k, k);
+}
+
+}  // namespace wb::WB_LEVEL

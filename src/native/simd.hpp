@@ -1,0 +1,65 @@
+// Fixed-width vectors. Included once per CPU level: see levels.hpp.
+#ifndef WB_LEVEL
+#error "include levels.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+#if WB_VECTOR_EXTENSIONS
+
+// x - 0 is x for every x (x + 0 is not: -0), so compilers make this a plain broadcast; an
+// initializer list they lower before the CPU level is known.
+template <class T> WB_INLINE Vec<T> broadcast(T x) { return x - Vec<T>{}; }
+template <class T> WB_INLINE Vec<T> load(const T* from) {
+  Vec<T> v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class T> WB_INLINE void store(T* to, Vec<T> v) { std::memcpy(to, &v, sizeof v); }
+template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) {
+  const Mask<T> sign = (Mask<T>)broadcast<T>(T(-0.0));
+  return (Vec<T>)((Mask<T>)v & ~sign);
+}
+// lanes of `no` where the comparison failed, of `yes` where it held
+template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) { return m ? yes : no; }
+template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return a == b; }
+template <class T> WB_INLINE Mask<T> at_most(Vec<T> a, Vec<T> b) { return a <= b; }
+template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
+template <class T> WB_INLINE bool any(Mask<T> m) {
+  const Words w = (Words)m;
+  return (w[0] | w[1] | w[2] | w[3]) != 0;
+}
+
+#else  // plain loops, for compilers without vector extensions
+
+template <class T, class F> WB_INLINE Vec<T> map(F f) {
+  Vec<T> out;
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) out.lane[i] = f(i);
+  return out;
+}
+template <class T, class F> WB_INLINE Mask<T> test(F f) {
+  Mask<T> out;
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) out.lane[i] = f(i);
+  return out;
+}
+template <class T> WB_INLINE Vec<T> broadcast(T value) { return map<T>([=](int) { return value; }); }
+template <class T> WB_INLINE Vec<T> load(const T* from) { return map<T>([=](int i) { return from[i]; }); }
+template <class T> WB_INLINE void store(T* to, Vec<T> v) { std::memcpy(to, v.lane, sizeof v.lane); }
+template <class T> WB_INLINE Vec<T> operator+(Vec<T> a, Vec<T> b) { return map<T>([&](int i) { return a.lane[i] + b.lane[i]; }); }
+template <class T> WB_INLINE Vec<T> operator-(Vec<T> a, Vec<T> b) { return map<T>([&](int i) { return a.lane[i] - b.lane[i]; }); }
+template <class T> WB_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) { return map<T>([&](int i) { return a.lane[i] * b.lane[i]; }); }
+template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) { return map<T>([&](int i) { return v.lane[i] < 0 ? -v.lane[i] : v.lane[i]; }); }
+template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) { return map<T>([&](int i) { return m.lane[i] ? yes.lane[i] : no.lane[i]; }); }
+template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] == b.lane[i]; }); }
+template <class T> WB_INLINE Mask<T> at_most(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] <= b.lane[i]; }); }
+template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
+template <class T> WB_INLINE Mask<T> operator|(Mask<T> a, Mask<T> b) { return test<T>([&](int i) { return a.lane[i] || b.lane[i]; }); }
+template <class T> WB_INLINE bool any(Mask<T> m) {
+  for (bool hit : m.lane)
+    if (hit) return true;
+  return false;
+}
+
+#endif
+
+}  // namespace wb::WB_LEVEL

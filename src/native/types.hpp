@@ -1,0 +1,110 @@
+// What all CPU levels share: the shape of a tile, the vector types, the arguments of the kernels.
+//
+// A tile is what the distance kernel keeps in registers: 6 queries against 2 vectors of packed
+// references. That makes 12 accumulators of 32 bytes, which fit the 16 registers of AVX2
+// together with the operands (docs/decisions.md has the measurements).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define WB_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define WB_ALWAYS_INLINE inline
+#endif
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(WB_NO_VECTOR_EXTENSIONS)
+#define WB_VECTOR_EXTENSIONS 1
+#define WB_UNROLL _Pragma("GCC unroll 8")
+#else
+#define WB_VECTOR_EXTENSIONS 0
+#define WB_UNROLL
+#endif
+
+namespace wb {
+
+constexpr int VECTOR_BYTES = 32;
+constexpr int TILE_QUERIES = 6;
+constexpr int TILE_VECTORS = 2;
+
+template <class T> constexpr int VECTOR_LANES = VECTOR_BYTES / int(sizeof(T));
+// References per packed block.
+template <class T> constexpr int BLOCK_LANES = TILE_VECTORS * VECTOR_LANES<T>;
+
+#if WB_VECTOR_EXTENSIONS
+template <class T> struct VectorOf;
+template <> struct VectorOf<float> {
+  typedef float type __attribute__((vector_size(VECTOR_BYTES)));
+  typedef std::int32_t mask __attribute__((vector_size(VECTOR_BYTES)));
+};
+template <> struct VectorOf<double> {
+  typedef double type __attribute__((vector_size(VECTOR_BYTES)));
+  typedef std::int64_t mask __attribute__((vector_size(VECTOR_BYTES)));
+};
+template <class T> using Vec = typename VectorOf<T>::type;
+template <class T> using Mask = typename VectorOf<T>::mask;
+typedef std::int64_t Words __attribute__((vector_size(VECTOR_BYTES)));
+#else
+template <class T> struct Vec {
+  T lane[VECTOR_LANES<T>] = {};
+};
+template <class T> struct Mask {
+  bool lane[VECTOR_LANES<T>] = {};
+};
+#endif
+
+// Features are ordered numeric first, nominal last. `gap[j]` is what a nominal mismatch counts,
+// and what a missing numeric value counts (HEOM: the feature's full range).
+template <class T> struct Features {
+  const T* gap;          // (m,)
+  std::int64_t numeric;  // the first `numeric` features are numbers
+  std::int64_t count;    // m
+};
+
+template <class T> struct References {
+  const T* packed;                  // (n_blocks, m, BLOCK_LANES), folded or not
+  const T* weights;                 // the same shape: a per reference and feature; or null
+  const T* scales;                  // (n_blocks * BLOCK_LANES,): v^p; or null
+  const std::int64_t* ids;          // (n_blocks * BLOCK_LANES,): row number to report, -1 padding
+  const std::int64_t* group_start;  // (n_groups + 1,) first block of each group
+  std::int64_t n_groups;
+};
+
+// How to measure a candidate again without the rounding of folded data. Absent: source == null.
+template <class T> struct Recheck {
+  const T* source;            // (n, m) unfolded rows
+  const std::int64_t* order;  // lane -> row of source
+  const T* queries;           // (n_queries, m) unfolded
+  const T* weights;           // (m,)
+  const T* slack;             // (n_queries,) bound on the error of a folded distance (not squared)
+  Features<T> features;       // unfolded gaps
+};
+
+template <class T> struct Queries {
+  const T* rows;             // (n_queries, m), folded like the references
+  const std::int64_t* ids;   // (n_queries,) the query's own row number, or null
+};
+
+template <class T> struct Lists {
+  T* distance;       // (n_queries, n_groups, k); p = 2: squared
+  std::int64_t* id;  // the same shape; -1 where there are fewer than k
+  std::int64_t k;
+};
+
+template <class T> struct Candidates {
+  const T* queries;                // (n_queries, m) unfolded
+  const T* source;                 // (n, m) unfolded
+  const std::int64_t* candidates;  // (n_queries, width) rows of source, -1 for none
+  std::int64_t width;
+  const T* weights;                // (n_weights, m), or null
+  const std::int64_t* weight_row;  // (n,) row of `weights` of each reference, or null: row 0 for all
+  const T* scales;                 // (n,) v^p, or null
+  const std::int64_t* self;        // (n_queries,) row to leave out, or null
+};
+
+}  // namespace wb
