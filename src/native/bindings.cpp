@@ -54,7 +54,7 @@ constexpr decltype(&run_k_nearest<T, 2, false, false>) K_NEAREST[2][2][2] = {
 
 template <class T>
 double py_pack(Array<T, 2> source, Array<int64_t, 1> order, Output<T, 3> packed, T fill, Optional<T, 1> center,
-               Optional<T, 1> factor, int p, int64_t begin, int64_t end) {
+               Optional<T, 1> factor, int64_t n_numeric, int p, int64_t begin, int64_t end) {
   const int64_t m = int64_t(source.shape(1)), n = int64_t(source.shape(0));
   require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
   require(order.shape(0) == packed.shape(0) * packed.shape(2), "order: one entry per lane is needed");
@@ -63,7 +63,7 @@ double py_pack(Array<T, 2> source, Array<int64_t, 1> order, Output<T, 3> packed,
   require_range(begin, end, int64_t(packed.shape(0)));
   for (int64_t i = begin * wb::BLOCK_LANES<T>; i < end * wb::BLOCK_LANES<T>; ++i)
     require(order.data()[i] < n, "order: row outside the source");
-  const wb::Packing<T> job{source.data(), order.data(), m, data_or_null(center), data_or_null(factor), fill, p,
+  const wb::Packing<T> job{source.data(), order.data(), m, n_numeric, data_or_null(center), data_or_null(factor), fill, p,
                            packed.data()};
   return wb::pack(job, begin, end);
 }
@@ -134,7 +134,7 @@ template <class T> void bind(nb::module_& m) {
   using namespace nb::literals;
   const auto release = nb::call_guard<nb::gil_scoped_release>();
   m.def("pack", &py_pack<T>, "source"_a.noconvert(), "order"_a.noconvert(), "packed"_a.noconvert(), "fill"_a,
-        "center"_a.noconvert().none(), "factor"_a.noconvert().none(), "p"_a, "begin"_a, "end"_a, release);
+        "center"_a.noconvert().none(), "factor"_a.noconvert().none(), "n_numeric"_a, "p"_a, "begin"_a, "end"_a, release);
   m.def("k_nearest", &py_k_nearest<T>, "queries"_a.noconvert(), "query_ids"_a.noconvert().none(),
         "packed"_a.noconvert(), "weights"_a.noconvert().none(), "scales"_a.noconvert().none(), "ids"_a.noconvert(),
         "group_start"_a.noconvert(), "gap"_a.noconvert(), "n_numeric"_a, "missing"_a, "p"_a,

@@ -85,6 +85,10 @@ WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, c
           for (int q = 0; q < TILE_QUERIES; ++q) {
             const std::int64_t row = begin + t * TILE_QUERIES + q;
             if (row >= end) break;
+            Mask<T> mine = no_lane<T>();
+            WB_UNROLL
+            for (int v = 0; v < TILE_VECTORS; ++v) mine = mine | at_most<T>(sum[q][v], broadcast<T>(limit[q]));
+            if (!any<T>(mine)) continue;
             T distance[LANES];
             for (int v = 0; v < TILE_VECTORS; ++v) store<T>(distance + v * VECTOR_LANES<T>, sum[q][v]);
             T* list = lists.distance + (row * groups + g) * k;

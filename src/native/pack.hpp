@@ -10,6 +10,7 @@ template <class T> struct Packing {
   const T* source;            // (n, m) row-major
   const std::int64_t* order;  // (n_blocks * BLOCK_LANES,) source row per lane, -1 for padding
   std::int64_t m;
+  std::int64_t numeric;       // features that count in the norm
   const T* center;            // (m,) or null
   const T* factor;            // (m,) or null
   T fill;                     // value of padding lanes
@@ -35,7 +36,7 @@ template <class T> double pack(const Packing<T>& job, std::int64_t begin, std::i
         T value = x[j];
         if (job.factor) value = (value - job.center[j]) * job.factor[j];
         out[j * LANES + lane] = value;
-        if (value == value) norm += job.p == 2 ? double(value) * value : double(value < 0 ? -value : value);
+        if (j < job.numeric && value == value) norm += job.p == 2 ? double(value) * value : double(value < 0 ? -value : value);
       }
       if (norm > largest) largest = norm;
     }

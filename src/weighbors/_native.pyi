@@ -1,0 +1,71 @@
+"""Typed contract of the compiled core: arrays in, arrays out, a row range, no GIL.
+
+Who calls what::
+
+    engine.backends.scan    -> pack, k_nearest
+    engine.backends.certify -> rerank
+
+All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
+Features are ordered numeric first (``n_numeric`` of them), nominal last. Packed references have
+the shape (n_blocks, m, lanes) with ``lanes`` = BLOCK_LANES_FLOAT32 or BLOCK_LANES_FLOAT64.
+"""
+
+from ._typing import FloatArray, IndexArray
+
+BLOCK_LANES_FLOAT32: int
+BLOCK_LANES_FLOAT64: int
+VECTOR_EXTENSIONS: bool
+
+def cpu_level() -> str: ...
+def set_cpu_level(name: str) -> None: ...
+def pack(
+    source: FloatArray,  # (n, m)
+    order: IndexArray,  # (n_blocks * lanes,) row of source per lane, -1: padding
+    packed: FloatArray,  # (n_blocks, m, lanes) written
+    fill: float,  # value of padding lanes
+    center: FloatArray | None,  # (m,) with factor: packed = (x - center) * factor
+    factor: FloatArray | None,
+    n_numeric: int,  # features that count in the norm
+    p: int,
+    begin: int,  # blocks [begin, end)
+    end: int,
+) -> float: ...  # largest norm among these rows over numeric features (p = 2: squared)
+def k_nearest(
+    queries: FloatArray,  # (n_queries, m), folded if the references are
+    query_ids: IndexArray | None,  # (n_queries,) row number that a query must not find
+    packed: FloatArray,
+    weights: FloatArray | None,  # like packed: a per reference and feature
+    scales: FloatArray | None,  # (n_blocks * lanes,) v ** p
+    ids: IndexArray,  # (n_blocks * lanes,) row number per lane, -1: padding
+    group_start: IndexArray,  # (n_groups + 1,) first block of each group
+    gap: FloatArray,  # (m,) what a mismatch or a missing value counts
+    n_numeric: int,
+    missing: bool,  # NaN may occur among numeric features
+    p: int,
+    distance: FloatArray,  # (n_queries, n_groups, k) continued; p = 2: squared; fresh: inf
+    id: IndexArray,  # the same shape; fresh: -1
+    source: FloatArray | None,  # (n, m) unfolded; given when queries and packed are folded
+    order: IndexArray | None,
+    exact_queries: FloatArray | None,
+    exact_weights: FloatArray | None,  # (m,)
+    exact_gap: FloatArray | None,
+    slack: FloatArray | None,  # (n_queries,) error bound of a folded distance
+    begin: int,  # queries [begin, end)
+    end: int,
+) -> None: ...
+def rerank(
+    queries: FloatArray,
+    source: FloatArray,
+    candidates: IndexArray,  # (n_queries, width) rows of source, -1: none
+    weights: FloatArray | None,  # (n_weights, m)
+    weight_row: IndexArray | None,  # (n,) row of weights per reference; None: row 0
+    scales: FloatArray | None,  # (n,)
+    self_row: IndexArray | None,  # (n_queries,)
+    gap: FloatArray,
+    n_numeric: int,
+    p: int,
+    distance: FloatArray,  # (n_queries, k) written
+    id: IndexArray,
+    begin: int,
+    end: int,
+) -> None: ...

@@ -1,0 +1,245 @@
+"""The public door: tables and labels are checked and coded here, once.
+
+A table comes as array, sparse matrix or DataFrame. It leaves as float rows: numbers as they are,
+categories as codes, missing cells as NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from ._typing import AnyArray, BoolArray, FloatArray
+from .exceptions import InvalidDataError, UnknownCategoryError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TableCoder", "check_labels"]
+
+#: The code of a category that was not there in fit; it equals no known one.
+UNKNOWN = -1.0
+_NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
+
+
+@dataclass
+class TableCoder:
+    """Which columns are categories, and the code of each category, as learned in fit.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype", None, or sequence of bool, int or str
+        "from_dtype": the columns of a DataFrame whose dtype is category, string or object (unless
+        an object column holds only numbers).
+    handle_unknown : {"different", "error"}
+        What a category means that was not there in fit: different from every known one, or an error.
+    """
+
+    categorical_features: Any = "from_dtype"
+    handle_unknown: str = "different"
+    nominal: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    categories: dict[int, pd.Index] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+
+    def fit_transform(self, estimator: Any, X: Any) -> Any:
+        """Learn the columns of ``X`` and code it."""
+        self.categories = {}
+        if _is_frame(X):
+            self.names = [str(name) for name in X.columns]
+            self.nominal = self._nominal_of_frame(X)
+        else:
+            self.names = []
+            width = X.shape[1] if getattr(X, "ndim", 2) == 2 and hasattr(X, "shape") else None
+            self.nominal = self._requested(width)
+        if self.nominal.any() and sparse.issparse(X):
+            raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
+        return self._code(estimator, X, reset=True)
+
+    def transform(self, estimator: Any, X: Any) -> Any:
+        """Code queries with the columns learned in fit."""
+        return self._code(estimator, X, reset=False)
+
+    def _nominal_of_frame(self, X: pd.DataFrame) -> BoolArray:
+        if isinstance(self.categorical_features, str) and self.categorical_features == "from_dtype":
+            return np.array([_holds_categories(X.iloc[:, j]) for j in range(X.shape[1])], dtype=bool)
+        return self._requested(X.shape[1])
+
+    def _requested(self, width: int | None) -> BoolArray:
+        wanted = self.categorical_features
+        if wanted is None or (isinstance(wanted, str) and wanted == "from_dtype"):
+            return np.zeros(width or 0, dtype=bool)
+        if isinstance(wanted, str) or not isinstance(wanted, (Sequence, np.ndarray)):
+            raise InvalidDataError(
+                "categorical_features must be 'from_dtype', None, or a list of column names, numbers or bools; "
+                f"got {wanted!r}"
+            )
+        width = 0 if width is None else width
+        wanted = np.asarray(wanted)
+        if wanted.size == 0:
+            return np.zeros(width, dtype=bool)
+        if wanted.dtype == bool:
+            if wanted.shape != (width,):
+                raise InvalidDataError(
+                    f"categorical_features as a mask needs one entry per column ({width}); got shape {wanted.shape}"
+                )
+            return wanted.copy()
+        mask = np.zeros(width, dtype=bool)
+        mask[self._positions(wanted, width)] = True
+        return mask
+
+    def _positions(self, wanted: AnyArray, width: int) -> list[int]:
+        if wanted.dtype.kind in "iu":
+            outside = [int(j) for j in wanted if not -width <= j < width]
+            if outside:
+                raise InvalidDataError(f"categorical_features names columns {outside}, but the data have {width} columns")
+            return [int(j) for j in wanted]
+        unknown = [str(name) for name in wanted if str(name) not in self.names]
+        if unknown:
+            known = ", ".join(self.names[:20]) or "none: X has no column names"
+            raise InvalidDataError(f"categorical_features names columns that X lacks: {unknown}. Columns: {known}")
+        return [self.names.index(str(name)) for name in wanted]
+
+    def _code(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        textual = bool(self.nominal.any()) and (_is_frame(X) or np.asarray(X).dtype.kind in "OUS")
+        if _is_frame(X) and not reset:
+            textual = bool(self.nominal.any())
+        if not textual:
+            X = validate_data(
+                estimator,
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite=False,
+                reset=reset,
+            )
+            _refuse_infinity(X, self.names)
+            if self.nominal.any():
+                self._check_numbers(X, reset)
+            return X
+        import pandas as pd
+
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        frame = X if _is_frame(X) else pd.DataFrame(check_array(X, dtype=object, ensure_all_finite=False))
+        if frame.shape[1] != len(self.nominal):
+            raise InvalidDataError(f"X has {frame.shape[1]} columns; {len(self.nominal)} were there in fit")
+        if frame.shape[0] == 0:
+            raise InvalidDataError("Found array with 0 sample(s): at least one row is needed")
+        out = np.empty(frame.shape, dtype=np.float64)
+        for j in range(frame.shape[1]):
+            column = frame.iloc[:, j]
+            out[:, j] = self._codes(column, j, reset) if self.nominal[j] else _numbers(column, self._name(j))
+        _refuse_infinity(out, self.names)
+        return out
+
+    def _name(self, j: int) -> str:
+        return f"'{self.names[j]}'" if self.names else str(j)
+
+    def _codes(self, column: pd.Series, j: int, reset: bool) -> FloatArray:
+        import pandas as pd
+
+        values = column.astype(object)
+        present = values.notna().to_numpy()
+        if reset:
+            self.categories[j] = pd.Index(pd.unique(values[present]), dtype=object)
+        codes = self.categories[j].get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
+        self._unknown(np.asarray(values)[present & (codes < 0)], j)
+        return np.where(present, codes, np.nan)
+
+    def _check_numbers(self, X: FloatArray, reset: bool) -> None:
+        """Numbers that stand for categories need no coding, only to be known."""
+        import pandas as pd
+
+        if self.handle_unknown != "error":
+            return
+        for j in np.flatnonzero(self.nominal):
+            present = X[:, j][~np.isnan(X[:, j])]
+            if reset:
+                self.categories[int(j)] = pd.Index(np.unique(present))
+            else:
+                self._unknown(present[~np.isin(present, self.categories[int(j)])], int(j))
+
+    def _unknown(self, values: AnyArray, j: int) -> None:
+        if len(values) and self.handle_unknown == "error":
+            found = ", ".join(sorted({repr(value) for value in values.tolist()})[:5])
+            known = ", ".join(repr(value) for value in self.categories[j][:10].tolist())
+            raise UnknownCategoryError(
+                f"column {self._name(j)} has categories that were not there in fit: {found} (known: {known}). "
+                "Use handle_unknown='different' to treat them as unlike every known one"
+            )
+
+
+def _holds_categories(column: pd.Series) -> bool:
+    import pandas as pd
+
+    dtype = column.dtype
+    if isinstance(dtype, (pd.CategoricalDtype, pd.StringDtype)):
+        return True
+    return dtype == object and pd.api.types.infer_dtype(column, skipna=True) not in _NUMBER_KINDS
+
+
+def _numbers(column: pd.Series, name: str) -> FloatArray:
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(
+            f"column {name} was numeric in fit and now holds something else ({error}). "
+            "Convert it, or name it in categorical_features"
+        ) from error
+
+
+def _refuse_infinity(X: Any, names: list[str]) -> None:
+    values = X.data if sparse.issparse(X) else X
+    if values.size == 0 or not np.isinf(values).any():
+        return
+    where = ""
+    if not sparse.issparse(X):
+        row, j = np.argwhere(np.isinf(X))[0].tolist()
+        where = f" (row {row}, column {repr(names[j]) if names else j})"
+    raise InvalidDataError(
+        f"Input X contains infinity or a value too large for {values.dtype}{where}: distances to it mean nothing. "
+        "Replace it by a number, or by NaN for a missing value"
+    )
+
+
+def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:
+    """Labels as a vector: ``classes`` and the code of every row.
+
+    Raises
+    ------
+    InvalidDataError
+        Where labels are missing or there is only one class.
+    """
+    import pandas as pd
+    from sklearn.utils import column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+
+    y = column_or_1d(y, warn=True)
+    absent = np.flatnonzero(pd.isna(pd.Series(y).to_numpy()))
+    if len(absent):
+        raise InvalidDataError(
+            f"Input y contains NaN: {len(absent)} labels are missing (the first in row {absent[0]}). "
+            "Drop these rows: a row without a label cannot vote"
+        )
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidDataError(
+            f"at least 2 classes are needed; got 1 class ({classes.tolist()[0]!r}) in {len(codes)} rows. "
+            "Check the labels: nothing can be told apart"
+        )
+    return classes, codes

@@ -1,0 +1,431 @@
+"""The weighted k-nearest-neighbour classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.utils import _safe_indexing, compute_sample_weight
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    has_fit_parameter,
+)
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from .._validation import TableCoder, check_labels
+from ..engine import NeighborEngine, Plan, contributions, distance_votes, mass_votes, tally
+from ..engine.plan import BACKENDS
+from ..exceptions import ForeignWeightsError, InvalidDataError, InvalidWeightsError
+from ..weights import Weights, fingerprint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["WeightedKNeighborsClassifier"]
+
+
+class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
+    """k nearest neighbours under learned weights.
+
+    Without a weigher it answers as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or
+    2 does. With one, feature weights shape the distance and instance weights the vote (paper 000,
+    algorithm 2). Equal distances go to the lower training row, equal votes to the class that comes
+    first in ``classes_``.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+    weigher : None, Weights or weigher, default=None
+        A weigher is an estimator whose ``fit(X, y)`` leaves ``weights_``; a clone of it is fitted.
+    weights : {"uniform", "distance", "complement"} or callable, default="uniform"
+        How distance makes votes: not at all; 1/d; 1 − d/√M (p = 2; 1 − d/M for p = 1) and at
+        least 0, meant for min-max scaled features; or a function of the (n_queries, k) distances.
+    p : {1, 2}, default=2
+        City-block or Euclidean distance.
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+        Columns whose values differ by 0 or 1. "from_dtype": those of a DataFrame that hold
+        categories or text.
+    handle_unknown : {"different", "error"}, default="different"
+        A category that was not there in fit differs from all known ones, or is an error.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies ``sample_weight``, as everywhere in scikit-learn.
+    backend : {"auto", "scan", "tree", "faiss", "hnsw"}, default="auto"
+        Which search serves; all but "hnsw" give the same answers. ``plan_`` says what was chosen.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    weights_ : Weights
+        The weights in use.
+    weigher_ : estimator or None
+        The fitted clone of ``weigher``.
+    plan_ : Plan
+        What runs in ``predict``, and why. Printable.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Where ``X`` had column names.
+    n_samples_fit_ : int
+        Training rows, those of weight 0 included.
+
+    Notes
+    -----
+    A missing value (NaN) is at the feature's full range from everything, also from another
+    missing value (HEOM). A weigher's votes ω multiply the votes of the k neighbours and never
+    their number. ``sample_weight`` counts as repetition: neighbours are taken until their weight
+    reaches ``n_neighbors``, the last one counts for what is left, and weight 0 removes a row; so
+    integer weights equal repeated rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from weighbors import Weights, WeightedKNeighborsClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> plain = WeightedKNeighborsClassifier(n_neighbors=5).fit(X[::2], y[::2])
+    >>> round(plain.score(X[1::2], y[1::2]), 3)
+    0.73
+    >>> scaled = Weights(feature_weights=1 / X.var())
+    >>> weighted = WeightedKNeighborsClassifier(n_neighbors=5, weigher=scaled).fit(X[::2], y[::2])
+    >>> round(weighted.score(X[1::2], y[1::2]), 3)
+    0.944
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weigher": [None, Weights, HasMethods(["fit", "get_params"])],
+        "weights": [StrOptions({"uniform", "distance", "complement"}), callable],
+        "p": [Interval(Integral, 1, 2, closed="both")],
+        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+        "handle_unknown": [StrOptions({"different", "error"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "backend": [StrOptions(set(BACKENDS))],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        weigher: Any = None,
+        *,
+        weights: str | Callable[[FloatArray], Any] = "uniform",
+        p: int = 2,
+        categorical_features: Any = "from_dtype",
+        handle_unknown: str = "different",
+        class_weight: Any = None,
+        backend: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weigher = weigher
+        self.weights = weights
+        self.p = p
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
+        self.class_weight = class_weight
+        self.backend = backend
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedKNeighborsClassifier:
+        """Store the training rows and learn their weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
+
+        Returns
+        -------
+        self
+        """
+        if y is None:
+            raise InvalidDataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
+            )
+        self._coder = TableCoder(self.categorical_features, self.handle_unknown)
+        table = X
+        X = self._coder.fit_transform(self, X)
+        classes, codes = check_labels(y)
+        check_consistent_length(X, codes)
+        self.n_samples_fit_ = X.shape[0]
+        mass = self._masses(X, codes, classes, sample_weight)
+        kept = np.arange(X.shape[0]) if mass is None else np.flatnonzero(mass > 0)
+        if len(np.unique(codes[kept])) < 2:
+            raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
+        weights = self._learn(table, X, classes[codes], kept, sample_weight)
+        self._X, self._codes, self._kept = X if mass is None else X[kept], codes[kept], kept
+        self._mass = None if mass is None else mass[kept]
+        self.classes_ = classes
+        self.weights_ = weights
+        self._engine = NeighborEngine(
+            self._X,
+            weights=weights,
+            p=self.p,
+            nominal=self._coder.nominal if self._coder.nominal.any() else None,
+            class_of_row=self._class_of_row(weights),
+            backend=self.backend,
+            n_jobs=self.n_jobs,
+        )
+        self._check_enough(self.n_neighbors, 0)
+        if self._mass is not None and self._mass.sum() < self.n_neighbors:
+            raise InvalidDataError(
+                f"the sample weights sum to {self._mass.sum():.4g}, below n_neighbors={self.n_neighbors}: they count "
+                "repetitions. Scale them to a mean of 1 (sample_weight / sample_weight.mean())"
+            )
+        return self
+
+    def _masses(self, X: Any, codes: IndexArray, classes: AnyArray, sample_weight: Any) -> FloatArray | None:
+        """Repetitions each row stands for; None where every row counts once."""
+        if sample_weight is None and self.class_weight is None:
+            return None
+        mass = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if self.class_weight is not None:
+            mass = mass * compute_sample_weight(self.class_weight, classes[codes])
+        return None if (mass == 1).all() else mass
+
+    def _learn(self, table: Any, X: Any, y: AnyArray, kept: IndexArray, sample_weight: Any) -> Weights:
+        """The weights of the kept rows, from the weigher or as they were given."""
+        self.weigher_ = None
+        if self.weigher is None:
+            return Weights()
+        if isinstance(self.weigher, Weights):
+            weights = self.weigher
+            _check_fits(weights, X)
+            return weights if len(kept) == X.shape[0] or not weights.instance_bound else weights.take(kept)
+        weigher = clone(self.weigher)
+        named = weigher.get_params(deep=False).get("categorical_features", None)
+        if isinstance(named, str) and self._coder.nominal.any():
+            weigher.set_params(categorical_features=self._coder.nominal)
+        params: dict[str, Any] = {}
+        if _routing_enabled():
+            params = dict(process_routing(self, "fit", sample_weight=sample_weight).weigher.fit)
+        elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
+            params = {"sample_weight": sample_weight}
+        params = {name: None if value is None else _safe_indexing(value, kept) for name, value in params.items()}
+        self.weigher_ = weigher.fit(_safe_indexing(table, kept), y[kept], **params)
+        weights = getattr(self.weigher_, "weights_", None)
+        if not isinstance(weights, Weights):
+            raise InvalidWeightsError(
+                f"a weigher must leave a Weights as weights_ after fit; {type(weigher).__name__} left {type(weights).__name__}"
+            )
+        return weights
+
+    def _class_of_row(self, weights: Weights) -> IndexArray | None:
+        if weights.classes is None:
+            return None
+        position = {label: i for i, label in enumerate(weights.classes.tolist())}
+        lacking = [label for label in self.classes_.tolist() if label not in position]
+        if lacking:
+            raise ForeignWeightsError(
+                f"the weights are for the classes {list(position)}; the training data also have {lacking}"
+            )
+        of_code = np.array([position[label] for label in self.classes_.tolist()], dtype=np.int64)
+        return of_code[self._codes]
+
+    def _check_enough(self, k: int, own: int) -> None:
+        available = self._engine.n_references - own
+        if k > available:
+            besides = " besides the query itself" if own else ""
+            raise InvalidDataError(
+                f"n_neighbors={k} neighbours are wanted, but there are only {available} training rows{besides} "
+                f"(n_samples_fit = {self.n_samples_fit_}). Use a smaller n_neighbors"
+            )
+
+    @property
+    def plan_(self) -> Plan:
+        """What runs in ``predict``, and why."""
+        check_is_fitted(self)
+        return self._engine.plan
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> IndexArray | tuple[FloatArray, IndexArray]:
+        """The nearest training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), optional
+            Without it, the training rows, none of which finds itself.
+        n_neighbors : int, optional
+            As in the constructor by default.
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors)
+            Only with ``return_distance``.
+        indices : ndarray of shape (n_queries, n_neighbors)
+            Row numbers of the training data as they were given to ``fit``.
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if not isinstance(k, Integral) or k < 1:
+            raise InvalidDataError(f"n_neighbors must be a whole number of at least 1; got {k!r}")
+        own = None if X is not None else np.arange(self._X.shape[0], dtype=np.int64)
+        self._check_enough(int(k), 0 if own is None else 1)
+        queries = self._X if X is None else self._coder.transform(self, X)
+        distance, row = self._engine.search(queries, int(k), own_row=own)
+        indices: IndexArray = self._kept[row]
+        return (distance, indices) if return_distance else indices
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """The neighbours as a CSR matrix of shape (n_queries, n_samples_fit).
+
+        ``mode`` is "connectivity" (entries 1) or "distance".
+        """
+        if mode not in ("connectivity", "distance"):
+            raise InvalidDataError(f"mode must be 'connectivity' or 'distance'; got {mode!r}")
+        distance, row = self.kneighbors(X, n_neighbors)
+        n, k = row.shape
+        data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
+        return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
+
+    def _votes(self, distance: FloatArray, row: IndexArray) -> tuple[FloatArray | None, FloatArray | None]:
+        """Votes of the neighbours, and the mass reached where rows count as repetitions."""
+        span = self.n_features_in_ ** (1 / self.p)
+        votes, reached = distance_votes(distance, self.weights, span=span), None
+        if self._mass is not None:
+            mass, reached = mass_votes(self._mass[row], self.n_neighbors)
+            votes = mass if votes is None else votes * mass
+        omega = self.weights_.votes
+        if omega is not None:  # paper 000, algorithm 2: ω in the vote
+            votes = omega[row] if votes is None else votes * omega[row]
+        return votes, reached
+
+    def _neighbors_and_votes(self, X: Any) -> list[tuple[IndexArray, FloatArray, IndexArray, FloatArray | None]]:
+        """Batches of (query numbers, distances, rows, votes); more neighbours where mass lacks."""
+        batches, pending, width = [], np.arange(X.shape[0]), self.n_neighbors
+        while len(pending):
+            everyone = len(pending) == X.shape[0]
+            distance, row = self._engine.search(X if everyone else X[pending], width)
+            votes, reached = self._votes(distance, row)
+            full = np.ones(len(pending), dtype=bool)
+            if reached is not None and width < self._engine.n_references:
+                full = reached >= self.n_neighbors
+            batches.append((pending[full], distance[full], row[full], None if votes is None else votes[full]))
+            pending, width = pending[~full], min(2 * width, self._engine.n_references)
+        return batches
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Share of the votes per class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_classes)
+            Columns as in ``classes_``.
+        """
+        check_is_fitted(self)
+        X = self._coder.transform(self, X)
+        shares = np.empty((X.shape[0], len(self.classes_)))
+        for query, _, row, votes in self._neighbors_and_votes(X):
+            shares[query] = tally(self._codes[row], votes, len(self.classes_))
+        return shares
+
+    def predict(self, X: Any) -> AnyArray:
+        """The class with the most votes; of equal ones the first in ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        check_is_fitted(self)
+        labels: AnyArray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return labels
+
+    def explain(self, X: Any) -> pd.DataFrame:
+        """Why: the neighbours, their votes, and each feature's share of each distance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        DataFrame
+            One row per query and neighbour: ``query``, ``rank`` (1 is the nearest), ``row`` (of the
+            training data), ``label``, ``distance``, ``vote`` (share of all votes), and per feature
+            ``share of <name>``: its part of d² (p = 2) or d (p = 1); all 0 at distance 0.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        X = self._coder.transform(self, X)
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        parts = []
+        for query, distance, row, votes in self._neighbors_and_votes(X):
+            if not len(query):
+                continue
+            terms = contributions(self._engine.references, X[query], row)
+            total = terms.sum(axis=2, keepdims=True)
+            shares = np.divide(terms, total, out=np.zeros_like(terms), where=total > 0)
+            cast = np.ones(row.shape) if votes is None else votes
+            cast = np.where(cast.sum(axis=1, keepdims=True) > 0, cast, 1.0)
+            frame = pd.DataFrame(
+                {
+                    "query": np.repeat(query, row.shape[1]),
+                    "rank": np.tile(np.arange(1, row.shape[1] + 1), len(query)),
+                    "row": self._kept[row].ravel(),
+                    "label": self.classes_[self._codes[row]].ravel(),
+                    "distance": distance.ravel(),
+                    "vote": (cast / cast.sum(axis=1, keepdims=True)).ravel(),
+                }
+            )
+            columns = [f"share of {name}" for name in names]
+            shares_frame = pd.DataFrame(shares.reshape(-1, shares.shape[2]), columns=columns)
+            parts.append(pd.concat([frame, shares_frame], axis=1))
+        return pd.concat(parts).sort_values(["query", "rank"], ignore_index=True)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Who takes ``sample_weight``: this classifier, and its weigher."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if self.weigher is not None and not isinstance(self.weigher, Weights):
+            router.add(weigher=self.weigher, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _check_fits(weights: Weights, X: Any) -> None:
+    if weights.n_features not in (None, X.shape[1]):
+        raise ForeignWeightsError(f"the weights are for {weights.n_features} features; X has {X.shape[1]}")
+    if not weights.instance_bound:
+        return
+    if weights.n_samples != X.shape[0]:
+        raise ForeignWeightsError(
+            f"the weights belong to {weights.n_samples} training rows; X has {X.shape[0]}. "
+            "Learn them from these rows, or use only the feature weights"
+        )
+    if weights.fingerprint is not None and weights.fingerprint != fingerprint(X):
+        raise ForeignWeightsError(
+            "the weights were learned from other rows than X (their fingerprints differ). "
+            "Learn them from these rows, or use only the feature weights"
+        )

@@ -1,0 +1,19 @@
+"""The neighbour engine: references → plan → backend → neighbours → votes."""
+
+from .contributions import contributions
+from .engine import NeighborEngine
+from .plan import Plan, make_plan
+from .references import References, build_references
+from .votes import distance_votes, mass_votes, tally
+
+__all__ = [
+    "NeighborEngine",
+    "Plan",
+    "References",
+    "build_references",
+    "contributions",
+    "distance_votes",
+    "make_plan",
+    "mass_votes",
+    "tally",
+]

@@ -1,0 +1,1 @@
+"""Backends: each finds the k nearest references of queries; all are proved equal to `scan`."""

@@ -1,0 +1,134 @@
+"""FAISS (extra ``weighbors[faiss]``): Flat proposes and is certified; HNSW is approximate.
+
+Weights for all instances fold into the data and need Euclidean search. Weights per instance make
+d² an inner product, ⟨[q², q, 1], [a, −2ax, Σax²]⟩ · v², and need inner-product search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray, IndexArray
+from ...exceptions import MissingDependencyError
+from ..references import References
+from .certify import certify, measured, settled
+from .scan import Scan
+
+__all__ = ["Faiss"]
+
+_LINKS = 32  # per node of the HNSW graph
+_SPARE = 16  # candidates beyond k: float32 products rank close neighbours loosely
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError as error:
+        raise MissingDependencyError(
+            "the backends 'faiss' and 'hnsw' need the package faiss-cpu: pip install 'weighbors[faiss]'"
+        ) from error
+    return faiss
+
+
+@contextmanager
+def _threads(n_jobs: int) -> Iterator[None]:
+    faiss = _faiss()
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(n_jobs)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+class Faiss:
+    """FAISS over folded or augmented float32 vectors."""
+
+    def __init__(self, references: References, scan: Scan, *, approximate: bool) -> None:
+        _faiss()
+        self.references = references
+        self.scan = scan
+        self.approximate = approximate
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"references": self.references, "scan": self.scan, "approximate": self.approximate}
+
+    @property
+    def _inner_product(self) -> bool:
+        return self.references.cells is not None or self.references.scales is not None
+
+    @cached_property
+    def _center(self) -> FloatArray:
+        """The middle of the data: products of small numbers lose less."""
+        center: FloatArray = self.references.low.astype(np.float64) / 2 + self.references.high.astype(np.float64) / 2
+        return center
+
+    @cached_property
+    def _stored(self) -> FloatArray:
+        references = self.references
+        x = references.rows.astype(np.float64) - self._center
+        a: Any = 1.0 if references.feature_weights is None else references.feature_weights.astype(np.float64)
+        if not self._inner_product:
+            return np.ascontiguousarray(x * np.sqrt(a), dtype=np.float32)
+        if references.cells is not None:
+            table, row = references.cells.of(np.arange(references.n), np.float64)
+            a = table[row].astype(np.float64)
+        a = np.broadcast_to(a, x.shape)
+        vectors = np.hstack([a, -2 * a * x, (a * x * x).sum(axis=1, keepdims=True)])
+        if references.scales is not None:
+            vectors *= references.scales[:, None].astype(np.float64)
+        return np.ascontiguousarray(-vectors, dtype=np.float32)  # the largest product is the nearest
+
+    def _asked(self, queries: FloatArray) -> FloatArray:
+        q = queries.astype(np.float64) - self._center
+        if self._inner_product:
+            vectors = np.hstack([q * q, q, np.ones((len(q), 1))])
+        else:
+            a = self.references.feature_weights
+            vectors = q if a is None else q * np.sqrt(a.astype(np.float64))
+        return np.ascontiguousarray(vectors, dtype=np.float32)
+
+    @cached_property
+    def _index(self) -> Any:
+        faiss, width = _faiss(), self._stored.shape[1]
+        metric = faiss.METRIC_INNER_PRODUCT if self._inner_product else faiss.METRIC_L2
+        index = faiss.IndexHNSWFlat(width, _LINKS, metric) if self.approximate else faiss.IndexFlat(width, metric)
+        index.add(self._stored)
+        return index
+
+    def search(
+        self, queries: FloatArray, k: int, *, own_slot: IndexArray | None = None, missing: bool = False, n_jobs: int = 1
+    ) -> tuple[FloatArray, IndexArray]:
+        """As `Scan.search`, for one group."""
+        references = self.references
+        if missing:
+            return self.scan.search(queries, k, own_slot=own_slot, missing=True, n_jobs=n_jobs)
+        width = min(k + _SPARE, references.n)
+        asked = self._asked(queries)
+        with _threads(n_jobs):
+            index = self._index
+            if self.approximate:
+                index.hnsw.efSearch = max(64, 2 * width)
+            score, candidates = index.search(asked, width)
+        distance, slot = measured(references, queries, candidates, k, own_slot=own_slot, n_jobs=n_jobs)
+        if self.approximate:
+            certain = slot[:, -1] >= 0  # otherwise the graph gave fewer than k
+        else:
+            unseen = np.full(len(queries), np.inf) if width == references.n else self._unseen(asked, score[:, -1])
+            certain = certify(references, distance[:, -1], unseen)
+        return settled(self.scan, queries, distance, slot, certain, own_slot=own_slot, n_jobs=n_jobs)
+
+    def _unseen(self, asked: FloatArray, last: FloatArray) -> FloatArray:
+        """Lower bound on the true distance of what was not proposed, from the last score."""
+        length = np.linalg.norm(asked.astype(np.float64), axis=1)
+        longest = float(np.linalg.norm(self._stored.astype(np.float64), axis=1).max())
+        reach = length * longest if self._inner_product else (length + longest) ** 2
+        error = (asked.shape[1] + 8) * float(np.finfo(np.float32).eps) * reach
+        squared = -last.astype(np.float64) if self._inner_product else last.astype(np.float64)
+        unseen: FloatArray = np.sqrt(np.maximum(squared - error, 0.0))
+        return unseen

@@ -1,0 +1,199 @@
+"""The compiled scan: every distance, exact differences, bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ... import _native
+from ..._threads import row_ranges, run_ranges
+from ..._typing import FloatArray, IndexArray
+from ..plan import PART_BYTES
+from ..references import References
+
+__all__ = ["Scan"]
+
+
+def lanes_of(dtype: np.dtype[Any]) -> int:
+    """References per packed block."""
+    return _native.BLOCK_LANES_FLOAT32 if dtype == np.float32 else _native.BLOCK_LANES_FLOAT64
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:
+    """An uninitialised array that starts at a cache line."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    raw = np.empty(size + 64, dtype=np.uint8)
+    offset = -raw.ctypes.data % 64
+    return raw[offset : offset + size].view(dtype).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some packed blocks of references, and what the kernel needs to know of them."""
+
+    packed: FloatArray
+    weights: FloatArray | None
+    scales: FloatArray | None
+    ids: IndexArray
+    group_start: IndexArray
+    source: FloatArray
+    order: IndexArray
+    largest_norm: float
+
+
+class Scan:
+    """Full scan over packed references, in parts of at most ``part_bytes``."""
+
+    def __init__(self, references: References, *, part_bytes: int = PART_BYTES) -> None:
+        self.references = references
+        self.part_bytes = part_bytes
+        self._cached: Part | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"references": self.references, "part_bytes": self.part_bytes, "_cached": None}
+
+    @cached_property
+    def _layout(self) -> tuple[IndexArray, IndexArray]:
+        """Slot per lane, -1 for padding, group after group; and the first block of each group."""
+        references, lanes = self.references, lanes_of(self.references.dtype)
+        if references.groups is None:
+            groups = np.zeros(references.n, dtype=np.int64)
+        else:
+            groups = references.groups
+        by_group = np.argsort(groups, kind="stable")  # slots ascend within a group
+        counts = np.bincount(groups, minlength=references.n_groups)
+        blocks = -(-counts // lanes)
+        block_start = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
+        order = np.full(int(block_start[-1]) * lanes, -1, dtype=np.int64)
+        first_lane = np.repeat(block_start[:-1] * lanes - np.cumsum(counts) + counts, counts)
+        order[first_lane + np.arange(references.n)] = by_group
+        return order, block_start
+
+    def _parts(self, n_jobs: int) -> Iterator[Part]:
+        if self._cached is not None:
+            yield self._cached
+            return
+        references, lanes = self.references, lanes_of(self.references.dtype)
+        block_bytes = lanes * references.m * references.dtype.itemsize * (1 if references.cells is None else 2)
+        per_part = max(1, self.part_bytes // block_bytes)
+        n_blocks = int(self._layout[1][-1])
+        for begin in range(0, n_blocks, per_part):
+            part = self._pack(begin, min(begin + per_part, n_blocks), n_jobs)
+            if per_part >= n_blocks and not references.sparse:
+                self._cached = part
+            yield part
+
+    def _pack(self, begin: int, end: int, n_jobs: int) -> Part:
+        references, lanes = self.references, lanes_of(self.references.dtype)
+        slots = self._layout[0][begin * lanes : end * lanes]
+        real = slots >= 0
+        source, order = references.rows, slots
+        if references.sparse:
+            source, order = references.rows[slots[real]].toarray(), np.full(len(slots), -1, dtype=np.int64)
+            order[real] = np.arange(int(real.sum()))
+        fold = references.fold()
+        center, factor = (None, None) if fold is None else (fold.center, fold.factor)
+
+        def packed_from(rows: FloatArray, lane_row: IndexArray, fill: float, *folding: FloatArray | None) -> Any:
+            out = aligned_empty((end - begin, references.m, lanes), references.dtype)
+            norms = run_ranges(
+                lambda b, e: _native.pack(
+                    rows, lane_row, out, fill, *folding, references.n_numeric, references.p, b, e
+                ),
+                row_ranges(end - begin, n_jobs, least=512, most=8192),
+                n_jobs,
+            )
+            return out, max(norms)
+
+        packed, largest_norm = packed_from(source, order, np.inf, center, factor)
+        weights = None
+        if references.cells is not None:
+            table, rows = references.cells.of(slots[real], references.dtype)
+            lane_row = np.full(len(slots), -1, dtype=np.int64)
+            lane_row[real] = rows
+            weights, _ = packed_from(table, lane_row, 0.0, None, None)
+        scales = None
+        if references.scales is not None:
+            scales = np.where(real, references.scales[slots], 1).astype(references.dtype)
+        return Part(
+            packed=packed,
+            weights=weights,
+            scales=scales,
+            ids=slots,
+            group_start=np.clip(self._layout[1], begin, end) - begin,
+            source=source,
+            order=order,
+            largest_norm=largest_norm,
+        )
+
+    def search(
+        self, queries: FloatArray, k: int, *, own_slot: IndexArray | None = None, missing: bool = False, n_jobs: int = 1
+    ) -> tuple[FloatArray, IndexArray]:
+        """The k nearest of each group.
+
+        Parameters
+        ----------
+        queries : ndarray of shape (n_queries, m)
+            As `References.select` gives them.
+        own_slot : ndarray of shape (n_queries,), optional
+            The slot a query must not find (itself); -1 for none.
+        missing : bool
+            Whether queries have missing values.
+
+        Returns
+        -------
+        distance : ndarray of shape (n_queries, n_groups, k)
+            Squared for p = 2; infinite where a group has fewer than k members.
+        slot : ndarray of the same shape, -1 there
+        """
+        references, fold = self.references, self.references.fold()
+        shape = (len(queries), references.n_groups, k)
+        distance = np.full(shape, np.inf, dtype=references.dtype)
+        slot = np.full(shape, -1, dtype=np.int64)
+        folded = queries if fold is None else fold(queries)
+        ranges = row_ranges(len(queries), n_jobs)
+        for part in self._parts(n_jobs):
+            recheck: tuple[Any, ...] = (None,) * 6
+            if fold is not None:
+                slack = self._slack(folded, part.largest_norm)
+                recheck = (part.source, part.order, queries, references.feature_weights, references.gap, slack)
+
+            def task(begin: int, end: int, part: Part = part, recheck: tuple[Any, ...] = recheck) -> None:
+                _native.k_nearest(
+                    folded,
+                    own_slot,
+                    part.packed,
+                    part.weights,
+                    part.scales,
+                    part.ids,
+                    part.group_start,
+                    references.gap if fold is None else fold.gap,
+                    references.n_numeric,
+                    references.missing or missing,
+                    references.p,
+                    distance,
+                    slot,
+                    *recheck,
+                    begin,
+                    end,
+                )
+
+            run_ranges(task, ranges, n_jobs)
+        return distance, slot
+
+    def _slack(self, folded: FloatArray, largest_norm: float) -> FloatArray:
+        """Bound on what rounding in folded data can change of a distance (not squared)."""
+        numeric = np.nan_to_num(folded[:, : self.references.n_numeric])
+        if self.references.p == 2:
+            reach = np.sqrt(np.einsum("ij,ij->i", numeric, numeric, dtype=np.float64)) + np.sqrt(largest_norm)
+        else:
+            reach = np.abs(numeric).sum(axis=1, dtype=np.float64) + largest_norm
+        if self.references.scales is not None:
+            reach = reach * float(self.references.scales.max()) ** (1 / self.references.p)
+        # center, factor and product round once each on either side; the rest is margin
+        slack: FloatArray = (8 * np.finfo(self.references.dtype).eps * reach).astype(self.references.dtype)
+        return slack

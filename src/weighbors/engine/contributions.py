@@ -1,0 +1,51 @@
+"""How much each feature adds to a distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import FloatArray, IndexArray
+from .references import References
+
+__all__ = ["contributions"]
+
+
+def contributions(references: References, queries: Any, rows: IndexArray) -> FloatArray:
+    """Terms of the distance: of d² for p = 2, of d for p = 1.
+
+    Parameters
+    ----------
+    queries : array or CSR of shape (n_queries, M)
+    rows : ndarray of shape (n_queries, k)
+        Training rows, all of them stored.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, k, M)
+        Over the columns of the original table; 0 where a column does not count.
+    """
+    slots = np.searchsorted(references.row_of_slot, rows)
+    flat = references.rows[slots.ravel()]
+    flat = flat.toarray() if sparse.issparse(flat) else flat
+    stored = flat.reshape(*slots.shape, references.m).astype(np.float64)
+    dense = queries.toarray() if sparse.issparse(queries) else queries
+    asked = references.select(dense)[:, None, :].astype(np.float64)
+    numeric = np.arange(references.m) < references.n_numeric
+    gap = references.gap.astype(np.float64)
+    difference = np.abs(stored - asked)
+    difference = np.where(np.isnan(difference), gap, difference)
+    difference = np.where(numeric, difference, np.where(stored == asked, 0.0, gap))
+    terms = difference**references.p
+    if references.feature_weights is not None:
+        terms *= references.feature_weights
+    elif references.cells is not None:
+        table, row = references.cells.of(slots.ravel(), references.dtype)
+        terms *= table[row].reshape(terms.shape)
+    if references.scales is not None:
+        terms *= references.scales[slots][:, :, None]
+    out = np.zeros((*slots.shape, references.n_columns))
+    out[:, :, references.columns] = terms
+    return out

@@ -1,0 +1,154 @@
+"""The one neighbour engine: data and weights in, neighbours out."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from .._threads import effective_n_jobs
+from .._typing import BoolArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError
+from ..weights import Weights
+from .backends.scan import Scan
+from .plan import PART_BYTES, Plan, make_plan
+from .references import References, build_references
+
+__all__ = ["NeighborEngine"]
+
+
+class Backend(Protocol):
+    """What every backend offers."""
+
+    def search(
+        self, queries: FloatArray, k: int, *, own_slot: IndexArray | None, missing: bool, n_jobs: int
+    ) -> tuple[FloatArray, IndexArray]: ...
+
+
+def _backend(plan: Plan, references: References) -> Backend:
+    scan = Scan(references, part_bytes=plan.part_bytes or PART_BYTES)
+    if plan.backend == "tree":
+        from .backends.tree import Tree
+
+        return Tree(references, scan)
+    if plan.backend in ("faiss", "hnsw"):
+        from .backends.faiss import Faiss
+
+        return Faiss(references, scan, approximate=plan.backend == "hnsw")
+    return scan
+
+
+class NeighborEngine:
+    """Nearest stored rows under any `Weights`.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, M)
+        Checked by the caller: finite or, among numeric and nominal features, NaN for missing.
+    weights : Weights, optional
+    p : {1, 2}
+        City-block or Euclidean.
+    nominal : bool ndarray of shape (M,), optional
+        Features that differ by 0 or 1.
+    class_of_row : int ndarray of shape (n,), optional
+        Position of each row's class in ``weights.classes``, for weights per class or interval.
+    groups, n_groups : int ndarray of shape (n,), int
+        Codes of the groups whose nearest are wanted separately.
+    backend : {"auto", "scan", "tree", "faiss", "hnsw"}
+    n_jobs : int, optional
+    part_bytes : int
+        Packed references, and queries, that are in memory at once.
+
+    Examples
+    --------
+    >>> engine = NeighborEngine(np.array([[0.0], [1.0], [3.0]]))
+    >>> engine.search(np.array([[1.2]]), 2)
+    (array([[0.2, 1.2]]), array([[1, 0]]))
+    >>> print(engine.plan)
+    scan: the compiled scan serves every kind of distance
+      references  3 x 1, float64
+      distance    Euclidean, no feature weights
+      memory      1 packed part(s) of at most 2.29e-05 MiB
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        weights: Weights | None = None,
+        p: int = 2,
+        nominal: BoolArray | None = None,
+        class_of_row: IndexArray | None = None,
+        groups: IndexArray | None = None,
+        n_groups: int = 1,
+        backend: str = "auto",
+        n_jobs: int | None = None,
+        part_bytes: int = PART_BYTES,
+    ) -> None:
+        self.references = build_references(
+            X,
+            weights=weights,
+            p=p,
+            nominal=nominal,
+            class_of_row=class_of_row,
+            groups=groups,
+            n_groups=n_groups,
+        )
+        self.plan = make_plan(self.references, backend=backend, part_bytes=part_bytes)
+        self.n_jobs = n_jobs
+        self.part_bytes = part_bytes
+        self._backend = _backend(self.plan, self.references)
+
+    @property
+    def n_references(self) -> int:
+        """Rows that can be neighbours."""
+        return self.references.n
+
+    def search(
+        self, queries: Any, k: int, *, own_row: IndexArray | None = None
+    ) -> tuple[FloatArray, IndexArray]:
+        """The k nearest rows of each query, nearest first; equal distances by row number.
+
+        Parameters
+        ----------
+        queries : array or CSR of shape (n_queries, M)
+        own_row : int ndarray of shape (n_queries,), optional
+            Row number of the training data that a query must not find.
+
+        Returns
+        -------
+        distance, row : ndarrays of shape (n_queries, k)
+            With fewer than k rows: infinite distance and row -1.
+        """
+        distance, row = self.search_groups(queries, k, own_row=own_row)
+        if distance.shape[1] != 1:
+            raise InvalidDataError("this engine has several groups: use search_groups")
+        return distance[:, 0], row[:, 0]
+
+    def search_groups(
+        self, queries: Any, k: int, *, own_row: IndexArray | None = None
+    ) -> tuple[FloatArray, IndexArray]:
+        """As `search`, the k nearest of each group: arrays of shape (n_queries, n_groups, k)."""
+        references, n = self.references, queries.shape[0]
+        shape = (n, references.n_groups, k)
+        distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
+        own_slot = None if own_row is None else self._slot_of(own_row)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        row_bytes = max(1, references.m * references.dtype.itemsize)
+        batch = max(64, self.part_bytes // row_bytes)
+        for begin in range(0, n, batch):
+            part = queries[begin : begin + batch]
+            part = references.select(part.toarray() if sparse.issparse(part) else part)
+            missing = references.check_queries(part)
+            own = None if own_slot is None else own_slot[begin : begin + batch]
+            found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=n_jobs)
+            distance[begin : begin + batch] = np.sqrt(found) if references.p == 2 else found
+            row[begin : begin + batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
+        return distance, row
+
+    def _slot_of(self, own_row: IndexArray) -> IndexArray:
+        slots = np.searchsorted(self.references.row_of_slot, own_row)
+        slots = np.minimum(slots, self.references.n - 1)
+        found: IndexArray = np.where(self.references.row_of_slot[slots] == own_row, slots, -1).astype(np.int64)
+        return found

@@ -1,0 +1,123 @@
+"""Which backend will serve a search, and why: a pure function of sizes and kinds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..exceptions import BackendError
+from .references import References
+
+__all__ = ["BACKENDS", "PART_BYTES", "Plan", "make_plan"]
+
+BACKENDS = ("auto", "scan", "tree", "faiss", "hnsw")
+#: Packed references that are in memory at once.
+PART_BYTES = 32 * 2**20
+# Where the tree overtakes the scan (benchmarks/backends.py prints the measurements).
+_TREE_ROWS = {1: 2_000, 2: 3_000, 3: 5_000, 4: 10_000, 5: 20_000, 6: 50_000, 7: 150_000, 8: 400_000}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run, and why. Prints as one line per fact."""
+
+    backend: str
+    reason: str
+    n_references: int
+    n_features: int
+    dtype: str
+    p: int
+    weights: str
+    missing: bool
+    n_groups: int
+    n_parts: int
+    part_bytes: int
+
+    def __str__(self) -> str:
+        metric = {1: "city-block", 2: "Euclidean"}[self.p]
+        groups = f", the nearest of each of {self.n_groups} groups" if self.n_groups > 1 else ""
+        return "\n".join(
+            [
+                f"{self.backend}: {self.reason}",
+                f"  references  {self.n_references} x {self.n_features}, {self.dtype}"
+                + (", with missing values" if self.missing else ""),
+                f"  distance    {metric}, {self.weights}{groups}",
+                f"  memory      {self.n_parts} packed part(s) of at most {self.part_bytes / 2**20:.3g} MiB",
+            ]
+        )
+
+
+def _weights_told(references: References) -> str:
+    told = "no feature weights"
+    if references.feature_weights is not None:
+        told = "feature weights folded into the data, candidates measured again"
+    elif references.cells is not None:
+        told = "a weight per instance and feature"
+    return told + (", scaled per instance" if references.scales is not None else "")
+
+
+def _obstacle(references: References) -> str | None:
+    """What keeps a Euclidean engine from serving this, or None."""
+    if references.sparse:
+        return "the data are sparse"
+    if references.n_numeric < references.m:
+        return "there are nominal features"
+    if references.missing:
+        return "there are missing values"
+    if references.n_groups > 1:
+        return "the nearest of each group are wanted"
+    return None
+
+
+def _choose(references: References, backend: str) -> tuple[str, str]:
+    obstacle = _obstacle(references)
+    per_instance = references.cells is not None or references.scales is not None
+    if backend == "auto":
+        rows = _TREE_ROWS.get(references.m)
+        if obstacle is None and not per_instance and rows is not None and references.n >= rows:
+            return "tree", f"{references.m} features and at least {rows} rows: a k-d tree on folded data is faster"
+        return "scan", "the compiled scan serves every kind of distance"
+    if backend == "scan":
+        return "scan", "asked for"
+    if backend == "tree" and per_instance:
+        obstacle = "weights per instance do not fold into the data"
+    if backend in ("faiss", "hnsw") and references.p != 2:
+        obstacle = "the distance is not Euclidean"
+    if obstacle is not None:
+        raise BackendError(f"backend='{backend}' cannot serve this search: {obstacle}. Use backend='auto' or 'scan'")
+    told = {
+        "tree": "asked for; a k-d tree proposes, exact distances decide",
+        "faiss": "asked for; FAISS Flat proposes, exact distances decide",
+        "hnsw": "asked for; an approximate graph proposes, neighbours may be missed",
+    }
+    return backend, told[backend]
+
+
+def make_plan(references: References, *, backend: str = "auto", part_bytes: int = PART_BYTES) -> Plan:
+    """Choose a backend for these references.
+
+    Raises
+    ------
+    BackendError
+        Where the backend asked for cannot serve this kind of distance.
+    """
+    if backend not in BACKENDS:
+        raise BackendError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")
+    chosen, reason = _choose(references, backend)
+    row_bytes = references.m * np.dtype(references.dtype).itemsize * (1 if references.cells is None else 2)
+    total = references.n * row_bytes
+    n_parts = max(1, -(-total // part_bytes)) if chosen == "scan" else 0
+    return Plan(
+        backend=chosen,
+        reason=reason,
+        n_references=references.n,
+        n_features=references.m,
+        dtype=str(references.dtype),
+        p=references.p,
+        weights=_weights_told(references),
+        missing=references.missing,
+        n_groups=references.n_groups,
+        n_parts=n_parts,
+        part_bytes=min(part_bytes, total),
+    )

@@ -1,0 +1,286 @@
+"""What is stored: the kept rows and columns of the training data, and the weights attached to them.
+
+Columns are put numeric first, nominal last; columns that cannot matter (masked out, or of weight
+0) are left out. `row` numbers count the training data, `slot` numbers count the kept rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..weights import IntervalTable, Weights
+
+__all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references"]
+
+
+@dataclass(frozen=True)
+class CellWeights:
+    """``a`` per stored instance and feature: row ``row_of_slot[slot]`` of ``table``, or intervals."""
+
+    table: FloatArray | None
+    row_of_slot: IndexArray
+    intervals: IntervalTable | None = None
+    columns: IndexArray | None = None
+    values: Any = None  # the stored rows with all their columns, for intervals
+
+    def of(self, slots: IndexArray, dtype: Any) -> tuple[FloatArray, IndexArray]:
+        """A table, and the row of it that belongs to each of ``slots``."""
+        if self.intervals is None:
+            assert self.table is not None
+            return self.table, self.row_of_slot[slots]
+        part = self.values[slots]
+        part = part.toarray() if sparse.issparse(part) else part
+        weights = self.intervals.lookup(part, self.row_of_slot[slots])[:, self.columns]
+        return np.ascontiguousarray(weights, dtype=dtype), np.arange(len(slots), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """``(x − center) · factor`` turns weighted distances into plain ones, up to rounding."""
+
+    center: FloatArray
+    factor: FloatArray
+    gap: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Fold rows; nominal columns stay as they are."""
+        folded: FloatArray = (X - self.center) * self.factor
+        return folded
+
+
+@dataclass(frozen=True)
+class References:
+    """The stored side of every distance, ready for a backend."""
+
+    rows: Any  # (n, m) C-ordered array, or CSR
+    row_of_slot: IndexArray  # (n,) ascending
+    columns: IndexArray  # (m,)
+    n_numeric: int
+    p: int
+    gap: FloatArray  # (m,) what a mismatch or a missing value counts
+    feature_weights: FloatArray | None  # (m,) one a for all, or None
+    cells: CellWeights | None  # a per instance, or None
+    scales: FloatArray | None  # (n,) v ** p
+    groups: IndexArray | None  # (n,) code per slot
+    n_groups: int
+    missing: bool  # among numeric columns
+    largest: float  # largest absolute numeric value
+    low: FloatArray  # (m,) smallest value per column
+    high: FloatArray
+    n_columns: int  # of the original table
+
+    @property
+    def n(self) -> int:
+        """Number of stored instances."""
+        return int(self.rows.shape[0])
+
+    @property
+    def m(self) -> int:
+        """Number of features that count."""
+        return int(self.rows.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+        return np.dtype(self.rows.dtype)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are stored as CSR."""
+        return sparse.issparse(self.rows)
+
+    def fold(self) -> Fold | None:
+        """How to fold a global ``a`` into the data; None where there is nothing to fold."""
+        if self.feature_weights is None:
+            return None
+        numeric = np.arange(self.m) < self.n_numeric
+        root = np.sqrt(self.feature_weights) if self.p == 2 else self.feature_weights
+        center = np.where(numeric, self.low / 2 + self.high / 2, 0)
+        return Fold(
+            center.astype(self.dtype),
+            np.where(numeric, root, 1).astype(self.dtype),
+            (self.gap * root).astype(self.dtype),
+        )
+
+    def select(self, X: Any) -> FloatArray:
+        """The columns that count, of dense queries, in this order, dtype and layout."""
+        identity = self.m == self.n_columns and bool((np.diff(self.columns) == 1).all())
+        return np.ascontiguousarray(X if identity else X[:, self.columns], dtype=self.dtype)
+
+    def check_queries(self, Q: FloatArray) -> bool:
+        """Refuse queries whose distances cannot be represented; tell whether values are missing."""
+        numeric = Q[:, : self.n_numeric]
+        if numeric.size == 0:
+            return False
+        largest = max(float(numeric.max()), -float(numeric.min()))
+        if missing := bool(np.isnan(largest)):
+            largest = float(np.nanmax(np.abs(numeric), initial=0.0))
+        _refuse_overflow(max(largest, self.largest), self)
+        return missing
+
+
+def as_rows(X: Any) -> Any:
+    """Dense C-ordered or CSR rows of float32 or float64."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+        return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    X = np.asarray(X)
+    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+
+
+def build_references(
+    X: Any,
+    *,
+    weights: Weights | None = None,
+    p: int = 2,
+    nominal: BoolArray | None = None,
+    class_of_row: IndexArray | None = None,
+    groups: IndexArray | None = None,
+    n_groups: int = 1,
+) -> References:
+    """Select rows and columns, measure the columns, attach the weights.
+
+    ``class_of_row`` numbers the classes as ``weights.classes`` does; ``groups`` are codes below
+    ``n_groups`` for searches that want the nearest of each group.
+    """
+    X = as_rows(X)
+    weights = weights or Weights()
+    n, M = X.shape
+    _check_sizes(weights, n, M)
+    nominal = np.zeros(M, dtype=bool) if nominal is None else nominal
+    row_of_slot = np.arange(n, dtype=np.int64)
+    if weights.instance_mask is not None:
+        row_of_slot = np.flatnonzero(weights.instance_mask)
+    columns = _columns(weights, nominal, M)
+    every_row, every_column = len(row_of_slot) == n, np.array_equal(columns, np.arange(M))
+    kept = X if every_row else X[row_of_slot]
+    rows = kept if every_column else as_rows(kept[:, columns])
+    n_numeric = int((~nominal[columns]).sum())
+    low, high, missing = _extent(rows)
+    missing = bool(missing[:n_numeric].any())
+    gap = np.where(np.arange(len(columns)) < n_numeric, high - low, 1).astype(rows.dtype)
+    a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
+    scales = None
+    if weights.instance_scales is not None and (weights.instance_scales != 1).any():
+        scales = (weights.instance_scales[row_of_slot] ** p).astype(rows.dtype)
+    numeric_extent = np.abs(np.concatenate([low[:n_numeric], high[:n_numeric]]))
+    references = References(
+        rows=rows,
+        row_of_slot=row_of_slot,
+        columns=columns,
+        n_numeric=n_numeric,
+        p=p,
+        gap=gap,
+        feature_weights=a,
+        cells=cells,
+        scales=scales,
+        groups=None if groups is None else np.asarray(groups, dtype=np.int64)[row_of_slot],
+        n_groups=n_groups,
+        missing=missing,
+        largest=float(numeric_extent.max(initial=0.0)),
+        low=low,
+        high=high,
+        n_columns=M,
+    )
+    _refuse_overflow(references.largest, references)
+    _refuse_underflow(references)
+    return references
+
+
+def _check_sizes(weights: Weights, n: int, M: int) -> None:
+    if weights.n_features not in (None, M):
+        raise InvalidWeightsError(f"the weights are for {weights.n_features} features; the data have {M}")
+    if weights.instance_bound and weights.n_samples != n:
+        raise InvalidWeightsError(f"the weights are for {weights.n_samples} training rows; the data have {n}")
+
+
+def _columns(weights: Weights, nominal: BoolArray, M: int) -> IndexArray:
+    keep = np.ones(M, dtype=bool) if weights.feature_mask is None else weights.feature_mask.copy()
+    if weights.feature_weights is not None:
+        a = np.atleast_2d(weights.feature_weights)
+        keep &= (a > 0).any(axis=0)
+    if not keep.any():
+        raise InvalidWeightsError("feature_mask leaves only features of weight 0: no distance would be left")
+    return np.concatenate([np.flatnonzero(keep & ~nominal), np.flatnonzero(keep & nominal)])
+
+
+def _extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Smallest and largest value per column (0 where all are missing), and who has missing ones."""
+    if sparse.issparse(rows):
+        from sklearn.utils.sparsefuncs import min_max_axis
+
+        low, high = min_max_axis(rows, axis=0, ignore_nan=True)
+        missing = np.full(rows.shape[1], bool(np.isnan(rows.data).any()))
+    else:
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        missing = np.isnan(low)
+        if missing.any():
+            low[missing] = np.fmin.reduce(rows[:, missing], axis=0)
+            high[missing] = np.fmax.reduce(rows[:, missing], axis=0)
+    return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing
+
+
+def _attach(
+    weights: Weights, kept: Any, row_of_slot: IndexArray, columns: IndexArray, class_of_row: AnyArray | None, dtype: Any
+) -> tuple[FloatArray | None, CellWeights | None]:
+    """The global ``a`` over the kept columns, or the weights per stored instance."""
+    if weights.kind == "none":
+        return None, None
+    if weights.kind == "feature":
+        assert weights.feature_weights is not None
+        a = weights.feature_weights[columns]
+        return (None if (a == 1).all() else a.astype(dtype)), None
+    if weights.kind == "instance":
+        table = weights.feature_weights
+        row = row_of_slot
+    else:
+        if class_of_row is None:
+            raise InvalidWeightsError(f"weights per {weights.kind} need the class of every stored instance")
+        table = weights.feature_weights
+        row = np.asarray(class_of_row, dtype=np.int64)[row_of_slot]
+    if weights.kind == "interval":
+        return None, CellWeights(None, row, weights.intervals, columns, kept)
+    assert table is not None
+    return None, CellWeights(np.ascontiguousarray(table[:, columns], dtype=dtype), np.ascontiguousarray(row))
+
+
+def _heaviest(references: References) -> float:
+    heaviest = 1.0
+    if references.feature_weights is not None:
+        heaviest = float(references.feature_weights.max())
+    elif references.cells is not None and references.cells.table is not None:
+        heaviest = float(references.cells.table.max())
+    return heaviest
+
+
+def _refuse_overflow(largest: float, references: References) -> None:
+    scale = 1.0 if references.scales is None else max(1.0, float(references.scales.max()))
+    with np.errstate(over="ignore"):
+        power = np.float64(2 * largest) ** references.p
+        bound = power * max(1.0, _heaviest(references)) * scale * references.m
+    limit = float(np.finfo(references.dtype).max) / 4
+    if bound > limit:
+        wider = "" if references.dtype == np.float64 else " or convert them to float64"
+        raise InvalidDataError(
+            f"values up to {largest:.3g} make distances that overflow {references.dtype}: "
+            f"rescale the features (for example with sklearn.preprocessing.StandardScaler){wider}"
+        )
+
+
+def _refuse_underflow(references: References) -> None:
+    ranges = references.high[: references.n_numeric].astype(np.float64) - references.low[: references.n_numeric]
+    if references.p == 1 or references.n_numeric < references.m or not (ranges > 0).any():
+        return
+    widest = float(ranges.max())
+    info = np.finfo(references.dtype)
+    if widest**2 * max(1.0, _heaviest(references)) < float(info.tiny) / float(info.eps) ** 2:
+        raise InvalidDataError(
+            f"the widest feature spans only {widest:.3g}, and its square underflows {references.dtype}: "
+            "rescale the features (for example with sklearn.preprocessing.StandardScaler)"
+        )

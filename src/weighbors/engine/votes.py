@@ -1,0 +1,81 @@
+"""From neighbours to class probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+from ..exceptions import InvalidDataError, NoVoteWarning
+
+__all__ = ["distance_votes", "mass_votes", "tally"]
+
+
+def distance_votes(distance: FloatArray, how: str | Callable[[FloatArray], Any], *, span: float) -> FloatArray | None:
+    """What a neighbour's distance makes of its vote; None for equal votes.
+
+    ``how`` is "uniform", "distance" (1/d; exact matches, if any, vote alone), "complement"
+    (1 − d/span, at least 0) or a function of the distances.
+    """
+    if callable(how):
+        votes = np.asarray(how(distance), dtype=np.float64)
+        if votes.shape != distance.shape or not np.isfinite(votes).all() or (votes < 0).any():
+            raise InvalidDataError(
+                f"the function given as weights must return finite votes >= 0 of the shape it was given, "
+                f"{distance.shape}; got shape {votes.shape}, from {np.min(votes, initial=0):.3g}"
+            )
+        return votes
+    if how == "uniform":
+        return None
+    d = distance.astype(np.float64)
+    if how == "complement":
+        complement: FloatArray = np.maximum(0.0, 1.0 - d / span)
+        return complement
+    with np.errstate(divide="ignore"):
+        inverse = 1.0 / d
+    exact = np.isinf(inverse)
+    return np.where(exact.any(axis=1, keepdims=True), exact.astype(np.float64), inverse)
+
+
+def mass_votes(mass: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Votes of neighbours that count as ``mass`` repetitions each, nearest first.
+
+    Neighbours are taken until their mass reaches ``k``; the last one counts only for what is
+    left. Returns the votes and the mass reached per query.
+    """
+    before = np.cumsum(mass, axis=1) - mass
+    votes: FloatArray = np.clip(k - before, 0.0, mass)
+    return votes, before[:, -1] + mass[:, -1]
+
+
+def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatArray:
+    """Share of the votes per class.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_queries, k)
+        Class of each neighbour.
+    votes : ndarray of the same shape, or None for equal votes
+
+    Returns
+    -------
+    ndarray of shape (n_queries, n_classes)
+        Rows sum to 1. Where all votes are zero the neighbours count equally, with a warning.
+    """
+    n = len(codes)
+    votes = np.ones(codes.shape) if votes is None else votes
+    silent = ~(votes > 0).any(axis=1)
+    if silent.any():
+        warnings.warn(
+            f"all neighbours of {int(silent.sum())} queries have a vote of zero; they were counted equally",
+            NoVoteWarning,
+            stacklevel=3,
+        )
+        votes = np.where(silent[:, None], 1.0, votes)
+    cell = codes + np.arange(n)[:, None] * n_classes
+    total = np.bincount(cell.ravel(), weights=votes.ravel(), minlength=n * n_classes).reshape(n, n_classes)
+    shares: FloatArray = total / total.sum(axis=1, keepdims=True)
+    return shares

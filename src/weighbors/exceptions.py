@@ -1,0 +1,70 @@
+"""Errors and warnings of weighbors.
+
+The tree::
+
+    Exception
+    └── WeighborsError                 everything raised on purpose by this library
+        ├── InvalidWeightsError        (ValueError) weights that cannot weigh anything
+        │   └── ForeignWeightsError    ... learned from other rows, columns or classes
+        ├── WeightsFileError           (ValueError) a file that is no set of weights
+        ├── InvalidDataError           (ValueError) a table the method cannot work with
+        │   └── UnknownCategoryError   ... a category that was not there in fit
+        ├── BackendError               (ValueError) a backend that cannot serve the request
+        └── MissingDependencyError     (ImportError) an optional package is not installed
+    UserWarning
+    └── WeighborsWarning               everything this library warns about
+        └── NoVoteWarning              all neighbours of a query have a vote of zero
+"""
+
+__all__ = [
+    "BackendError",
+    "ForeignWeightsError",
+    "InvalidDataError",
+    "InvalidWeightsError",
+    "MissingDependencyError",
+    "NoVoteWarning",
+    "UnknownCategoryError",
+    "WeighborsError",
+    "WeighborsWarning",
+    "WeightsFileError",
+]
+
+
+class WeighborsError(Exception):
+    """Base of the errors this library raises on purpose."""
+
+
+class InvalidWeightsError(WeighborsError, ValueError):
+    """Weights are negative, not finite, all zero or of the wrong shape."""
+
+
+class ForeignWeightsError(InvalidWeightsError):
+    """Weights were learned from other rows, columns or classes than the ones at hand."""
+
+
+class WeightsFileError(WeighborsError, ValueError):
+    """A file is damaged, or is not a file of weights."""
+
+
+class InvalidDataError(WeighborsError, ValueError):
+    """A table or its labels cannot be used as they are."""
+
+
+class UnknownCategoryError(InvalidDataError):
+    """A category appears that was not there in fit, and ``handle_unknown="error"``."""
+
+
+class BackendError(WeighborsError, ValueError):
+    """The backend asked for cannot serve this kind of distance."""
+
+
+class MissingDependencyError(WeighborsError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class WeighborsWarning(UserWarning):
+    """Base of the warnings this library gives."""
+
+
+class NoVoteWarning(WeighborsWarning):
+    """All neighbours of a query have a vote of zero; they were counted equally instead."""

@@ -1,0 +1,542 @@
+"""Every kind of weight that shapes a neighbourhood, as one immutable value.
+
+The distance from a query q to a stored instance x is::
+
+    d²(q, x) = v_x² · Σ_j s_j · a_xj · (q_j − x_j)²      over instances with t_x = 1
+
+and for p = 1 the same with absolute differences. A `Weights` holds a, v, s and t, and ω, the
+votes of the instances. Weighers make it, the engine and the classifiers read it; nothing else
+passes between them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from ._files import written_whole
+from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .exceptions import InvalidWeightsError, WeightsFileError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["IntervalTable", "Weights", "fingerprint"]
+
+_FORMAT = "weighbors.Weights"
+_VERSION = 1
+
+
+def fingerprint(X: Any) -> str:
+    """Short digest of the values of ``X``: the same for every dtype, layout and container.
+
+    Examples
+    --------
+    >>> fingerprint([[1, 2], [3, 4]]) == fingerprint(np.array([[1, 2], [3, 4]], dtype="f4"))
+    True
+    """
+    import hashlib
+
+    digest = hashlib.blake2b(digest_size=16)
+    sparse = hasattr(X, "tocsr")
+    X = X.tocsr() if sparse else np.asarray(X)
+    digest.update(repr(X.shape).encode())
+    for begin in range(0, X.shape[0], 4096):
+        part = X[begin : begin + 4096]
+        part = part.toarray() if sparse else part
+        part = np.ascontiguousarray(part, dtype=np.float64) + 0.0  # -0.0 -> 0.0
+        digest.update(np.where(np.isnan(part), np.nan, part).tobytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalTable:
+    """Weights per class, feature and interval of values (WIB-K's way of weighing).
+
+    The intervals of class ``c`` and feature ``j`` are entries ``start[c * M + j]`` up to
+    ``start[c * M + j + 1]`` of ``low``, ``high`` and ``weight``, ascending.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_classes * n_features + 1,)
+    low, high, weight : ndarray of shape (n_intervals,)
+        Both ends belong to the interval.
+    n_features : int
+    normalize : {"none", "instance"}
+        "instance": the weights of one stored instance are divided by their sum.
+    smoothing : float
+        Added to every weight before normalising.
+    """
+
+    start: IndexArray
+    low: FloatArray
+    high: FloatArray
+    weight: FloatArray
+    n_features: int
+    normalize: str = "none"
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "weight"):
+            values = _frozen(getattr(self, name), np.float64)
+            if values.ndim != 1 or not np.isfinite(values).all():
+                raise InvalidWeightsError(f"intervals: '{name}' must be a vector of finite numbers")
+            object.__setattr__(self, name, values)
+        object.__setattr__(self, "start", _frozen(self.start, np.int64))
+        start, n = self.start, len(self.weight)
+        if self.n_features < 1 or start.ndim != 1 or len(start) < 2 or (len(start) - 1) % self.n_features:
+            raise InvalidWeightsError(
+                f"intervals: 'start' must have n_classes * n_features + 1 entries for {self.n_features} "
+                f"features; got shape {start.shape}"
+            )
+        if len(self.low) != n or len(self.high) != n or start[0] != 0 or start[-1] != n:
+            raise InvalidWeightsError(
+                f"intervals: 'low', 'high' and 'weight' must be as long as 'start' says ({start[-1]}); "
+                f"got {len(self.low)}, {len(self.high)} and {n}"
+            )
+        inside = np.ones(max(n - 1, 0), dtype=bool)
+        inside[start[(start > 0) & (start < n)] - 1] = False
+        if (np.diff(start) < 0).any() or (self.high < self.low).any():
+            raise InvalidWeightsError("intervals: 'start' must not descend, and low <= high must hold")
+        if (self.low[1:][inside] <= self.high[:-1][inside]).any():
+            raise InvalidWeightsError("intervals of one class and feature must ascend and not overlap")
+        if (self.weight < 0).any() or not (self.weight + self.smoothing > 0).any():
+            raise InvalidWeightsError("intervals: weights must not be negative and not all zero")
+        if self.normalize not in ("none", "instance") or not 0 <= self.smoothing < np.inf:
+            raise InvalidWeightsError(
+                f"intervals: normalize must be 'none' or 'instance' and smoothing a finite number >= 0; "
+                f"got {self.normalize!r} and {self.smoothing!r}"
+            )
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes the table covers."""
+        return (len(self.start) - 1) // self.n_features
+
+    def lookup(self, X: FloatArray, codes: IndexArray) -> FloatArray:
+        """Weights of the cells of ``X``, whose rows belong to the classes ``codes``.
+
+        A value outside all intervals takes the closest one (of two equally close ones the
+        lower); a missing value takes the mean weight of its class and feature; a class and
+        feature without intervals weighs 0 before smoothing.
+        """
+        out = np.zeros(X.shape)
+        for c in np.unique(codes):
+            rows = np.flatnonzero(codes == c)
+            for j in range(self.n_features):
+                a, b = self.start[c * self.n_features + j], self.start[c * self.n_features + j + 1]
+                if a < b:
+                    out[rows, j] = self._of_column(X[rows, j], int(a), int(b))
+        out += self.smoothing
+        if self.normalize == "instance":
+            total = out.sum(axis=1, keepdims=True)
+            np.divide(out, total, out=out, where=total > 0)
+        return out
+
+    def _of_column(self, values: FloatArray, a: int, b: int) -> FloatArray:
+        low, high, weight = self.low[a:b], self.high[a:b], self.weight[a:b]
+        values = values.astype(np.float64)
+        below = np.clip(np.searchsorted(low, values, side="right") - 1, 0, b - a - 1)
+        above = np.minimum(below + 1, b - a - 1)
+        to_below = np.maximum(low[below] - values, np.maximum(values - high[below], 0))
+        to_above = np.where(above == below, np.inf, low[above] - values)
+        out: FloatArray = weight[np.where(to_above < to_below, above, below)]
+        return np.where(np.isnan(values), weight.mean(), out)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weights:
+    """Feature weights, instance weights, votes and selections, as one immutable value.
+
+    Parameters
+    ----------
+    feature_weights : array-like of shape (M,), (K, M) or (N, M), optional
+        ``a``: what multiplies the squared difference (p = 2) or the absolute one (p = 1). One
+        row per class when ``classes`` is given, otherwise one row per training instance.
+    instance_scales : array-like of shape (N,), optional
+        ``v``: multiplies the distance to an instance. High means far, so less relevant.
+    votes : array-like of shape (N,), optional
+        ``ω``: multiplies the vote of an instance.
+    feature_mask : array-like of bool, shape (M,), optional
+        ``s``: the features that count.
+    instance_mask : array-like of bool, shape (N,), optional
+        ``t``: the instances that may be neighbours.
+    classes : array-like of shape (K,), optional
+        The labels the rows of ``feature_weights``, or the classes of ``intervals``, belong to.
+    intervals : IntervalTable, optional
+        ``a`` as a table per class, feature and interval, instead of ``feature_weights``.
+    feature_names : sequence of str, optional
+    n_samples : int, optional
+        Number of training rows, where nothing else tells it.
+    fingerprint : str, optional
+        `fingerprint` of the training rows; a classifier refuses weights of other rows.
+
+    Raises
+    ------
+    InvalidWeightsError
+        Where a part is negative, not finite, all zero, of the wrong type or shape.
+
+    Examples
+    --------
+    >>> Weights(feature_weights=[0.9, 0.1, 0.0], feature_names=["size", "age", "id"])
+    Weights of 3 features
+      feature weights, largest of 3:
+        size  0.9
+        age   0.1
+        id    0
+    >>> Weights(feature_weights=[0.9, -0.1])
+    Traceback (most recent call last):
+    ...
+    weighbors.exceptions.InvalidWeightsError: feature_weights must not be negative; got -0.1 at position 1. \
+Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant feature.
+    """
+
+    feature_weights: FloatArray | None = None
+    instance_scales: FloatArray | None = None
+    votes: FloatArray | None = None
+    feature_mask: BoolArray | None = None
+    instance_mask: BoolArray | None = None
+    classes: AnyArray | None = None
+    intervals: IntervalTable | None = None
+    feature_names: tuple[str, ...] | None = None
+    n_samples: int | None = None
+    fingerprint: str | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        if self.feature_weights is not None:
+            put(self, "feature_weights", _non_negative(self.feature_weights, "feature_weights", (1, 2)))
+        for name in ("instance_scales", "votes"):
+            if getattr(self, name) is not None:
+                put(self, name, _non_negative(getattr(self, name), name, (1,)))
+        for name in ("feature_mask", "instance_mask"):
+            if getattr(self, name) is not None:
+                put(self, name, _mask(getattr(self, name), name))
+        if self.classes is not None:
+            classes = _frozen(self.classes, None)
+            if classes.ndim != 1 or len(np.unique(classes)) != len(classes):
+                raise InvalidWeightsError("classes must be a vector of different labels")
+            put(self, "classes", classes)
+        if self.feature_names is not None:
+            put(self, "feature_names", tuple(str(name) for name in self.feature_names))
+        if self.intervals is not None and self.feature_weights is not None:
+            raise InvalidWeightsError("feature_weights and intervals are two ways to say the same; give one of them")
+        self._check_rows_of_classes()
+        self._agree(
+            "n_features",
+            {
+                "feature_weights": None if self.feature_weights is None else self.feature_weights.shape[-1],
+                "intervals": None if self.intervals is None else self.intervals.n_features,
+                "feature_mask": _length(self.feature_mask),
+                "feature_names": _length(self.feature_names),
+            },
+        )
+        rows = self._agree(
+            "n_samples",
+            {
+                "n_samples": self.n_samples,
+                "feature_weights": _length(self.feature_weights) if self.kind == "instance" else None,
+                "instance_scales": _length(self.instance_scales),
+                "votes": _length(self.votes),
+                "instance_mask": _length(self.instance_mask),
+            },
+        )
+        put(self, "n_samples", rows)
+
+    def _check_rows_of_classes(self) -> None:
+        if self.classes is None:
+            if self.intervals is not None:
+                raise InvalidWeightsError("intervals need classes=, the label of each class in the table")
+            return
+        per_class = self.intervals.n_classes if self.intervals is not None else _length(self.feature_weights)
+        if self.intervals is None and (self.feature_weights is None or self.feature_weights.ndim != 2):
+            raise InvalidWeightsError("classes= goes with feature_weights of shape (n_classes, n_features) or intervals")
+        if per_class != len(self.classes):
+            raise InvalidWeightsError(
+                f"one row of weights per class is needed; got {per_class} rows for {len(self.classes)} classes"
+            )
+
+    @staticmethod
+    def _agree(what: str, sizes: Mapping[str, int | None]) -> int | None:
+        known = {name: size for name, size in sizes.items() if size is not None}
+        if len(set(known.values())) > 1:
+            told = ", ".join(f"{name}: {size}" for name, size in known.items())
+            raise InvalidWeightsError(f"the parts disagree on {what} ({told})")
+        return next(iter(known.values()), None)
+
+    @property
+    def kind(self) -> str:
+        """What ``a`` depends on: "none", "feature", "class", "instance" or "interval"."""
+        if self.intervals is not None:
+            return "interval"
+        if self.feature_weights is None:
+            return "none"
+        if self.feature_weights.ndim == 1:
+            return "feature"
+        return "instance" if self.classes is None else "class"
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of features, or None where no part tells it."""
+        if self.feature_weights is not None:
+            return int(self.feature_weights.shape[-1])
+        if self.intervals is not None:
+            return self.intervals.n_features
+        return _length(self.feature_mask) or _length(self.feature_names)
+
+    @property
+    def instance_bound(self) -> bool:
+        """Whether a part belongs to the training rows themselves, so that it fits no others."""
+        parts = (self.instance_scales, self.votes, self.instance_mask)
+        return self.kind == "instance" or any(part is not None for part in parts)
+
+    def fold(self, X: Any, *, p: int = 2) -> FloatArray:
+        """Scale the columns of ``X`` so that plain distances become the weighted ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, M)
+        p : {1, 2}
+            2: columns times √a, for Euclidean distance. 1: times a, for city-block distance.
+
+        Returns
+        -------
+        ndarray of shape (n, M)
+            Columns whose weight is 0, or that are masked out, are 0.
+
+        Examples
+        --------
+        >>> Weights(feature_weights=[4.0, 1.0], feature_mask=[True, False]).fold([[1.0, 5.0]])
+        array([[2., 0.]])
+        """
+        if self.kind not in ("none", "feature"):
+            raise InvalidWeightsError(
+                f"only weights that are the same for all instances fold into the data; these are per {self.kind}"
+            )
+        if p not in (1, 2):
+            raise InvalidWeightsError(f"p must be 1 or 2; got {p!r}")
+        X = np.asarray(X)
+        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+        M = self.n_features
+        if X.ndim != 2 or (M is not None and X.shape[1] != M):
+            raise InvalidWeightsError(f"fold needs an array of shape (n, {M}); got {X.shape}")
+        factor = np.ones(X.shape[1]) if self.feature_weights is None else self.feature_weights
+        factor = np.sqrt(factor) if p == 2 else factor
+        if self.feature_mask is not None:
+            factor = np.where(self.feature_mask, factor, 0.0)
+        folded: FloatArray = X * factor.astype(X.dtype)
+        folded[:, factor == 0] = 0.0  # also where a value is missing
+        return folded
+
+    def take(self, rows: IndexArray) -> Weights:
+        """The weights of some of the training rows, in the order of ``rows``."""
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        for name in ("instance_scales", "votes", "instance_mask"):
+            if parts[name] is not None:
+                parts[name] = parts[name][rows]
+        if self.kind == "instance":
+            parts["feature_weights"] = parts["feature_weights"][rows]
+        return Weights(**{**parts, "n_samples": len(rows), "fingerprint": None})
+
+    def frame(self) -> pd.DataFrame:
+        """Feature weights as a table: one row per feature, one column per class where they differ."""
+        import pandas as pd
+
+        names = self._names()
+        if self.kind == "feature":
+            frame = pd.DataFrame({"weight": self.feature_weights}, index=names)
+        elif self.kind == "class":
+            assert self.feature_weights is not None
+            frame = pd.DataFrame(self.feature_weights.T, index=names, columns=list(self.classes))  # type: ignore[arg-type]
+        elif self.kind == "none":
+            frame = pd.DataFrame({"weight": np.ones(len(names))}, index=names)
+        else:
+            raise InvalidWeightsError(f"weights per {self.kind} have no table of one row per feature")
+        if self.feature_mask is not None:
+            frame["kept"] = self.feature_mask
+        return frame.rename_axis("feature")
+
+    def _names(self) -> list[str]:
+        return list(self.feature_names or (f"x{j}" for j in range(self.n_features or 0)))
+
+    def __repr__(self) -> str:
+        sizes = []
+        if self.n_features:
+            sizes.append(f"{self.n_features} features")
+        if self.n_samples:
+            sizes.append(f"{self.n_samples} instances")
+        return "\n".join([f"Weights of {' and '.join(sizes) or 'nothing (plain distances)'}", *self._describe()])
+
+    def _describe(self) -> list[str]:
+        lines = []
+        names = self._names()
+        if self.kind == "feature":
+            assert self.feature_weights is not None
+            top = np.argsort(-self.feature_weights, kind="stable")[:10]
+            width = max(len(names[j]) for j in top)
+            lines.append(f"  feature weights, largest of {len(names)}:")
+            lines += [f"    {names[j]:<{width}}  {self.feature_weights[j]:.4g}" for j in top]
+        elif self.kind == "class":
+            assert self.feature_weights is not None and self.classes is not None
+            lines.append("  feature weights per class, largest:")
+            for label, row in zip(self.classes, self.feature_weights, strict=True):
+                top = np.argsort(-row, kind="stable")[:5]
+                lines.append(f"    {label}: " + ", ".join(f"{names[j]} {row[j]:.4g}" for j in top))
+        elif self.kind == "instance":
+            lines.append("  feature weights per instance")
+        elif self.kind == "interval":
+            assert self.intervals is not None
+            lines.append(f"  feature weights per interval: {len(self.intervals.weight)} intervals")
+        if self.feature_mask is not None:
+            lines.append(f"  features kept: {int(self.feature_mask.sum())} of {len(self.feature_mask)}")
+        if self.instance_mask is not None:
+            lines.append(f"  instances kept: {int(self.instance_mask.sum())} of {len(self.instance_mask)}")
+        for name, values in (("instance scales", self.instance_scales), ("votes", self.votes)):
+            if values is not None:
+                lines.append(f"  {name}: {values.min():.4g} to {values.max():.4g}, mean {values.mean():.4g}")
+        return lines
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Weights):
+            return NotImplemented
+        mine, theirs = self._state(), other._state()
+        return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
+
+    def __hash__(self) -> int:
+        return hash(tuple((key, value.tobytes()) for key, value in sorted(self._state().items())))
+
+    def _state(self) -> dict[str, AnyArray]:
+        """Every part that is there, as arrays without objects: what is compared and saved."""
+        state: dict[str, AnyArray] = {}
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if isinstance(value, IntervalTable):
+                for piece in fields(value):
+                    state[f"intervals.{piece.name}"] = np.asarray(getattr(value, piece.name))
+            elif value is not None:
+                array = np.asarray(value)
+                state[part.name] = array.astype(np.str_) if array.dtype == object else array
+        return state
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the weights to ``path`` (npz with a JSON header), whole or not at all.
+
+        Labels that are Python objects are kept as strings.
+        """
+        header = json.dumps({"format": _FORMAT, "version": _VERSION})
+        with written_whole(path) as file:
+            np.savez_compressed(file, header=np.array(header), **self._state())  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Weights:
+        """Read weights that `save` wrote. Nothing in the file is executed.
+
+        Raises
+        ------
+        WeightsFileError
+            Where the file is damaged, or holds something else.
+        """
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"no file of weights at '{os.fspath(path)}'")
+        try:
+            with open(path, "rb") as file:
+                state = _read_npz(file)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+            raise WeightsFileError(
+                f"'{os.fspath(path)}' is not a readable file of weights ({error}). Save it again with Weights.save"
+            ) from error
+        header = _header(state.pop("header", None))
+        if header.get("format") != _FORMAT:
+            raise WeightsFileError(f"'{os.fspath(path)}' is an npz file, but Weights.save did not write it")
+        if header.get("version") != _VERSION:
+            raise WeightsFileError(
+                f"'{os.fspath(path)}' has version {header.get('version')!r} of the format and this release reads "
+                f"version {_VERSION}. Upgrade weighbors, or learn and save the weights again"
+            )
+        try:
+            return cls(**_parts(state))
+        except (TypeError, ValueError, KeyError, IndexError) as error:
+            raise WeightsFileError(f"'{os.fspath(path)}' holds no valid weights: {error}") from error
+
+
+def _read_npz(file: BinaryIO) -> dict[str, AnyArray]:
+    with np.load(file, allow_pickle=False) as archive:
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("a single array, not an npz archive")
+        return {key: archive[key] for key in archive.files}
+
+
+def _header(raw: AnyArray | None) -> dict[str, Any]:
+    if raw is None or raw.ndim != 0 or raw.dtype.kind != "U":
+        return {}
+    try:
+        header = json.loads(str(raw))
+    except json.JSONDecodeError:
+        return {}
+    return header if isinstance(header, dict) else {}
+
+
+def _parts(state: Mapping[str, AnyArray]) -> dict[str, Any]:
+    parts: dict[str, Any] = {}
+    table: dict[str, Any] = {}
+    for key, value in state.items():
+        target, name = (table, key.removeprefix("intervals.")) if key.startswith("intervals.") else (parts, key)
+        target[name] = value.item() if value.ndim == 0 else value
+    if table:
+        parts["intervals"] = IntervalTable(**table)
+    return parts
+
+
+def _length(values: Sequence[Any] | AnyArray | None) -> int | None:
+    return None if values is None else len(values)
+
+
+def _frozen(values: Any, dtype: Any) -> AnyArray:
+    out = np.array(values, dtype=dtype, order="C")
+    out.setflags(write=False)
+    return out
+
+
+def _non_negative(values: Any, name: str, ndim: tuple[int, ...]) -> FloatArray:
+    raw = np.asarray(values)
+    if raw.dtype.kind not in "fiub":
+        raise InvalidWeightsError(f"{name} must be real numbers; got an array of {raw.dtype}")
+    if raw.ndim not in ndim or raw.size == 0:
+        wanted = " or ".join({1: "a vector", 2: "a matrix"}[n] for n in ndim)
+        raise InvalidWeightsError(f"{name} must be {wanted} that is not empty; got shape {raw.shape}")
+    out = _frozen(raw, np.float64)
+    bad = ~np.isfinite(out)
+    if bad.any():
+        where = np.argwhere(bad)[0].tolist()
+        raise InvalidWeightsError(f"{name} must be finite; got {out[tuple(where)]} at position {_at(where)}")
+    if (out < 0).any():
+        where = np.argwhere(out < 0)[0].tolist()
+        raise InvalidWeightsError(
+            f"{name} must not be negative; got {out[tuple(where)]:g} at position {_at(where)}. "
+            "Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant feature."
+        )
+    if not (out > 0).any():
+        raise InvalidWeightsError(
+            f"{name} are all zero, so nothing would be told apart. Leave {name} out for equal weights"
+        )
+    return out
+
+
+def _mask(values: Any, name: str) -> BoolArray:
+    out = _frozen(values, None)
+    if out.ndim != 1 or out.dtype != bool:
+        raise InvalidWeightsError(f"{name} must be a vector of bool; got {out.dtype} of shape {out.shape}")
+    if not out.any():
+        raise InvalidWeightsError(f"{name} keeps nothing: at least one entry must be True")
+    return out
+
+
+def _at(where: list[int]) -> str:
+    return str(where[0]) if len(where) == 1 else str(tuple(where))
