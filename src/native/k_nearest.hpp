@@ -19,12 +19,12 @@ template <class T, int P> WB_INLINE T folded_limit(T worst, T slack, std::int64_
   return root * root * margin;
 }
 
-// What a distance of the tile may be at most to enter a list whose worst entry is `worst`.
+// What a distance of the tile must be below to enter a list whose worst entry is `worst`.
 template <class T, int P>
 WB_INLINE T entry_limit(T worst, const Recheck<T>& recheck, std::int64_t row, std::int64_t m) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   if (worst == infinity) return infinity;
-  return recheck.source ? folded_limit<T, P>(worst, recheck.slack[row], m) : std::nextafter(worst, -infinity);
+  return recheck.source ? folded_limit<T, P>(worst, recheck.slack[row], m) : worst;
 }
 
 template <class T, int P, bool W, bool MISSING>
@@ -79,22 +79,24 @@ WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, c
           WB_UNROLL
           for (int q = 0; q < TILE_QUERIES; ++q)
             WB_UNROLL
-            for (int v = 0; v < TILE_VECTORS; ++v) hit = hit | at_most<T>(sum[q][v], broadcast<T>(limit[q]));
+            for (int v = 0; v < TILE_VECTORS; ++v) hit = hit | less<T>(sum[q][v], broadcast<T>(limit[q]));
           if (!any<T>(hit)) continue;
 
+          WB_UNROLL
           for (int q = 0; q < TILE_QUERIES; ++q) {
-            const std::int64_t row = begin + t * TILE_QUERIES + q;
-            if (row >= end) break;
-            Mask<T> mine = no_lane<T>();
+            unsigned lanes = 0;
             WB_UNROLL
-            for (int v = 0; v < TILE_VECTORS; ++v) mine = mine | at_most<T>(sum[q][v], broadcast<T>(limit[q]));
-            if (!any<T>(mine)) continue;
+            for (int v = 0; v < TILE_VECTORS; ++v)
+              lanes |= bits<T>(less<T>(sum[q][v], broadcast<T>(limit[q]))) << (v * VECTOR_LANES<T>);
+            if (!lanes) continue;
+            const std::int64_t row = begin + t * TILE_QUERIES + q;
             T distance[LANES];
             for (int v = 0; v < TILE_VECTORS; ++v) store<T>(distance + v * VECTOR_LANES<T>, sum[q][v]);
             T* list = lists.distance + (row * groups + g) * k;
             std::int64_t* list_id = lists.id + (row * groups + g) * k;
-            for (std::int64_t lane = 0; lane < LANES; ++lane) {
-              if (!(distance[lane] <= limit[q])) continue;
+            for (; lanes; lanes &= lanes - 1) {
+              const int lane = std::countr_zero(lanes);
+              if (!(distance[lane] < limit[q])) continue;  // the limit may have fallen since
               const std::int64_t at = block * LANES + lane, id = refs.ids[at];
               if (id < 0 || (queries.ids && queries.ids[row] == id)) continue;
               T d = distance[lane];

@@ -7,6 +7,9 @@
 
 #include "heap.hpp"
 
+#ifdef __AVX2__  // the compiler was told so for the whole build
+#define WB_MOVEMASK
+#endif
 #define WB_LEVEL baseline
 #define WB_INLINE WB_ALWAYS_INLINE
 #define WB_KERNEL
@@ -17,9 +20,11 @@
 #undef WB_LEVEL
 #undef WB_INLINE
 #undef WB_KERNEL
+#undef WB_MOVEMASK
 
 #ifdef WB_DISPATCH  // set by CMake for x86 compilers that can
 
+#define WB_MOVEMASK
 #define WB_TARGET __attribute__((target("avx2,fma")))
 #define WB_LEVEL avx2
 #define WB_INLINE WB_ALWAYS_INLINE WB_TARGET
@@ -41,6 +46,7 @@
 #undef WB_LEVEL
 #undef WB_INLINE
 #undef WB_KERNEL
+#undef WB_MOVEMASK
 
 #endif
 

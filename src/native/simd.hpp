@@ -23,11 +23,27 @@ template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) {
 // lanes of `no` where the comparison failed, of `yes` where it held
 template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) { return m ? yes : no; }
 template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return a == b; }
-template <class T> WB_INLINE Mask<T> at_most(Vec<T> a, Vec<T> b) { return a <= b; }
+template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return a < b; }
 template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
+// Bit i is set where lane i is true.
+template <class T> WB_INLINE unsigned bits(Mask<T> m) {
+#ifdef WB_MOVEMASK
+  if constexpr (sizeof(T) == 4) return unsigned(__builtin_ia32_movmskps256((Vec<float>)m));
+  else return unsigned(__builtin_ia32_movmskpd256((Vec<double>)m));
+#else
+  unsigned out = 0;
+  WB_UNROLL
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) out |= unsigned(m[i] & 1) << i;
+  return out;
+#endif
+}
 template <class T> WB_INLINE bool any(Mask<T> m) {
+#ifdef WB_MOVEMASK
+  return bits<T>(m) != 0;
+#else
   const Words w = (Words)m;
   return (w[0] | w[1] | w[2] | w[3]) != 0;
+#endif
 }
 
 #else  // plain loops, for compilers without vector extensions
@@ -51,14 +67,15 @@ template <class T> WB_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) { return map<T
 template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) { return map<T>([&](int i) { return v.lane[i] < 0 ? -v.lane[i] : v.lane[i]; }); }
 template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) { return map<T>([&](int i) { return m.lane[i] ? yes.lane[i] : no.lane[i]; }); }
 template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] == b.lane[i]; }); }
-template <class T> WB_INLINE Mask<T> at_most(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] <= b.lane[i]; }); }
+template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] < b.lane[i]; }); }
 template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
 template <class T> WB_INLINE Mask<T> operator|(Mask<T> a, Mask<T> b) { return test<T>([&](int i) { return a.lane[i] || b.lane[i]; }); }
-template <class T> WB_INLINE bool any(Mask<T> m) {
-  for (bool hit : m.lane)
-    if (hit) return true;
-  return false;
+template <class T> WB_INLINE unsigned bits(Mask<T> m) {
+  unsigned out = 0;
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) out |= unsigned(m.lane[i]) << i;
+  return out;
 }
+template <class T> WB_INLINE bool any(Mask<T> m) { return bits<T>(m) != 0; }
 
 #endif
 

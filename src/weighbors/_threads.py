@@ -4,11 +4,16 @@ per row, so results cannot depend on the number of threads or on how rows are cu
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 Result = TypeVar("Result")
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
+    os.register_at_fork(after_in_child=_pools.clear)
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -31,11 +36,36 @@ def row_ranges(n: int, n_jobs: int, *, least: int = 48, most: int = 1020) -> lis
     return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
 
-def run_ranges(
-    task: Callable[[int, int], Result], ranges: list[tuple[int, int]], n_jobs: int
-) -> list[Result]:
-    """Run ``task(begin, end)`` over the ranges; results in the order of the ranges."""
-    if n_jobs == 1 or len(ranges) <= 1:
+def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]], n_jobs: int) -> list[Result]:
+    """Run ``task(begin, end)`` over the ranges; results in the order of the ranges.
+
+    The calling thread works too; an error in any range is raised here.
+    """
+    helpers = min(n_jobs, len(ranges)) - 1
+    if helpers < 1:
         return [task(begin, end) for begin, end in ranges]
-    with ThreadPoolExecutor(min(n_jobs, len(ranges))) as pool:
-        return list(pool.map(lambda bounds: task(*bounds), ranges))
+    todo = list(enumerate(ranges))[::-1]
+    results: dict[int, Result] = {}
+
+    def work() -> None:
+        while True:
+            try:
+                number, bounds = todo.pop()  # one thread gets each range
+            except IndexError:
+                return
+            try:
+                results[number] = task(*bounds)
+            except BaseException:
+                todo.clear()
+                raise
+
+    pool = _pools.get(helpers) or _pools.setdefault(helpers, ThreadPoolExecutor(helpers, "weighbors"))
+    futures = [pool.submit(work) for _ in range(helpers)]
+    try:
+        work()
+    finally:
+        for future in futures:
+            future.exception()  # wait: no thread may write into the arrays after this call
+    for future in futures:
+        future.result()
+    return [results[number] for number in range(len(ranges))]

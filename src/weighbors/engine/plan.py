@@ -15,7 +15,7 @@ BACKENDS = ("auto", "scan", "tree", "faiss", "hnsw")
 #: Packed references that are in memory at once.
 PART_BYTES = 32 * 2**20
 # Where the tree overtakes the scan (benchmarks/backends.py prints the measurements).
-_TREE_ROWS = {1: 2_000, 2: 3_000, 3: 5_000, 4: 10_000, 5: 20_000, 6: 50_000, 7: 150_000, 8: 400_000}
+_TREE_ROWS = {1: 5_000, 2: 20_000, 3: 30_000, 4: 50_000, 5: 100_000}
 
 
 @dataclass(frozen=True)
