@@ -21,7 +21,10 @@ if __name__ == "__main__":
             X = rng.normal(size=(n, m)).astype(np.float32)
             Q = rng.normal(size=(n // 10, m)).astype(np.float32)
             best = best_of(
-                {b: (lambda b=b, X=X, Q=Q: NeighborEngine(X, backend=b, n_jobs=2).search(Q, 10)) for b in ("scan", "tree")},
+                {
+                    b: (lambda b=b, X=X, Q=Q: NeighborEngine(X, backend=b, n_jobs=2).search(Q, 10))
+                    for b in ("scan", "tree")
+                },
                 rounds=3 if n > 10_000 else 5,
             )
             row.append(best["scan"] / best["tree"])

@@ -33,4 +33,7 @@ def show(title: str, best: dict[str, float], ours: str, *, cells: float | None =
 def verdict(what: str, reached: float, wanted: float, *, at_most: bool = False) -> None:
     """Print whether a figure reaches what was asked for."""
     holds = reached <= wanted if at_most else reached >= wanted
-    print(f"  {'ok ' if holds else 'LOW'} {what}: {reached:.2f} (wanted {'<=' if at_most else '>='} {wanted:g})", flush=True)
+    print(
+        f"  {'ok ' if holds else 'LOW'} {what}: {reached:.2f} (wanted {'<=' if at_most else '>='} {wanted:g})",
+        flush=True,
+    )

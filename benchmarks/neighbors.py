@@ -46,7 +46,12 @@ def predict_case(dtype) -> None:
         contestants["FAISS Flat"] = lambda: faiss_flat(X, Q, 10)
     best = best_of(contestants, rounds=7)
     name = np.dtype(dtype).name
-    show(f"predict, 20 000 x 50 references, 5 000 queries, k = 10, {name}", best, "weighbors predict", cells=20_000 * 5_000 * 50)
+    show(
+        f"predict, 20 000 x 50 references, 5 000 queries, k = 10, {name}",
+        best,
+        "weighbors predict",
+        cells=20_000 * 5_000 * 50,
+    )
     verdict(
         f"scikit-learn predict / ours, {name}",
         best["scikit-learn brute predict"] / best["weighbors predict"],

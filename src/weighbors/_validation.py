@@ -62,7 +62,9 @@ class TableCoder:
             width = X.shape[1] if getattr(X, "ndim", 2) == 2 and hasattr(X, "shape") else None
             self.nominal = self._requested(width)
         if self.nominal.any() and sparse.issparse(X):
-            raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
+            raise InvalidDataError(
+                "categorical_features need a dense table; got a sparse matrix. Use X.toarray()"
+            )
         return self._code(estimator, X, reset=True)
 
     def transform(self, estimator: Any, X: Any) -> Any:
@@ -101,12 +103,16 @@ class TableCoder:
         if wanted.dtype.kind in "iu":
             outside = [int(j) for j in wanted if not -width <= j < width]
             if outside:
-                raise InvalidDataError(f"categorical_features names columns {outside}, but the data have {width} columns")
+                raise InvalidDataError(
+                    f"categorical_features names columns {outside}, but the data have {width} columns"
+                )
             return [int(j) for j in wanted]
         unknown = [str(name) for name in wanted if str(name) not in self.names]
         if unknown:
             known = ", ".join(self.names[:20]) or "none: X has no column names"
-            raise InvalidDataError(f"categorical_features names columns that X lacks: {unknown}. Columns: {known}")
+            raise InvalidDataError(
+                f"categorical_features names columns that X lacks: {unknown}. Columns: {known}"
+            )
         return [self.names.index(str(name)) for name in wanted]
 
     def _code(self, estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -227,7 +227,9 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
         if self.feature_names is not None:
             put(self, "feature_names", tuple(str(name) for name in self.feature_names))
         if self.intervals is not None and self.feature_weights is not None:
-            raise InvalidWeightsError("feature_weights and intervals are two ways to say the same; give one of them")
+            raise InvalidWeightsError(
+                "feature_weights and intervals are two ways to say the same; give one of them"
+            )
         self._check_rows_of_classes()
         self._agree(
             "n_features",
@@ -257,7 +259,9 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             return
         per_class = self.intervals.n_classes if self.intervals is not None else _length(self.feature_weights)
         if self.intervals is None and (self.feature_weights is None or self.feature_weights.ndim != 2):
-            raise InvalidWeightsError("classes= goes with feature_weights of shape (n_classes, n_features) or intervals")
+            raise InvalidWeightsError(
+                "classes= goes with feature_weights of shape (n_classes, n_features) or intervals"
+            )
         if per_class != len(self.classes):
             raise InvalidWeightsError(
                 f"one row of weights per class is needed; got {per_class} rows for {len(self.classes)} classes"
@@ -372,7 +376,9 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             sizes.append(f"{self.n_features} features")
         if self.n_samples:
             sizes.append(f"{self.n_samples} instances")
-        return "\n".join([f"Weights of {' and '.join(sizes) or 'nothing (plain distances)'}", *self._describe()])
+        return "\n".join(
+            [f"Weights of {' and '.join(sizes) or 'nothing (plain distances)'}", *self._describe()]
+        )
 
     def _describe(self) -> list[str]:
         lines = []
@@ -467,9 +473,10 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
 
 
 def _read_npz(file: BinaryIO) -> dict[str, AnyArray]:
-    with np.load(file, allow_pickle=False) as archive:
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("a single array, not an npz archive")
+    archive = np.load(file, allow_pickle=False)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise ValueError("a single array, not an npz archive")
+    with archive:
         return {key: archive[key] for key in archive.files}
 
 
@@ -487,7 +494,9 @@ def _parts(state: Mapping[str, AnyArray]) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     table: dict[str, Any] = {}
     for key, value in state.items():
-        target, name = (table, key.removeprefix("intervals.")) if key.startswith("intervals.") else (parts, key)
+        target, name = (
+            (table, key.removeprefix("intervals.")) if key.startswith("intervals.") else (parts, key)
+        )
         target[name] = value.item() if value.ndim == 0 else value
     if table:
         parts["intervals"] = IntervalTable(**table)

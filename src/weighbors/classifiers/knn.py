@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.utils import _safe_indexing, compute_sample_weight
+from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -167,7 +167,9 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         mass = self._masses(X, codes, classes, sample_weight)
         kept = np.arange(X.shape[0]) if mass is None else np.flatnonzero(mass > 0)
         if len(np.unique(codes[kept])) < 2:
-            raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
+            raise InvalidDataError(
+                "at least 2 classes are needed; rows of weight 0 left out, there is 1 class"
+            )
         weights = self._learn(table, X, classes[codes], kept, sample_weight)
         self._X, self._codes, self._kept = X if mass is None else X[kept], codes[kept], kept
         self._mass = None if mass is None else mass[kept]
@@ -195,8 +197,11 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         if sample_weight is None and self.class_weight is None:
             return None
         mass = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if self.class_weight is not None:
-            mass = mass * compute_sample_weight(self.class_weight, classes[codes])
+        if isinstance(self.class_weight, dict):
+            mass = mass * compute_class_weight(self.class_weight, classes=classes, y=classes[codes])[codes]
+        elif self.class_weight == "balanced":  # every class weighs the same, repetitions counted
+            total = np.bincount(codes, weights=mass)
+            mass = mass * mass.sum() / ((total > 0).sum() * np.where(total > 0, total, 1.0))[codes]
         return None if (mass == 1).all() else mass
 
     def _learn(self, table: Any, X: Any, y: AnyArray, kept: IndexArray, sample_weight: Any) -> Weights:
@@ -217,7 +222,9 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             params = dict(process_routing(self, "fit", sample_weight=sample_weight).weigher.fit)
         elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
             params = {"sample_weight": sample_weight}
-        params = {name: None if value is None else _safe_indexing(value, kept) for name, value in params.items()}
+        params = {
+            name: None if value is None else _safe_indexing(value, kept) for name, value in params.items()
+        }
         self.weigher_ = weigher.fit(_safe_indexing(table, kept), y[kept], **params)
         weights = getattr(self.weigher_, "weights_", None)
         if not isinstance(weights, Weights):
@@ -284,7 +291,9 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         indices: IndexArray = self._kept[row]
         return (distance, indices) if return_distance else indices
 
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> Any:
         """The neighbours as a CSR matrix of shape (n_queries, n_samples_fit).
 
         ``mode`` is "connectivity" (entries 1) or "distance".
@@ -294,7 +303,9 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         distance, row = self.kneighbors(X, n_neighbors)
         n, k = row.shape
         data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
-        return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
+        return sparse.csr_matrix(
+            (data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_)
+        )
 
     def _votes(self, distance: FloatArray, row: IndexArray) -> tuple[FloatArray | None, FloatArray | None]:
         """Votes of the neighbours, and the mass reached where rows count as repetitions."""
@@ -308,7 +319,9 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             votes = omega[row] if votes is None else votes * omega[row]
         return votes, reached
 
-    def _neighbors_and_votes(self, X: Any) -> list[tuple[IndexArray, FloatArray, IndexArray, FloatArray | None]]:
+    def _neighbors_and_votes(
+        self, X: Any
+    ) -> list[tuple[IndexArray, FloatArray, IndexArray, FloatArray | None]]:
         """Batches of (query numbers, distances, rows, votes); more neighbours where mass lacks."""
         batches, pending, width = [], np.arange(X.shape[0]), self.n_neighbors
         while len(pending):

@@ -150,5 +150,7 @@ class NeighborEngine:
     def _slot_of(self, own_row: IndexArray) -> IndexArray:
         slots = np.searchsorted(self.references.row_of_slot, own_row)
         slots = np.minimum(slots, self.references.n - 1)
-        found: IndexArray = np.where(self.references.row_of_slot[slots] == own_row, slots, -1).astype(np.int64)
+        found: IndexArray = np.where(self.references.row_of_slot[slots] == own_row, slots, -1).astype(
+            np.int64
+        )
         return found

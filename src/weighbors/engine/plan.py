@@ -76,7 +76,10 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
     if backend == "auto":
         rows = _TREE_ROWS.get(references.m)
         if obstacle is None and not per_instance and rows is not None and references.n >= rows:
-            return "tree", f"{references.m} features and at least {rows} rows: a k-d tree on folded data is faster"
+            return (
+                "tree",
+                f"{references.m} features and at least {rows} rows: a k-d tree on folded data is faster",
+            )
         return "scan", "the compiled scan serves every kind of distance"
     if backend == "scan":
         return "scan", "asked for"
@@ -85,7 +88,9 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
     if backend in ("faiss", "hnsw") and references.p != 2:
         obstacle = "the distance is not Euclidean"
     if obstacle is not None:
-        raise BackendError(f"backend='{backend}' cannot serve this search: {obstacle}. Use backend='auto' or 'scan'")
+        raise BackendError(
+            f"backend='{backend}' cannot serve this search: {obstacle}. Use backend='auto' or 'scan'"
+        )
     told = {
         "tree": "asked for; a k-d tree proposes, exact distances decide",
         "faiss": "asked for; FAISS Flat proposes, exact distances decide",

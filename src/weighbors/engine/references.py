@@ -227,7 +227,12 @@ def _extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
 
 
 def _attach(
-    weights: Weights, kept: Any, row_of_slot: IndexArray, columns: IndexArray, class_of_row: AnyArray | None, dtype: Any
+    weights: Weights,
+    kept: Any,
+    row_of_slot: IndexArray,
+    columns: IndexArray,
+    class_of_row: AnyArray | None,
+    dtype: Any,
 ) -> tuple[FloatArray | None, CellWeights | None]:
     """The global ``a`` over the kept columns, or the weights per stored instance."""
     if weights.kind == "none":
@@ -274,7 +279,9 @@ def _refuse_overflow(largest: float, references: References) -> None:
 
 
 def _refuse_underflow(references: References) -> None:
-    ranges = references.high[: references.n_numeric].astype(np.float64) - references.low[: references.n_numeric]
+    ranges = (
+        references.high[: references.n_numeric].astype(np.float64) - references.low[: references.n_numeric]
+    )
     if references.p == 1 or references.n_numeric < references.m or not (ranges > 0).any():
         return
     widest = float(ranges.max())

@@ -14,7 +14,9 @@ from ..exceptions import InvalidDataError, NoVoteWarning
 __all__ = ["distance_votes", "mass_votes", "tally"]
 
 
-def distance_votes(distance: FloatArray, how: str | Callable[[FloatArray], Any], *, span: float) -> FloatArray | None:
+def distance_votes(
+    distance: FloatArray, how: str | Callable[[FloatArray], Any], *, span: float
+) -> FloatArray | None:
     """What a neighbour's distance makes of its vote; None for equal votes.
 
     ``how`` is "uniform", "distance" (1/d; exact matches, if any, vote alone), "complement"

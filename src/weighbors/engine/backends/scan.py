@@ -78,7 +78,9 @@ class Scan:
             yield self._cached
             return
         references, lanes = self.references, lanes_of(self.references.dtype)
-        block_bytes = lanes * references.m * references.dtype.itemsize * (1 if references.cells is None else 2)
+        block_bytes = (
+            lanes * references.m * references.dtype.itemsize * (1 if references.cells is None else 2)
+        )
         per_part = max(1, self.part_bytes // block_bytes)
         n_blocks = int(self._layout[1][-1])
         for begin in range(0, n_blocks, per_part):
@@ -98,7 +100,9 @@ class Scan:
         fold = references.fold()
         center, factor = (None, None) if fold is None else (fold.center, fold.factor)
 
-        def packed_from(rows: FloatArray, lane_row: IndexArray, fill: float, *folding: FloatArray | None) -> Any:
+        def packed_from(
+            rows: FloatArray, lane_row: IndexArray, fill: float, *folding: FloatArray | None
+        ) -> Any:
             out = aligned_empty((end - begin, references.m, lanes), references.dtype)
             norms = run_ranges(
                 lambda b, e: _native.pack(
@@ -131,7 +135,13 @@ class Scan:
         )
 
     def search(
-        self, queries: FloatArray, k: int, *, own_slot: IndexArray | None = None, missing: bool = False, n_jobs: int = 1
+        self,
+        queries: FloatArray,
+        k: int,
+        *,
+        own_slot: IndexArray | None = None,
+        missing: bool = False,
+        n_jobs: int = 1,
     ) -> tuple[FloatArray, IndexArray]:
         """The k nearest of each group.
 
@@ -160,7 +170,14 @@ class Scan:
             recheck: tuple[Any, ...] = (None,) * 6
             if fold is not None:
                 slack = self._slack(folded, part.largest_norm)
-                recheck = (part.source, part.order, queries, references.feature_weights, references.gap, slack)
+                recheck = (
+                    part.source,
+                    part.order,
+                    queries,
+                    references.feature_weights,
+                    references.gap,
+                    slack,
+                )
 
             def task(begin: int, end: int, part: Part = part, recheck: tuple[Any, ...] = recheck) -> None:
                 _native.k_nearest(

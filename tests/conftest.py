@@ -1,0 +1,22 @@
+"""Where the papers' data sets are: WEIGHBORS_DATA, or ../shared/data beside the project."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+_BESIDE = Path(__file__).parents[2] / "shared" / "data"
+if "WEIGHBORS_DATA" not in os.environ and (_BESIDE / "MANIFEST.csv").is_file():
+    os.environ["WEIGHBORS_DATA"] = str(_BESIDE)
+
+
+@pytest.fixture(scope="session")
+def papers_data() -> Path:
+    """The directory of data sets; tests that need it are skipped without it."""
+    from weighbors.datasets import data_directory
+    from weighbors.exceptions import InvalidDataError
+
+    try:
+        return data_directory()
+    except InvalidDataError as error:
+        pytest.skip(f"the papers' data sets are not here: {error}")

@@ -1,0 +1,141 @@
+"""Every backend against the scan: equal to the bit, or, for the approximate one, by recall."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from weighbors import Weights
+from weighbors.engine import NeighborEngine
+from weighbors.exceptions import BackendError, MissingDependencyError
+
+RNG = np.random.default_rng
+
+
+def weights_of(kind, n, m):
+    rng = RNG(9)
+    return {
+        "none": None,
+        "feature": Weights(feature_weights=rng.random(m)),
+        "masked": Weights(feature_mask=np.arange(m) % 2 == 0, instance_mask=rng.random(n) < 0.7),
+        "class": Weights(feature_weights=0.2 + rng.random((3, m)), classes=[0, 1, 2]),
+        "instance": Weights(feature_weights=0.2 + rng.random((n, m))),
+        "scales": Weights(instance_scales=0.5 + rng.random(n)),
+    }[kind]
+
+
+def data(name, dtype, n=700, m=4):
+    rng = RNG(3)
+    X = {
+        "normal": rng.normal(size=(n, m)),
+        "ties": rng.integers(0, 4, size=(n, m)),
+        "offset": 1e4 + rng.normal(size=(n, m)),
+        "duplicates": np.repeat(rng.normal(size=(n // 7, m)), 7, axis=0),
+    }[name]
+    return X.astype(dtype)
+
+
+FOLDING = ["none", "feature", "masked"]
+SERVED = [("tree", p, kind) for p in (1, 2) for kind in FOLDING]
+SERVED += [("faiss", 2, kind) for kind in [*FOLDING, "class", "instance", "scales"]]
+
+
+@pytest.mark.parametrize(("backend", "p", "kind"), SERVED)
+@pytest.mark.parametrize("name", ["normal", "ties", "offset", "duplicates"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exact_backends_equal_the_scan(backend, p, kind, name, dtype):
+    if backend == "faiss":
+        pytest.importorskip("faiss")
+    X = data(name, dtype)
+    y = RNG(5).integers(0, 3, size=len(X))
+    options = {"weights": weights_of(kind, *X.shape), "class_of_row": y, "p": p}
+    scan = NeighborEngine(X, backend="scan", **options)
+    other = NeighborEngine(X, backend=backend, n_jobs=2, **options)
+    for own in (None, np.arange(len(X))):
+        for k in (1, 6):
+            expected, answer = scan.search(X, k, own_row=own), other.search(X, k, own_row=own)
+            assert answer[0].tobytes() == expected[0].tobytes()
+            assert answer[1].tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.parametrize("backend", ["tree", "faiss"])
+def test_queries_with_missing_values_go_to_the_scan(backend):
+    if backend == "faiss":
+        pytest.importorskip("faiss")
+    X = data("normal", np.float64)
+    Q = X[:20].copy()
+    Q[3, 1] = np.nan
+    answer = NeighborEngine(X, backend=backend).search(Q, 3)
+    assert answer[0].tobytes() == NeighborEngine(X, backend="scan").search(Q, 3)[0].tobytes()
+
+
+@pytest.mark.parametrize("backend", ["tree", "faiss"])
+def test_most_queries_need_no_second_search(backend, monkeypatch):
+    if backend == "faiss":
+        pytest.importorskip("faiss")
+    X = data("normal", np.float32, n=5_000)
+    engine = NeighborEngine(X, backend=backend)
+    searched = []
+    scan = engine._backend.scan
+    inner = scan.search
+    monkeypatch.setattr(
+        scan, "search", lambda q, *args, **kw: (searched.append(len(q)), inner(q, *args, **kw))[1]
+    )
+    engine.search(X, 5)
+    assert sum(searched) < 0.05 * len(X)
+
+
+@pytest.mark.parametrize("kind", ["none", "feature", "class", "scales"])
+def test_hnsw_by_recall(kind):
+    pytest.importorskip("faiss")
+    X = RNG(0).normal(size=(3_000, 16)).astype(np.float32)
+    y = RNG(1).integers(0, 3, size=len(X))
+    options = {"weights": weights_of(kind, *X.shape), "class_of_row": y}
+    _, expected = NeighborEngine(X, backend="scan", **options).search(X[:300], 10)
+    distance, found = NeighborEngine(X, backend="hnsw", **options).search(X[:300], 10)
+    recall = np.mean([len(set(f) & set(e)) / 10 for f, e in zip(found, expected, strict=True)])
+    assert recall > 0.95
+    assert (np.diff(distance, axis=1) >= 0).all()
+
+
+def test_more_neighbours_than_a_graph_gives_are_still_found():
+    pytest.importorskip("faiss")
+    X = data("normal", np.float32, n=30)
+    _, row = NeighborEngine(X, backend="hnsw").search(X, 30)
+    assert (np.sort(row, axis=1) == np.arange(30)).all()
+
+
+def test_a_backend_refuses_what_it_cannot_serve():
+    X = data("normal", np.float64)
+    with pytest.raises(BackendError, match="per instance do not fold.*backend='auto'"):
+        NeighborEngine(X, backend="tree", weights=weights_of("scales", *X.shape))
+    with pytest.raises(BackendError, match="not Euclidean"):
+        NeighborEngine(X, backend="faiss", p=1)
+    with pytest.raises(BackendError, match="nominal"):
+        NeighborEngine(X, backend="tree", nominal=np.array([True, False, False, False]))
+    gaps = X.copy()
+    gaps[0, 0] = np.nan
+    with pytest.raises(BackendError, match="missing"):
+        NeighborEngine(gaps, backend="tree")
+    with pytest.raises(BackendError, match="each group"):
+        NeighborEngine(X, backend="tree", groups=np.arange(len(X)) % 2, n_groups=2)
+    with pytest.raises(BackendError, match="one of auto, scan"):
+        NeighborEngine(X, backend="ball")
+
+
+def test_a_missing_faiss_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'weighbors\[faiss\]'"):
+        NeighborEngine(data("normal", np.float32), backend="faiss")
+
+
+@pytest.mark.parametrize("backend", ["tree", "faiss", "hnsw"])
+def test_pickling_drops_what_can_be_rebuilt(backend):
+    if backend != "tree":
+        pytest.importorskip("faiss")
+    X = data("normal", np.float32)
+    engine = NeighborEngine(X, backend=backend)
+    before = engine.search(X[:20], 3)
+    copy = pickle.loads(pickle.dumps(engine))
+    assert copy.search(X[:20], 3)[0].tobytes() == before[0].tobytes()

@@ -1,0 +1,45 @@
+"""The plan is a pure function that says what will run and why."""
+
+import numpy as np
+from scipy import sparse
+
+from weighbors import Weights
+from weighbors.engine import build_references, make_plan
+
+
+def plan(n=100, m=3, weights=None, backend="auto", **options):
+    X = np.random.default_rng(0).normal(size=(n, m))
+    return make_plan(build_references(X, weights=weights, **options), backend=backend)
+
+
+def test_few_features_and_many_rows_go_to_a_tree():
+    assert plan(n=30_000, m=3).backend == "tree"
+    assert plan(n=29_999, m=3).backend == "scan"
+    assert plan(n=30_000, m=8).backend == "scan"
+
+
+def test_what_a_tree_cannot_serve_goes_to_the_scan():
+    many = 200_000
+    assert plan(n=many, m=2, weights=Weights(instance_scales=np.linspace(1, 2, many))).backend == "scan"
+    assert plan(n=many, m=2, nominal=np.array([True, False])).backend == "scan"
+    assert plan(n=many, m=2, groups=np.arange(many) % 2, n_groups=2).backend == "scan"
+    X = sparse.random(many, 2, density=0.1, format="csr", random_state=0)
+    assert make_plan(build_references(X)).backend == "scan"
+
+
+def test_a_plan_prints_its_reasons():
+    told = str(plan(weights=Weights(feature_weights=[1, 2, 3]), groups=np.arange(100) % 2, n_groups=2, p=1))
+    assert "scan: the compiled scan serves every kind of distance" in told
+    assert "100 x 3, float64" in told
+    assert "city-block, feature weights folded" in told
+    assert "each of 2 groups" in told
+    assert "a weight per instance and feature, scaled per instance" in str(
+        plan(weights=Weights(feature_weights=np.ones((100, 3)) * 2, instance_scales=np.full(100, 2.0)))
+    )
+
+
+def test_memory_is_cut_into_parts():
+    X = np.zeros((1000, 10))
+    whole = make_plan(build_references(X))
+    assert (whole.n_parts, whole.part_bytes) == (1, 80_000)
+    assert make_plan(build_references(X), part_bytes=20_000).n_parts == 4

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from weighbors.engine import distance_votes, mass_votes, tally
+from weighbors.exceptions import InvalidDataError, NoVoteWarning
+
+
+def test_distance_makes_votes():
+    d = np.array([[0.5, 1.0], [0.0, 2.0]])
+    assert distance_votes(d, "uniform", span=1) is None
+    assert distance_votes(d, "distance", span=1).tolist() == [[2.0, 1.0], [1.0, 0.0]]
+    assert distance_votes(d, "complement", span=1).tolist() == [[0.5, 0.0], [1.0, 0.0]]
+    assert distance_votes(d, lambda x: x + 1, span=1).tolist() == [[1.5, 2.0], [1.0, 3.0]]
+
+
+@pytest.mark.parametrize("function", [lambda d: d[:, :1], lambda d: -d - 1, lambda d: d * np.nan])
+def test_a_function_must_return_votes(function):
+    with pytest.raises(InvalidDataError, match="finite votes >= 0 of the shape"):
+        distance_votes(np.ones((2, 3)), function, span=1)
+
+
+def test_mass_is_taken_until_k():
+    votes, reached = mass_votes(np.array([[2.0, 2.0, 1.0], [0.5, 0.25, 1.0]]), 3)
+    assert votes.tolist() == [[2.0, 1.0, 0.0], [0.5, 0.25, 1.0]]
+    assert reached.tolist() == [5.0, 1.75]
+
+
+def test_tally():
+    codes = np.array([[0, 1, 1], [2, 2, 0]])
+    assert np.allclose(tally(codes, None, 3), [[1 / 3, 2 / 3, 0], [1 / 3, 0, 2 / 3]])
+    assert np.allclose(
+        tally(codes, np.array([[3.0, 0.5, 0.5], [1, 1, 6]]), 3), [[0.75, 0.25, 0], [0.75, 0, 0.25]]
+    )
+
+
+def test_silent_neighbours_count_equally_with_a_warning():
+    with pytest.warns(NoVoteWarning, match="of 1 queries"):
+        shares = tally(np.array([[0, 1], [1, 1]]), np.array([[0.0, 0.0], [1.0, 0.0]]), 2)
+    assert shares.tolist() == [[0.5, 0.5], [0.0, 1.0]]

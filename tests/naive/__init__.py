@@ -1,0 +1,1 @@
+"""Slow, obvious oracles, written from methods and papers, never from the kernels."""

@@ -1,0 +1,58 @@
+import threading
+
+import pytest
+
+from weighbors._threads import effective_n_jobs, row_ranges, run_ranges
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 6, 47, 500, 100_000])
+@pytest.mark.parametrize("n_jobs", [1, 2, 8])
+def test_ranges_cover_all_rows_once(n, n_jobs):
+    ranges = row_ranges(n, n_jobs)
+    assert [i for begin, end in ranges for i in range(begin, end)] == list(range(n))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_results_come_in_order(n_jobs):
+    ranges = [(i, i + 1) for i in range(50)]
+    assert run_ranges(lambda begin, end: (begin, end), ranges, n_jobs) == ranges
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+def test_errors_reach_the_caller_and_no_thread_works_on(n_jobs):
+    done = []
+
+    def task(begin, end):
+        if begin == 7:
+            raise ValueError("range 7")
+        done.append(begin)
+
+    with pytest.raises(ValueError, match="range 7"):
+        run_ranges(task, [(i, i + 1) for i in range(200)], n_jobs)
+    count = len(done)
+    assert run_ranges(lambda b, e: b, [(0, 1), (1, 2)], n_jobs) == [0, 1]
+    assert len(done) == count
+
+
+def test_many_callers_at_once():
+    answers = []
+
+    def call():
+        answers.append(run_ranges(lambda b, e: b, [(i, i + 1) for i in range(100)], 2))
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [list(range(100))] * 8
+
+
+def test_n_jobs_means_what_joblib_says():
+    from joblib import parallel_config
+
+    assert effective_n_jobs(None) == 1
+    assert effective_n_jobs(3) == 3
+    assert effective_n_jobs(-1) >= 1
+    with parallel_config("threading", n_jobs=2):
+        assert effective_n_jobs(None) == 2
