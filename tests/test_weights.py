@@ -101,9 +101,7 @@ def test_equality_and_hash():
     assert Weights(feature_weights=[1, 2]) != Weights(feature_weights=[1, 3])
     assert Weights() != 3
     assert Weights(intervals=table(), classes=[0, 1]) == Weights(intervals=table(), classes=[0, 1])
-    assert Weights(intervals=table(smoothing=0.1), classes=[0, 1]) != Weights(
-        intervals=table(), classes=[0, 1]
-    )
+    assert Weights(intervals=table(smoothing=0.1), classes=[0, 1]) != Weights(intervals=table(), classes=[0, 1])
 
 
 def test_printing_names_features():

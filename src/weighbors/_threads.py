@@ -36,9 +36,7 @@ def row_ranges(n: int, n_jobs: int, *, least: int = 48, most: int = 1020) -> lis
     return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
 
-def run_ranges(
-    task: Callable[[int, int], Result], ranges: list[tuple[int, int]], n_jobs: int
-) -> list[Result]:
+def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]], n_jobs: int) -> list[Result]:
     """Run ``task(begin, end)`` over the ranges; results in the order of the ranges.
 
     The calling thread works too; an error in any range is raised here.

@@ -62,9 +62,7 @@ class TableCoder:
             width = X.shape[1] if getattr(X, "ndim", 2) == 2 and hasattr(X, "shape") else None
             self.nominal = self._requested(width)
         if self.nominal.any() and sparse.issparse(X):
-            raise InvalidDataError(
-                "categorical_features need a dense table; got a sparse matrix. Use X.toarray()"
-            )
+            raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
         return self._code(estimator, X, reset=True)
 
     def transform(self, estimator: Any, X: Any) -> Any:
@@ -110,9 +108,7 @@ class TableCoder:
         unknown = [str(name) for name in wanted if str(name) not in self.names]
         if unknown:
             known = ", ".join(self.names[:20]) or "none: X has no column names"
-            raise InvalidDataError(
-                f"categorical_features names columns that X lacks: {unknown}. Columns: {known}"
-            )
+            raise InvalidDataError(f"categorical_features names columns that X lacks: {unknown}. Columns: {known}")
         return [self.names.index(str(name)) for name in wanted]
 
     def _code(self, estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -191,7 +187,7 @@ def _holds_categories(column: pd.Series) -> bool:
     dtype = column.dtype
     if isinstance(dtype, (pd.CategoricalDtype, pd.StringDtype)):
         return True
-    return dtype == object and pd.api.types.infer_dtype(column, skipna=True) not in _NUMBER_KINDS
+    return bool(dtype == np.dtype(object)) and pd.api.types.infer_dtype(column, skipna=True) not in _NUMBER_KINDS
 
 
 def _numbers(column: pd.Series, name: str) -> FloatArray:

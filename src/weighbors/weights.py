@@ -227,9 +227,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
         if self.feature_names is not None:
             put(self, "feature_names", tuple(str(name) for name in self.feature_names))
         if self.intervals is not None and self.feature_weights is not None:
-            raise InvalidWeightsError(
-                "feature_weights and intervals are two ways to say the same; give one of them"
-            )
+            raise InvalidWeightsError("feature_weights and intervals are two ways to say the same; give one of them")
         self._check_rows_of_classes()
         self._agree(
             "n_features",
@@ -376,9 +374,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             sizes.append(f"{self.n_features} features")
         if self.n_samples:
             sizes.append(f"{self.n_samples} instances")
-        return "\n".join(
-            [f"Weights of {' and '.join(sizes) or 'nothing (plain distances)'}", *self._describe()]
-        )
+        return "\n".join([f"Weights of {' and '.join(sizes) or 'nothing (plain distances)'}", *self._describe()])
 
     def _describe(self) -> list[str]:
         lines = []
@@ -390,7 +386,8 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             lines.append(f"  feature weights, largest of {len(names)}:")
             lines += [f"    {names[j]:<{width}}  {self.feature_weights[j]:.4g}" for j in top]
         elif self.kind == "class":
-            assert self.feature_weights is not None and self.classes is not None
+            assert self.feature_weights is not None
+            assert self.classes is not None
             lines.append("  feature weights per class, largest:")
             for label, row in zip(self.classes, self.feature_weights, strict=True):
                 top = np.argsort(-row, kind="stable")[:5]
@@ -494,9 +491,7 @@ def _parts(state: Mapping[str, AnyArray]) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     table: dict[str, Any] = {}
     for key, value in state.items():
-        target, name = (
-            (table, key.removeprefix("intervals.")) if key.startswith("intervals.") else (parts, key)
-        )
+        target, name = (table, key.removeprefix("intervals.")) if key.startswith("intervals.") else (parts, key)
         target[name] = value.item() if value.ndim == 0 else value
     if table:
         parts["intervals"] = IntervalTable(**table)

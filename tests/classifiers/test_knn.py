@@ -225,26 +225,20 @@ def test_explain_adds_up(problem):
     X, y, Q = problem
     names = [f"gene {j}" for j in range(6)]
     weights = Weights(feature_weights=[3, 1, 0, 2, 1, 1], votes=RNG(0).random(len(X)))
-    model = WeightedKNeighborsClassifier(4, weights, weights="distance").fit(
-        pd.DataFrame(X, columns=names), y
-    )
+    model = WeightedKNeighborsClassifier(4, weights, weights="distance").fit(pd.DataFrame(X, columns=names), y)
     told = model.explain(pd.DataFrame(Q, columns=names)[:7])
     assert told.columns[:6].tolist() == ["query", "rank", "row", "label", "distance", "vote"]
     shares = told[[f"share of {name}" for name in names]]
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert (shares["share of gene 2"] == 0).all()
-    distance, row = model.kneighbors(pd.DataFrame(Q, columns=names)[:7])
+    row = model.kneighbors(pd.DataFrame(Q, columns=names)[:7], return_distance=False)
     assert told["row"].tolist() == row.ravel().tolist()
     assert (told["label"] == y[told["row"]]).all()
     first = told.loc[0].to_dict()
     expected = 3 * (Q[0, 0] - X[int(first["row"]), 0]) ** 2 / first["distance"] ** 2
     assert np.isclose(first["share of gene 0"], expected)
-    votes = (
-        told.groupby(["query", "label"])["vote"]
-        .sum()
-        .unstack(fill_value=0)
-        .reindex(columns=model.classes_, fill_value=0)
-    )
+    votes = told.pivot_table(index="query", columns="label", values="vote", aggfunc="sum", fill_value=0)
+    votes = votes.reindex(columns=model.classes_, fill_value=0)
     np.testing.assert_allclose(votes, model.predict_proba(pd.DataFrame(Q, columns=names)[:7]))
 
 
@@ -305,10 +299,7 @@ def test_categorical_features_by_name_number_and_mask():
     frame = pd.DataFrame({"a": [0, 5, 9, 5], "b": [0.0, 1.0, 2.0, 3.0]})
     y = [0, 1, 0, 1]
     answers = [
-        WeightedKNeighborsClassifier(2, categorical_features=named)
-        .fit(frame, y)
-        .kneighbors(frame)[0]
-        .tolist()
+        WeightedKNeighborsClassifier(2, categorical_features=named).fit(frame, y).kneighbors(frame)[0].tolist()
         for named in (["a"], [0], [True, False], [-2])
     ]
     assert answers[0] == answers[1] == answers[2] == answers[3]
@@ -363,9 +354,7 @@ def test_bits_do_not_depend_on_jobs_order_or_container(problem):
     X, y, Q = problem
     reference = WeightedKNeighborsClassifier(5, weights="distance").fit(X, y).predict_proba(Q)
     for n_jobs in (1, 2, 4, -1):
-        model = WeightedKNeighborsClassifier(5, weights="distance", n_jobs=n_jobs).fit(
-            np.asfortranarray(X), list(y)
-        )
+        model = WeightedKNeighborsClassifier(5, weights="distance", n_jobs=n_jobs).fit(np.asfortranarray(X), list(y))
         assert model.predict_proba(pd.DataFrame(Q).to_numpy()).tobytes() == reference.tobytes()
 
 
@@ -460,9 +449,7 @@ def test_scikit_learn_habits(problem):
     model = WeightedKNeighborsClassifier(3, VarianceWeigher())
     search = GridSearchCV(model, {"n_neighbors": [1, 3], "weigher__power": [0.5, 2.0]}, cv=3).fit(X, y)
     assert set(search.best_params_) == {"n_neighbors", "weigher__power"}
-    assert (
-        cross_val_score(make_pipeline(StandardScaler(), WeightedKNeighborsClassifier(5)), X, y).mean() > 0.6
-    )
+    assert cross_val_score(make_pipeline(StandardScaler(), WeightedKNeighborsClassifier(5)), X, y).mean() > 0.6
     fitted = model.fit(X, y)
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict_proba(Q), fitted.predict_proba(Q))
@@ -486,6 +473,4 @@ def test_backends_give_the_same_answers(problem, backend):
         pytest.importorskip("faiss")
     X, y, Q = problem
     expected = KNeighborsClassifier(5).fit(X, y).predict_proba(Q)
-    np.testing.assert_array_equal(
-        WeightedKNeighborsClassifier(5, backend=backend).fit(X, y).predict_proba(Q), expected
-    )
+    np.testing.assert_array_equal(WeightedKNeighborsClassifier(5, backend=backend).fit(X, y).predict_proba(Q), expected)

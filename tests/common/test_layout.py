@@ -16,8 +16,8 @@ if not (SOURCE / "classifiers").is_dir():  # an editable install keeps the sourc
 
 HELPERS = ["exceptions", "_typing", "_files", "_threads", "_random", "_native", "_validation"]
 #: Each may import only what stands before it, and the helpers.
-ORDER = ["weights", "metrics", "engine", "weighers", "classifiers", "datasets", "evaluation", "stats", "plots", "report",
-         "distributed", "cli"]  # fmt: skip
+ORDER = ["weights", "metrics", "engine", "weighers", "classifiers", "datasets", "evaluation", "stats", "plots",
+         "report", "distributed", "cli"]  # fmt: skip
 
 
 def imports_of(path):
@@ -38,9 +38,7 @@ def imports_of(path):
                     continue
             yield target[0]
         elif isinstance(node, ast.Import):
-            yield from (
-                alias.name.split(".")[1] for alias in node.names if alias.name.startswith("weighbors.")
-            )
+            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("weighbors."))
 
 
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

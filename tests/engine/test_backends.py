@@ -79,9 +79,7 @@ def test_most_queries_need_no_second_search(backend, monkeypatch):
     searched = []
     scan = engine._backend.scan
     inner = scan.search
-    monkeypatch.setattr(
-        scan, "search", lambda q, *args, **kw: (searched.append(len(q)), inner(q, *args, **kw))[1]
-    )
+    monkeypatch.setattr(scan, "search", lambda q, *args, **kw: (searched.append(len(q)), inner(q, *args, **kw))[1])
     engine.search(X, 5)
     assert sum(searched) < 0.05 * len(X)
 

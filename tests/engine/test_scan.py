@@ -80,9 +80,7 @@ def test_equals_the_oracle(dtype, p, kind, missing, nominal):
     mask = np.array([False, True, False, True, False]) if nominal else None
     y = RNG(3).integers(0, 3, size=len(X))
     weights, parts = make_weights(kind, *X.shape, y, seed)
-    engine = NeighborEngine(
-        X.astype(dtype), weights=weights, p=p, nominal=mask, class_of_row=y, backend="scan"
-    )
+    engine = NeighborEngine(X.astype(dtype), weights=weights, p=p, nominal=mask, class_of_row=y, backend="scan")
     answer = engine.search(Q.astype(dtype), 7)
     assert answer[0].dtype == dtype
     assert_same(answer, nearest(Q, X, 7, p=p, nominal=mask, **parts))
@@ -177,9 +175,7 @@ def test_weights_of_one_are_no_weights_and_equal_class_rows_are_feature_weights(
     ones = [
         Weights(feature_weights=np.ones(6)),
         Weights(feature_weights=np.ones((200, 6))),
-        Weights(
-            instance_scales=np.ones(200), feature_mask=np.ones(6, bool), instance_mask=np.ones(200, bool)
-        ),
+        Weights(instance_scales=np.ones(200), feature_mask=np.ones(6, bool), instance_mask=np.ones(200, bool)),
     ]
     for weights in ones:
         answer = NeighborEngine(X, weights=weights).search(X[:50], 5)
@@ -234,9 +230,7 @@ def test_values_whose_squares_overflow_or_vanish_are_refused():
     engine = NeighborEngine(np.array([[1.0], [0.0]]))
     with pytest.raises(InvalidDataError, match="overflow"):
         engine.search(np.array([[1e200]]), 1)
-    assert NeighborEngine(np.array([[1e200], [0.0]]), p=1).search(np.array([[2e200]]), 1)[0].tolist() == [
-        [1e200]
-    ]
+    assert NeighborEngine(np.array([[1e200], [0.0]]), p=1).search(np.array([[2e200]]), 1)[0].tolist() == [[1e200]]
 
 
 @pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])

@@ -28,9 +28,7 @@ def test_mass_is_taken_until_k():
 def test_tally():
     codes = np.array([[0, 1, 1], [2, 2, 0]])
     assert np.allclose(tally(codes, None, 3), [[1 / 3, 2 / 3, 0], [1 / 3, 0, 2 / 3]])
-    assert np.allclose(
-        tally(codes, np.array([[3.0, 0.5, 0.5], [1, 1, 6]]), 3), [[0.75, 0.25, 0], [0.75, 0, 0.25]]
-    )
+    assert np.allclose(tally(codes, np.array([[3.0, 0.5, 0.5], [1, 1, 6]]), 3), [[0.75, 0.25, 0], [0.75, 0, 0.25]])
 
 
 def test_silent_neighbours_count_equally_with_a_warning():

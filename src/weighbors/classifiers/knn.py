@@ -139,7 +139,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         self.backend = backend
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedKNeighborsClassifier:
         """Store the training rows and learn their weights.
 
@@ -167,9 +167,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         mass = self._masses(X, codes, classes, sample_weight)
         kept = np.arange(X.shape[0]) if mass is None else np.flatnonzero(mass > 0)
         if len(np.unique(codes[kept])) < 2:
-            raise InvalidDataError(
-                "at least 2 classes are needed; rows of weight 0 left out, there is 1 class"
-            )
+            raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
         weights = self._learn(table, X, classes[codes], kept, sample_weight)
         self._X, self._codes, self._kept = X if mass is None else X[kept], codes[kept], kept
         self._mass = None if mass is None else mass[kept]
@@ -222,16 +220,15 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             params = dict(process_routing(self, "fit", sample_weight=sample_weight).weigher.fit)
         elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
             params = {"sample_weight": sample_weight}
-        params = {
-            name: None if value is None else _safe_indexing(value, kept) for name, value in params.items()
-        }
+        params = {name: None if value is None else _safe_indexing(value, kept) for name, value in params.items()}
         self.weigher_ = weigher.fit(_safe_indexing(table, kept), y[kept], **params)
-        weights = getattr(self.weigher_, "weights_", None)
-        if not isinstance(weights, Weights):
+        learned: Any = getattr(self.weigher_, "weights_", None)
+        if not isinstance(learned, Weights):
             raise InvalidWeightsError(
-                f"a weigher must leave a Weights as weights_ after fit; {type(weigher).__name__} left {type(weights).__name__}"
+                f"a weigher must leave a Weights as weights_ after fit; {type(weigher).__name__} left "
+                f"{type(learned).__name__}"
             )
-        return weights
+        return learned
 
     def _class_of_row(self, weights: Weights) -> IndexArray | None:
         if weights.classes is None:
@@ -281,7 +278,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             Row numbers of the training data as they were given to ``fit``.
         """
         check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k: Any = self.n_neighbors if n_neighbors is None else n_neighbors
         if not isinstance(k, Integral) or k < 1:
             raise InvalidDataError(f"n_neighbors must be a whole number of at least 1; got {k!r}")
         own = None if X is not None else np.arange(self._X.shape[0], dtype=np.int64)
@@ -291,9 +288,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         indices: IndexArray = self._kept[row]
         return (distance, indices) if return_distance else indices
 
-    def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
-    ) -> Any:
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The neighbours as a CSR matrix of shape (n_queries, n_samples_fit).
 
         ``mode`` is "connectivity" (entries 1) or "distance".
@@ -303,9 +298,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         distance, row = self.kneighbors(X, n_neighbors)
         n, k = row.shape
         data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
-        return sparse.csr_matrix(
-            (data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_)
-        )
+        return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
 
     def _votes(self, distance: FloatArray, row: IndexArray) -> tuple[FloatArray | None, FloatArray | None]:
         """Votes of the neighbours, and the mass reached where rows count as repetitions."""
@@ -319,9 +312,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             votes = omega[row] if votes is None else votes * omega[row]
         return votes, reached
 
-    def _neighbors_and_votes(
-        self, X: Any
-    ) -> list[tuple[IndexArray, FloatArray, IndexArray, FloatArray | None]]:
+    def _neighbors_and_votes(self, X: Any) -> list[tuple[IndexArray, FloatArray, IndexArray, FloatArray | None]]:
         """Batches of (query numbers, distances, rows, votes); more neighbours where mass lacks."""
         batches, pending, width = [], np.arange(X.shape[0]), self.n_neighbors
         while len(pending):

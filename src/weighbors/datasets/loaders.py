@@ -40,9 +40,7 @@ def data_directory() -> Path:
     """
     place = os.environ.get(VARIABLE)
     if not place:
-        raise InvalidDataError(
-            f"set the environment variable {VARIABLE} to the directory that holds the data sets"
-        )
+        raise InvalidDataError(f"set the environment variable {VARIABLE} to the directory that holds the data sets")
     if not (Path(place) / "MANIFEST.csv").is_file():
         raise InvalidDataError(f"{VARIABLE} is '{place}', which holds no MANIFEST.csv")
     return Path(place)

@@ -105,9 +105,7 @@ class NeighborEngine:
         """Rows that can be neighbours."""
         return self.references.n
 
-    def search(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None
-    ) -> tuple[FloatArray, IndexArray]:
+    def search(self, queries: Any, k: int, *, own_row: IndexArray | None = None) -> tuple[FloatArray, IndexArray]:
         """The k nearest rows of each query, nearest first; equal distances by row number.
 
         Parameters
@@ -150,7 +148,5 @@ class NeighborEngine:
     def _slot_of(self, own_row: IndexArray) -> IndexArray:
         slots = np.searchsorted(self.references.row_of_slot, own_row)
         slots = np.minimum(slots, self.references.n - 1)
-        found: IndexArray = np.where(self.references.row_of_slot[slots] == own_row, slots, -1).astype(
-            np.int64
-        )
+        found: IndexArray = np.where(self.references.row_of_slot[slots] == own_row, slots, -1).astype(np.int64)
         return found

@@ -88,9 +88,7 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
     if backend in ("faiss", "hnsw") and references.p != 2:
         obstacle = "the distance is not Euclidean"
     if obstacle is not None:
-        raise BackendError(
-            f"backend='{backend}' cannot serve this search: {obstacle}. Use backend='auto' or 'scan'"
-        )
+        raise BackendError(f"backend='{backend}' cannot serve this search: {obstacle}. Use backend='auto' or 'scan'")
     told = {
         "tree": "asked for; a k-d tree proposes, exact distances decide",
         "faiss": "asked for; FAISS Flat proposes, exact distances decide",

@@ -88,12 +88,13 @@ class References:
     @property
     def dtype(self) -> np.dtype[Any]:
         """float32 or float64."""
-        return np.dtype(self.rows.dtype)
+        dtype: np.dtype[Any] = self.rows.dtype
+        return dtype
 
     @property
     def sparse(self) -> bool:
         """Whether the rows are stored as CSR."""
-        return sparse.issparse(self.rows)
+        return bool(sparse.issparse(self.rows))
 
     def fold(self) -> Fold | None:
         """How to fold a global ``a`` into the data; None where there is nothing to fold."""
@@ -162,8 +163,7 @@ def build_references(
     kept = X if every_row else X[row_of_slot]
     rows = kept if every_column else as_rows(kept[:, columns])
     n_numeric = int((~nominal[columns]).sum())
-    low, high, missing = _extent(rows)
-    missing = bool(missing[:n_numeric].any())
+    low, high, incomplete = _extent(rows)
     gap = np.where(np.arange(len(columns)) < n_numeric, high - low, 1).astype(rows.dtype)
     a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
     scales = None
@@ -182,7 +182,7 @@ def build_references(
         scales=scales,
         groups=None if groups is None else np.asarray(groups, dtype=np.int64)[row_of_slot],
         n_groups=n_groups,
-        missing=missing,
+        missing=bool(incomplete[:n_numeric].any()),
         largest=float(numeric_extent.max(initial=0.0)),
         low=low,
         high=high,
@@ -279,9 +279,7 @@ def _refuse_overflow(largest: float, references: References) -> None:
 
 
 def _refuse_underflow(references: References) -> None:
-    ranges = (
-        references.high[: references.n_numeric].astype(np.float64) - references.low[: references.n_numeric]
-    )
+    ranges = references.high[: references.n_numeric].astype(np.float64) - references.low[: references.n_numeric]
     if references.p == 1 or references.n_numeric < references.m or not (ranges > 0).any():
         return
     widest = float(ranges.max())

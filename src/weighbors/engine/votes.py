@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
+from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, NoVoteWarning
 
 __all__ = ["distance_votes", "mass_votes", "tally"]
 
 
-def distance_votes(
-    distance: FloatArray, how: str | Callable[[FloatArray], Any], *, span: float
-) -> FloatArray | None:
+def distance_votes(distance: FloatArray, how: str | Callable[[FloatArray], Any], *, span: float) -> FloatArray | None:
     """What a neighbour's distance makes of its vote; None for equal votes.
 
     ``how`` is "uniform", "distance" (1/d; exact matches, if any, vote alone), "complement"
@@ -69,7 +67,7 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
     """
     n = len(codes)
     votes = np.ones(codes.shape) if votes is None else votes
-    silent = ~(votes > 0).any(axis=1)
+    silent: BoolArray = ~np.any(votes > 0, axis=1)
     if silent.any():
         warnings.warn(
             f"all neighbours of {int(silent.sum())} queries have a vote of zero; they were counted equally",

@@ -67,9 +67,7 @@ class Faiss:
     @cached_property
     def _center(self) -> FloatArray:
         """The middle of the data: products of small numbers lose less."""
-        center: FloatArray = (
-            self.references.low.astype(np.float64) / 2 + self.references.high.astype(np.float64) / 2
-        )
+        center: FloatArray = self.references.low.astype(np.float64) / 2 + self.references.high.astype(np.float64) / 2
         return center
 
     @cached_property
@@ -136,9 +134,7 @@ class Faiss:
         if self.approximate:
             certain = slot[:, -1] >= 0  # otherwise the graph gave fewer than k
         else:
-            unseen = (
-                np.full(len(queries), np.inf) if width == references.n else self._unseen(asked, score[:, -1])
-            )
+            unseen = np.full(len(queries), np.inf) if width == references.n else self._unseen(asked, score[:, -1])
             certain = certify(references, distance[:, -1], unseen)
         return settled(self.scan, queries, distance, slot, certain, own_slot=own_slot, n_jobs=n_jobs)
 

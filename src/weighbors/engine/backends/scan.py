@@ -60,10 +60,7 @@ class Scan:
     def _layout(self) -> tuple[IndexArray, IndexArray]:
         """Slot per lane, -1 for padding, group after group; and the first block of each group."""
         references, lanes = self.references, lanes_of(self.references.dtype)
-        if references.groups is None:
-            groups = np.zeros(references.n, dtype=np.int64)
-        else:
-            groups = references.groups
+        groups = np.zeros(references.n, dtype=np.int64) if references.groups is None else references.groups
         by_group = np.argsort(groups, kind="stable")  # slots ascend within a group
         counts = np.bincount(groups, minlength=references.n_groups)
         blocks = -(-counts // lanes)
@@ -78,9 +75,7 @@ class Scan:
             yield self._cached
             return
         references, lanes = self.references, lanes_of(self.references.dtype)
-        block_bytes = (
-            lanes * references.m * references.dtype.itemsize * (1 if references.cells is None else 2)
-        )
+        block_bytes = lanes * references.m * references.dtype.itemsize * (1 if references.cells is None else 2)
         per_part = max(1, self.part_bytes // block_bytes)
         n_blocks = int(self._layout[1][-1])
         for begin in range(0, n_blocks, per_part):
@@ -101,12 +96,12 @@ class Scan:
         center, factor = (None, None) if fold is None else (fold.center, fold.factor)
 
         def packed_from(
-            rows: FloatArray, lane_row: IndexArray, fill: float, *folding: FloatArray | None
-        ) -> Any:
+            rows: FloatArray, lane_row: IndexArray, fill: float, center: FloatArray | None, factor: FloatArray | None
+        ) -> tuple[FloatArray, float]:
             out = aligned_empty((end - begin, references.m, lanes), references.dtype)
             norms = run_ranges(
                 lambda b, e: _native.pack(
-                    rows, lane_row, out, fill, *folding, references.n_numeric, references.p, b, e
+                    rows, lane_row, out, fill, center, factor, references.n_numeric, references.p, b, e
                 ),
                 row_ranges(end - begin, n_jobs, least=512, most=8192),
                 n_jobs,
@@ -167,7 +162,7 @@ class Scan:
         folded = queries if fold is None else fold(queries)
         ranges = row_ranges(len(queries), n_jobs)
         for part in self._parts(n_jobs):
-            recheck: tuple[Any, ...] = (None,) * 6
+            recheck: Any = (None,) * 6
             if fold is not None:
                 slack = self._slack(folded, part.largest_norm)
                 recheck = (
@@ -179,7 +174,7 @@ class Scan:
                     slack,
                 )
 
-            def task(begin: int, end: int, part: Part = part, recheck: tuple[Any, ...] = recheck) -> None:
+            def task(begin: int, end: int, part: Part = part, recheck: Any = recheck) -> None:
                 _native.k_nearest(
                     folded,
                     own_slot,
@@ -195,8 +190,8 @@ class Scan:
                     distance,
                     slot,
                     *recheck,
-                    begin,
-                    end,
+                    begin=begin,
+                    end=end,
                 )
 
             run_ranges(task, ranges, n_jobs)

@@ -1,0 +1,68 @@
+# Everything from a bare python3 (3.11 or newer): each target sets up what it needs in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src -type f -not -name '*.pyc')
+
+# No C++ compiler on the PATH: build with the one in the PyPI package ziglang, for this CPU.
+ifeq ($(shell command -v $(or $(filter-out default,$(CXX)),c++) g++ clang++ 2>/dev/null),)
+ZIG := $(CURDIR)/$(VENV)/zig
+BUILD := CC=$(ZIG)/cc CXX=$(ZIG)/c++ CMAKE_ARGS="-DWEIGHBORS_MARCH_NATIVE=ON -DCMAKE_AR=$(ZIG)/ar -DCMAKE_RANLIB=$(ZIG)/ranlib"
+COMPILER := $(VENV)/zig/c++
+endif
+
+.PHONY: help demo test slow bench lint docs clean
+
+help:
+	@echo "make demo   fit a weighted k-NN on real data and explain a prediction"
+	@echo "make test   run the tests (make slow: the long studies)"
+	@echo "make bench  measure against scikit-learn and FAISS"
+	@echo "make lint   ruff and mypy"
+	@echo "make docs   build the documentation into docs/_build/html"
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version)'
+	@echo "setting up $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade pip
+	@touch $@
+
+$(VENV)/zig/c++: $(VENV)/made
+	@echo "no C++ compiler found: using the one in the package ziglang ..."
+	@sh tools/zig_compiler.sh $(BIN)/python $(VENV)/zig
+
+# $(VENV)/with-EXTRA: weighbors[EXTRA] as it is in the sources now
+$(VENV)/with-%: $(VENV)/made $(COMPILER) $(SOURCES)
+	@echo "building and installing weighbors[$*] ..."
+	@$(BUILD) $(PIP) ".[$*]"
+	@touch $@
+
+$(VENV)/with-nothing: $(VENV)/made $(COMPILER) $(SOURCES)
+	@echo "building and installing weighbors ..."
+	@$(BUILD) $(PIP) .
+	@touch $@
+
+demo: $(VENV)/with-nothing
+	@$(BIN)/python examples/quickstart.py
+
+test: $(VENV)/with-test
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: $(VENV)/with-test
+	$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/with-bench
+	@for script in neighbors backends imports; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done
+
+lint: $(VENV)/with-lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+docs: $(VENV)/with-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
