@@ -10,11 +10,23 @@ namespace wb::WB_LEVEL {
 
 template <class T> WB_INLINE T absolute(T v) { return v < 0 ? -v : v; }
 
-// One feature's term. `W` says whether a weight multiplies it.
-template <int P, bool W, class V> WB_INLINE V add_term(V sum, V weight, V diff) {
-  if constexpr (P == 2 && W) return sum + (weight * diff) * diff;
-  if constexpr (P == 2 && !W) return sum + diff * diff;
-  if constexpr (P == 1 && W) return sum + weight * diff;
+// sum + a * b. Compilers fuse the vector form wherever the level can; a vectorised scalar loop
+// they may fuse or not, so there it is said.
+template <class T> WB_INLINE Vec<T> add_product(Vec<T> sum, Vec<T> a, Vec<T> b) { return sum + a * b; }
+template <class T> WB_INLINE T add_product(T sum, T a, T b) {
+#ifdef WB_FUSED
+  if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, sum);
+  else return __builtin_fma(a, b, sum);
+#else
+  return sum + a * b;
+#endif
+}
+
+// One feature's term. `W` says whether a weight multiplies it. V is T or Vec<T>.
+template <class T, int P, bool W, class V> WB_INLINE V add_term(V sum, V weight, V diff) {
+  if constexpr (P == 2 && W) return add_product<T>(sum, weight * diff, diff);
+  if constexpr (P == 2 && !W) return add_product<T>(sum, diff, diff);
+  if constexpr (P == 1 && W) return add_product<T>(sum, weight, diff);
   if constexpr (P == 1 && !W) return sum + diff;
 }
 
@@ -45,7 +57,7 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
         Vec<T> diff = ref[v] - query;
         if constexpr (P == 1) diff = absolute<T>(diff);
         if constexpr (MISSING) diff = choose<T>(equal<T>(diff, diff), diff, broadcast<T>(features.gap[j]));
-        acc[q][v] = add_term<P, W>(acc[q][v], weight[v], diff);
+        acc[q][v] = add_term<T, P, W>(acc[q][v], weight[v], diff);
       }
     }
   }
@@ -64,7 +76,7 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
       for (int v = 0; v < TILE_VECTORS; ++v) {
         // a missing category (NaN) equals nothing, not even another missing one
         const Vec<T> diff = choose<T>(equal<T>(ref[v], query), zero, gap);
-        acc[q][v] = add_term<P, W>(acc[q][v], weight[v], diff);
+        acc[q][v] = add_term<T, P, W>(acc[q][v], weight[v], diff);
       }
     }
   }
@@ -83,11 +95,11 @@ WB_INLINE T exact(const T* query, const T* reference, const T* weights, const Fe
     T diff = reference[j] - query[j];
     if constexpr (P == 1) diff = absolute(diff);
     if (diff != diff) diff = features.gap[j];
-    sum = weights ? add_term<P, true>(sum, weights[j], diff) : add_term<P, false>(sum, diff, diff);
+    sum = weights ? add_term<T, P, true>(sum, weights[j], diff) : add_term<T, P, false>(sum, diff, diff);
   }
   for (; j < features.count; ++j) {
     const T diff = reference[j] == query[j] ? T(0) : features.gap[j];
-    sum = weights ? add_term<P, true>(sum, weights[j], diff) : add_term<P, false>(sum, diff, diff);
+    sum = weights ? add_term<T, P, true>(sum, weights[j], diff) : add_term<T, P, false>(sum, diff, diff);
   }
   return sum;
 }

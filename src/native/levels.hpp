@@ -10,6 +10,9 @@
 #ifdef __AVX2__  // the compiler was told so for the whole build
 #define WB_MOVEMASK
 #endif
+#if defined(__FMA__) || (defined(__aarch64__) && defined(__GNUC__))
+#define WB_FUSED
+#endif
 #define WB_LEVEL baseline
 #define WB_INLINE WB_ALWAYS_INLINE
 #define WB_KERNEL
@@ -21,10 +24,12 @@
 #undef WB_INLINE
 #undef WB_KERNEL
 #undef WB_MOVEMASK
+#undef WB_FUSED
 
 #ifdef WB_DISPATCH  // set by CMake for x86 compilers that can
 
 #define WB_MOVEMASK
+#define WB_FUSED
 #define WB_TARGET __attribute__((target("avx2,fma")))
 #define WB_LEVEL avx2
 #define WB_INLINE WB_ALWAYS_INLINE WB_TARGET
@@ -47,6 +52,7 @@
 #undef WB_INLINE
 #undef WB_KERNEL
 #undef WB_MOVEMASK
+#undef WB_FUSED
 
 #endif
 

@@ -77,7 +77,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
     plan_ : Plan
         What runs in ``predict``, and why. Printable.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Where ``X`` had column names.
     n_samples_fit_ : int
         Training rows, those of weight 0 included.
