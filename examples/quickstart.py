@@ -26,10 +26,8 @@ same = (plain.predict(X_test) == KNeighborsClassifier(7).fit(X_train, y_train).p
 
 print(f"Breast cancer: {len(X_train)} training rows, {len(X_test)} test rows, {X.shape[1]} features\n")
 print(weights, "\n")
-print(
-    f"Plain 7-NN on the test rows              {plain.score(X_test, y_test):.3f}   (scikit-learn's labels on {same:.0%} of them)"
-)
-print(f"Weighted 7-NN on the test rows           {model.score(X_test, y_test):.3f}\n")
+print(f"Plain 7-NN on the test rows      {plain.score(X_test, y_test):.3f}   (as scikit-learn on {same:.0%} of them)")
+print(f"Weighted 7-NN on the test rows   {model.score(X_test, y_test):.3f}\n")
 
 told = model.explain(X_test[:1])
 label = model.predict(X_test[:1])[0]

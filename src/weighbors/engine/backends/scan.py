@@ -162,19 +162,9 @@ class Scan:
         folded = queries if fold is None else fold(queries)
         ranges = row_ranges(len(queries), n_jobs)
         for part in self._parts(n_jobs):
-            recheck: Any = (None,) * 6
-            if fold is not None:
-                slack = self._slack(folded, part.largest_norm)
-                recheck = (
-                    part.source,
-                    part.order,
-                    queries,
-                    references.feature_weights,
-                    references.gap,
-                    slack,
-                )
+            recheck = self._recheck(part, queries, folded)
 
-            def task(begin: int, end: int, part: Part = part, recheck: Any = recheck) -> None:
+            def task(begin: int, end: int, part: Part = part, recheck: dict[str, Any] = recheck) -> None:
                 _native.k_nearest(
                     folded,
                     own_slot,
@@ -189,13 +179,23 @@ class Scan:
                     references.p,
                     distance,
                     slot,
-                    *recheck,
+                    **recheck,
                     begin=begin,
                     end=end,
                 )
 
             run_ranges(task, ranges, n_jobs)
         return distance, slot
+
+    def _recheck(self, part: Part, queries: FloatArray, folded: FloatArray) -> dict[str, Any]:
+        """What the kernel needs to measure a candidate without the rounding of folded data."""
+        names = ("source", "order", "exact_queries", "exact_weights", "exact_gap", "slack")
+        references = self.references
+        if references.feature_weights is None:
+            return dict.fromkeys(names)
+        slack = self._slack(folded, part.largest_norm)
+        values = (part.source, part.order, queries, references.feature_weights, references.gap, slack)
+        return dict(zip(names, values, strict=True))
 
     def _slack(self, folded: FloatArray, largest_norm: float) -> FloatArray:
         """Bound on what rounding in folded data can change of a distance (not squared)."""
