@@ -10,6 +10,7 @@
 #include <string>
 
 #include "levels.hpp"
+#include "lists.hpp"
 #include "pack.hpp"
 
 namespace nb = nanobind;
@@ -130,6 +131,91 @@ void py_rerank(Array<T, 2> queries, Array<T, 2> source, Array<int64_t, 2> candid
   else WB_AT_LEVEL(level, rerank<T, 2>(job, features, lists, begin, end));
 }
 
+template <class T>
+void py_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> gap, int64_t n_numeric, bool missing, int p,
+                  Output<T, 2> distance, int64_t begin, int64_t end) {
+  const int64_t m = int64_t(queries.shape(1)), blocks = int64_t(packed.shape(0));
+  require(p == 1 || p == 2, "p: 1 or 2 is needed");
+  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
+  require(int64_t(gap.shape(0)) == m && 0 <= n_numeric && n_numeric <= m, "gap: one per feature is needed");
+  require_range(begin, end, int64_t(queries.shape(0)));
+  require(int64_t(distance.shape(0)) == end - begin && int64_t(distance.shape(1)) == blocks * wb::BLOCK_LANES<T>,
+          "distance: (end - begin, lanes) is needed");
+  const wb::Features<T> features{gap.data(), n_numeric, m};
+  if (p == 1 && missing) WB_AT_LEVEL(level, distances<T, 1, true>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
+  else if (p == 1) WB_AT_LEVEL(level, distances<T, 1, false>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
+  else if (missing) WB_AT_LEVEL(level, distances<T, 2, true>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
+  else WB_AT_LEVEL(level, distances<T, 2, false>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
+}
+
+template <class T>
+void py_add_differences(Array<T, 2> queries, Array<T, 3> packed, int64_t n_numeric, Array<T, 2> coefficient,
+                        Output<double, 1> total, int64_t begin, int64_t end) {
+  const int64_t m = int64_t(queries.shape(1)), blocks = int64_t(packed.shape(0));
+  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
+  require(int64_t(total.shape(0)) == m && 0 <= n_numeric && n_numeric <= m, "total: one per feature is needed");
+  require_range(begin, end, int64_t(queries.shape(0)));
+  require(int64_t(coefficient.shape(0)) == end - begin &&
+              int64_t(coefficient.shape(1)) == blocks * wb::BLOCK_LANES<T>,
+          "coefficient: (end - begin, lanes) is needed");
+  const wb::Features<T> features{nullptr, n_numeric, m};
+  WB_AT_LEVEL(level, add_differences<T>(queries.data(), packed.data(), features, blocks, coefficient.data(), total.data(), begin, end));
+}
+
+template <class T>
+void py_distance_sums(Array<T, 2> queries, Array<T, 3> packed, int64_t n, Output<double, 1> sums, int64_t begin, int64_t end) {
+  const int64_t m = int64_t(queries.shape(1));
+  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
+  require(n <= int64_t(packed.shape(0)) * wb::BLOCK_LANES<T> && sums.shape(0) == queries.shape(0), "sums: one per query");
+  require_range(begin, end, int64_t(queries.shape(0)));
+  const wb::Features<T> features{nullptr, m, m};
+  WB_AT_LEVEL(level, distance_sums<T>(queries.data(), packed.data(), features, n, sums.data(), begin, end));
+}
+
+template <class T>
+void py_add_listed(Array<T, 2> rows, int64_t n_numeric, Array<int64_t, 1> query, Array<int64_t, 2> neighbor,
+                   Array<double, 2> coefficient, Array<int64_t, 2> credit, Output<double, 2> total, int64_t begin, int64_t end) {
+  const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), width = int64_t(neighbor.shape(1));
+  require(int64_t(total.shape(1)) == m && 0 <= n_numeric && n_numeric <= m, "total: one column per feature is needed");
+  require(query.shape(0) == neighbor.shape(0) && coefficient.shape(0) == neighbor.shape(0) &&
+              credit.shape(0) == neighbor.shape(0) && coefficient.shape(1) == neighbor.shape(1) &&
+              credit.shape(1) == neighbor.shape(1),
+          "neighbor, coefficient, credit: one shape is needed");
+  require_range(begin, end, int64_t(query.shape(0)));
+  for (int64_t i = begin; i < end; ++i) require(0 <= query.data()[i] && query.data()[i] < n, "query outside the rows");
+  for (int64_t i = begin * width; i < end * width; ++i)
+    require(neighbor.data()[i] < n && 0 <= credit.data()[i] && credit.data()[i] < int64_t(total.shape(0)),
+            "neighbor or credit out of range");
+  wb::add_listed<T>({rows.data(), m, n_numeric, query.data(), neighbor.data(), coefficient.data(), credit.data(), width},
+                    total.data(), begin, end);
+}
+
+int64_t py_simba(Array<double, 2> rows, Array<int64_t, 1> codes, Array<double, 1> gap, Array<bool, 1> nominal, bool mixed, Array<double, 3> packed, Array<int64_t, 1> ids,
+                 Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, Array<int64_t, 3> listed,
+                 Array<double, 2> reach, Array<double, 1> reference, Array<int64_t, 1> order, Array<double, 1> step,
+                 double beta, Output<double, 1> w, int64_t begin, int64_t end) {
+  const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), blocks = int64_t(packed.shape(0));
+  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<double>, "packed: wrong shape");
+  require(int64_t(codes.shape(0)) == n && int64_t(listed.shape(0)) == n && listed.shape(1) == 2 &&
+              int64_t(reach.shape(0)) == n && reach.shape(1) == 2,
+          "codes, listed, reach: one entry per row is needed");
+  require(int64_t(ids.shape(0)) == blocks * wb::BLOCK_LANES<double> && int64_t(block_code.shape(0)) == blocks,
+          "ids, block_code: wrong shape");
+  require(int64_t(feature_order.shape(0)) == m && int64_t(reference.shape(0)) == m && int64_t(w.shape(0)) == m,
+          "feature_order, reference, w: one per feature is needed");
+  require(order.shape(0) == step.shape(0), "order, step: one shape is needed");
+  require_range(begin, end, int64_t(order.shape(0)));
+  for (int64_t i = begin; i < end; ++i) require(0 <= order.data()[i] && order.data()[i] < n, "order: row outside the data");
+  for (size_t i = 0; i < listed.size(); ++i) require(listed.data()[i] < n, "listed: row outside the data");
+  for (int64_t i = 0; i < m; ++i) require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
+  require(int64_t(gap.shape(0)) == m && int64_t(nominal.shape(0)) == m, "gap, nominal: one per feature is needed");
+  const wb::MarginJob job{rows.data(), codes.data(), m, gap.data(), nominal.data(), packed.data(), ids.data(), block_code.data(), blocks,
+                          feature_order.data(), listed.data(), int64_t(listed.shape(2)), reach.data(), reference.data(),
+                          order.data(), step.data(), beta};
+  return mixed ? WB_AT_LEVEL(level, simba<true>(job, w.data(), begin, end))
+               : WB_AT_LEVEL(level, simba<false>(job, w.data(), begin, end));
+}
+
 template <class T> void bind(nb::module_& m) {
   using namespace nb::literals;
   const auto release = nb::call_guard<nb::gil_scoped_release>();
@@ -145,6 +231,15 @@ template <class T> void bind(nb::module_& m) {
         "weights"_a.noconvert().none(), "weight_row"_a.noconvert().none(), "scales"_a.noconvert().none(),
         "self_row"_a.noconvert().none(), "gap"_a.noconvert(), "n_numeric"_a, "p"_a, "distance"_a.noconvert(),
         "id"_a.noconvert(), "begin"_a, "end"_a, release);
+  m.def("distances", &py_distances<T>, "queries"_a.noconvert(), "packed"_a.noconvert(), "gap"_a.noconvert(),
+        "n_numeric"_a, "missing"_a, "p"_a, "distance"_a.noconvert(), "begin"_a, "end"_a, release);
+  m.def("add_differences", &py_add_differences<T>, "queries"_a.noconvert(), "packed"_a.noconvert(), "n_numeric"_a,
+        "coefficient"_a.noconvert(), "total"_a.noconvert(), "begin"_a, "end"_a, release);
+  m.def("distance_sums", &py_distance_sums<T>, "queries"_a.noconvert(), "packed"_a.noconvert(), "n"_a,
+        "sums"_a.noconvert(), "begin"_a, "end"_a, release);
+  m.def("add_listed", &py_add_listed<T>, "rows"_a.noconvert(), "n_numeric"_a, "query"_a.noconvert(),
+        "neighbor"_a.noconvert(), "coefficient"_a.noconvert(), "credit"_a.noconvert(), "total"_a.noconvert(), "begin"_a,
+        "end"_a, release);
 }
 
 }  // namespace
@@ -153,6 +248,13 @@ NB_MODULE(_native, m) {
   m.doc() = "Compiled core of weighbors: single-threaded primitives over row ranges.";
   bind<float>(m);
   bind<double>(m);
+  {
+    using namespace nb::literals;
+    m.def("simba", &py_simba, "rows"_a.noconvert(), "codes"_a.noconvert(), "gap"_a.noconvert(),
+          "nominal"_a.noconvert(), "mixed"_a, "packed"_a.noconvert(), "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "listed"_a.noconvert(), "reach"_a.noconvert(),
+          "reference"_a.noconvert(), "order"_a.noconvert(), "step"_a.noconvert(), "beta"_a, "w"_a.noconvert(), "begin"_a,
+          "end"_a, nb::call_guard<nb::gil_scoped_release>());
+  }
   m.attr("BLOCK_LANES_FLOAT32") = wb::BLOCK_LANES<float>;
   m.attr("BLOCK_LANES_FLOAT64") = wb::BLOCK_LANES<double>;
   m.attr("VECTOR_EXTENSIONS") = bool(WB_VECTOR_EXTENSIONS);

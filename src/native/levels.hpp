@@ -20,6 +20,8 @@
 #include "distance.hpp"
 #include "k_nearest.hpp"
 #include "rerank.hpp"
+#include "pairs.hpp"
+#include "simba.hpp"
 #undef WB_LEVEL
 #undef WB_INLINE
 #undef WB_KERNEL
@@ -38,6 +40,8 @@
 #include "distance.hpp"
 #include "k_nearest.hpp"
 #include "rerank.hpp"
+#include "pairs.hpp"
+#include "simba.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
 
@@ -47,6 +51,8 @@
 #include "distance.hpp"
 #include "k_nearest.hpp"
 #include "rerank.hpp"
+#include "pairs.hpp"
+#include "simba.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
 #undef WB_INLINE

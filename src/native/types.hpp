@@ -108,4 +108,25 @@ template <class T> struct Candidates {
   const std::int64_t* self;        // (n_queries,) row to leave out, or null
 };
 
+// What SIMBA's steps read. Packed blocks hold rows of one class each, features in `feature_order`.
+struct MarginJob {
+  const double* rows;                 // (n, m)
+  const std::int64_t* codes;          // (n,) class of each row
+  std::int64_t m;
+  const double* gap;                  // (m,) what a mismatch or a missing value counts
+  const bool* nominal;                // (m,)
+  const double* packed;               // (n_blocks, m, BLOCK_LANES)
+  const std::int64_t* ids;            // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
+  const std::int64_t* block_code;     // (n_blocks,)
+  std::int64_t n_blocks;
+  const std::int64_t* feature_order;  // (m,)
+  const std::int64_t* listed;         // (n, 2, width) nearest hits, nearest misses under `reference`; -1: none
+  std::int64_t width;
+  const double* reach;                // (n, 2) all others are at least this far under `reference`
+  const double* reference;            // (m,) positive
+  const std::int64_t* order;          // (n_steps,) row of each step
+  const double* step;                 // (n_steps,)
+  double beta;                        // sigmoid utility; 0: linear
+};
+
 }  // namespace wb

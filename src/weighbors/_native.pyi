@@ -4,13 +4,15 @@ Who calls what::
 
     engine.backends.scan    -> pack, k_nearest
     engine.backends.certify -> rerank
+    engine.pairs            -> pack, distances, add_differences, distance_sums, add_listed
+    weighers.simba          -> pack, simba
 
 All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
 Features are ordered numeric first (``n_numeric`` of them), nominal last. Packed references have
 the shape (n_blocks, m, lanes) with ``lanes`` = BLOCK_LANES_FLOAT32 or BLOCK_LANES_FLOAT64.
 """
 
-from ._typing import FloatArray, IndexArray
+from ._typing import BoolArray, FloatArray, IndexArray
 
 BLOCK_LANES_FLOAT32: int
 BLOCK_LANES_FLOAT64: int
@@ -69,3 +71,62 @@ def rerank(
     begin: int,
     end: int,
 ) -> None: ...
+def distances(
+    queries: FloatArray,  # (n_queries, m)
+    packed: FloatArray,
+    gap: FloatArray,  # (m,)
+    n_numeric: int,
+    missing: bool,
+    p: int,
+    distance: FloatArray,  # (end - begin, n_blocks * lanes) written
+    begin: int,
+    end: int,
+) -> None: ...
+def add_differences(
+    queries: FloatArray,
+    packed: FloatArray,
+    n_numeric: int,
+    coefficient: FloatArray,  # (end - begin, n_blocks * lanes), 0 for padding
+    total: FloatArray,  # (m,) float64, added to
+    begin: int,
+    end: int,
+) -> None: ...
+def distance_sums(
+    queries: FloatArray,
+    packed: FloatArray,
+    n: int,  # references
+    sums: FloatArray,  # (n_queries,) float64, written
+    begin: int,
+    end: int,
+) -> None: ...
+def add_listed(
+    rows: FloatArray,  # (n, m)
+    n_numeric: int,
+    query: IndexArray,  # (n_lists,) rows
+    neighbor: IndexArray,  # (n_lists, width) rows, -1: none
+    coefficient: FloatArray,  # the same shape, float64
+    credit: IndexArray,  # the same shape: row of total
+    total: FloatArray,  # (n_credits, m) float64, added to
+    begin: int,
+    end: int,
+) -> None: ...
+def simba(
+    rows: FloatArray,  # (n, m) float64
+    codes: IndexArray,  # (n,)
+    gap: FloatArray,  # (m,)
+    nominal: BoolArray,  # (m,)
+    mixed: bool,  # nominal features or missing values occur
+    packed: FloatArray,  # blocks of one class each, features in feature_order
+    ids: IndexArray,
+    block_code: IndexArray,  # (n_blocks,)
+    feature_order: IndexArray,  # (m,)
+    listed: IndexArray,  # (n, 2, width) nearest hits and misses under reference
+    reach: FloatArray,  # (n, 2) all others are at least this far under reference
+    reference: FloatArray,  # (m,) positive
+    order: IndexArray,  # (n_steps,) row of each step
+    step: FloatArray,  # (n_steps,)
+    beta: float,  # sigmoid utility; 0: linear
+    w: FloatArray,  # (m,) float64, changed
+    begin: int,
+    end: int,
+) -> int: ...  # steps that had to scan all rows

@@ -69,6 +69,10 @@ class TableCoder:
         """Code queries with the columns learned in fit."""
         return self._code(estimator, X, reset=False)
 
+    def nominal_of(self, X: Any) -> BoolArray:
+        """Mask of the nominal columns of a coded table."""
+        return self.nominal if len(self.nominal) == X.shape[1] else np.zeros(X.shape[1], dtype=bool)
+
     def _nominal_of_frame(self, X: pd.DataFrame) -> BoolArray:
         if isinstance(self.categorical_features, str) and self.categorical_features == "from_dtype":
             return np.array([_holds_categories(X.iloc[:, j]) for j in range(X.shape[1])], dtype=bool)

@@ -13,7 +13,9 @@ The tree::
         └── MissingDependencyError     (ImportError) an optional package is not installed
     UserWarning
     └── WeighborsWarning               everything this library warns about
-        └── NoVoteWarning              all neighbours of a query have a vote of zero
+        ├── NoVoteWarning              all neighbours of a query have a vote of zero
+        ├── LonelyClassWarning         a class has one instance, so no nearest hit
+        └── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
 """
 
 __all__ = [
@@ -21,7 +23,9 @@ __all__ = [
     "ForeignWeightsError",
     "InvalidDataError",
     "InvalidWeightsError",
+    "LonelyClassWarning",
     "MissingDependencyError",
+    "NoPositiveWeightWarning",
     "NoVoteWarning",
     "UnknownCategoryError",
     "WeighborsError",
@@ -68,3 +72,11 @@ class WeighborsWarning(UserWarning):
 
 class NoVoteWarning(WeighborsWarning):
     """All neighbours of a query have a vote of zero; they were counted equally instead."""
+
+
+class LonelyClassWarning(WeighborsWarning):
+    """A class has one instance: it has no nearest hit, and that term counts 0."""
+
+
+class NoPositiveWeightWarning(WeighborsWarning):
+    """No feature got a positive weight, so the metric handed to a k-NN is uniform."""

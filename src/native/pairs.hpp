@@ -1,0 +1,119 @@
+// All pairs of queries and packed references: their distances, and sums of their differences.
+// Included once per CPU level: see levels.hpp.
+#ifndef WB_LEVEL
+#error "include levels.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+// Queries of one tile side by side: (m, TILE_QUERIES); a short tile repeats its last query.
+template <class T>
+WB_INLINE void gather_tile(const T* rows, std::int64_t first, std::int64_t end, std::int64_t m, T* tile_rows) {
+  for (int q = 0; q < TILE_QUERIES; ++q) {
+    const T* row = rows + std::min(first + q, end - 1) * m;
+    for (std::int64_t j = 0; j < m; ++j) tile_rows[j * TILE_QUERIES + q] = row[j];
+  }
+}
+
+// distance: (end - begin, n_lanes); for p = 2 the root is taken
+template <class T, int P, bool MISSING>
+WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
+                         T* distance, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  const std::int64_t m = features.count, width = n_blocks * LANES;
+  std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES));
+  for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
+    gather_tile(queries, first, end, m, tile_rows.data());
+    const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
+    for (std::int64_t block = 0; block < n_blocks; ++block) {
+      Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
+      tile<T, P, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
+      for (int q = 0; q < used; ++q) {
+        T* out = distance + (first - begin + q) * width + block * LANES;
+        for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
+        if constexpr (P == 2)
+          for (std::int64_t lane = 0; lane < LANES; ++lane) out[lane] = std::sqrt(out[lane]);
+      }
+    }
+  }
+}
+
+// total[j] += sum over pairs of coefficient * |difference of feature j|; in T within a tile row of
+// blocks, in double across them. coefficient: (end - begin, n_lanes), 0 for padding.
+template <class T>
+WB_KERNEL void add_differences(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
+                               const T* coefficient, double* total, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  const std::int64_t m = features.count, width = n_blocks * LANES;
+  std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES));
+  for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
+    gather_tile(queries, first, end, m, tile_rows.data());
+    const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
+    for (std::int64_t block = 0; block < n_blocks; ++block) {
+      Vec<T> weight[TILE_QUERIES][TILE_VECTORS];
+      bool idle = true;
+      for (int q = 0; q < TILE_QUERIES; ++q)
+        for (int v = 0; v < TILE_VECTORS; ++v) {
+          weight[q][v] = q < used ? load<T>(coefficient + (first - begin + q) * width + block * LANES + v * VECTOR_LANES<T>)
+                                  : broadcast<T>(T(0));
+          if (idle) idle = bits<T>(equal<T>(weight[q][v], broadcast<T>(T(0)))) == (1u << VECTOR_LANES<T>) - 1;
+        }
+      if (idle) continue;
+      const T* values = packed + block * m * LANES;
+      for (std::int64_t j = 0; j < m; ++j) {
+        const bool numeric = j < features.numeric;
+        Vec<T> sum[TILE_VECTORS];
+        WB_UNROLL
+        for (int v = 0; v < TILE_VECTORS; ++v) sum[v] = broadcast<T>(T(0));
+        WB_UNROLL
+        for (int q = 0; q < TILE_QUERIES; ++q) {
+          const Vec<T> query = broadcast<T>(tile_rows[j * TILE_QUERIES + q]);
+          WB_UNROLL
+          for (int v = 0; v < TILE_VECTORS; ++v) {
+            const Vec<T> ref = load<T>(values + (j * TILE_VECTORS + v) * VECTOR_LANES<T>);
+            const Vec<T> diff = numeric ? absolute<T>(ref - query)
+                                        : choose<T>(equal<T>(ref, query), broadcast<T>(T(0)), broadcast<T>(T(1)));
+            sum[v] = sum[v] + weight[q][v] * diff;
+          }
+        }
+        T lanes[VECTOR_LANES<T>];
+        Vec<T> both = sum[0];
+        for (int v = 1; v < TILE_VECTORS; ++v) both = both + sum[v];
+        store<T>(lanes, both);
+        double added = 0;
+        for (int i = 0; i < VECTOR_LANES<T>; ++i) added += double(lanes[i]);
+        total[j] += added;
+      }
+    }
+  }
+}
+
+// mean_distance[i] = sum over references of the Euclidean distance (double), for rows [begin, end)
+template <class T>
+WB_KERNEL void distance_sums(const T* queries, const T* packed, const Features<T>& features, std::int64_t n,
+                             double* sums, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, CACHE_BYTES = 256 * 1024;
+  const std::int64_t m = features.count, n_blocks = (n + LANES - 1) / LANES;
+  const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (m * LANES * std::int64_t(sizeof(T))));
+  const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES;
+  std::vector<T> tile_rows(std::size_t(n_tiles * m * TILE_QUERIES));
+  for (std::int64_t t = 0; t < n_tiles; ++t)
+    gather_tile(queries, begin + t * TILE_QUERIES, end, m, tile_rows.data() + t * m * TILE_QUERIES);
+  std::fill(sums + begin, sums + end, 0.0);
+  for (std::int64_t from = 0; from < n_blocks; from += part)
+    for (std::int64_t t = 0; t < n_tiles; ++t)
+      for (std::int64_t block = from; block < std::min(from + part, n_blocks); ++block) {
+        Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
+        tile<T, 2, false, false>(tile_rows.data() + t * m * TILE_QUERIES, packed + block * m * LANES, nullptr, features, sum);
+        const std::int64_t lanes = std::min(LANES, n - block * LANES);
+        for (std::int64_t q = 0; q < TILE_QUERIES && begin + t * TILE_QUERIES + q < end; ++q) {
+          T out[LANES];
+          for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
+          double added = 0;
+          for (std::int64_t i = 0; i < lanes; ++i) added += std::sqrt(double(out[i]));
+          sums[begin + t * TILE_QUERIES + q] += added;
+        }
+      }
+}
+
+}  // namespace wb::WB_LEVEL

@@ -1,0 +1,138 @@
+"""Work on all pairs, or on listed pairs, of rows: distances, and sums of differences.
+
+Sums run over fixed chunks of rows whose totals are added in order, so that they do not depend on
+the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _native
+from .._threads import run_ranges
+from .._typing import FloatArray, IndexArray
+from .backends.scan import aligned_empty, lanes_of
+
+__all__ = ["PackedRows", "distance_sums", "fixed_ranges", "sum_listed"]
+
+_LISTS = 512  # lists per chunk
+_CHUNK_BYTES = 8 * 2**20  # of distances in memory per thread
+
+
+def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
+    """Ranges that depend on ``n`` and ``size`` only."""
+    return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
+
+
+class PackedRows:
+    """Rows of numbers first, categories last, packed once for work on all their pairs."""
+
+    def __init__(self, rows: FloatArray, *, n_numeric: int, gap: FloatArray | None = None, missing: bool = False) -> None:
+        self.rows = np.ascontiguousarray(rows)
+        self.n, self.m = self.rows.shape
+        self.n_numeric = n_numeric
+        self.missing = missing
+        self.gap = np.ones(self.m, dtype=self.rows.dtype) if gap is None else gap.astype(self.rows.dtype)
+        lanes = lanes_of(self.rows.dtype)
+        n_blocks = -(-self.n // lanes)
+        order = np.full(n_blocks * lanes, -1, dtype=np.int64)
+        order[: self.n] = np.arange(self.n)
+        self.packed = aligned_empty((n_blocks, self.m, lanes), self.rows.dtype)
+        _native.pack(self.rows, order, self.packed, 0.0, None, None, n_numeric, 2, 0, n_blocks)
+
+    @property
+    def width(self) -> int:
+        """Lanes of a row of distances; those beyond ``n`` are padding."""
+        return int(self.packed.shape[0] * self.packed.shape[2])
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Chunks of rows whose distances fit the memory of one thread."""
+        size = max(6, _CHUNK_BYTES // (self.width * self.rows.dtype.itemsize) // 6 * 6)
+        return fixed_ranges(self.n, size)
+
+    def distances(self, begin: int, end: int, *, p: int = 1) -> FloatArray:
+        """Distances of rows [begin, end) to all rows; padding columns included."""
+        out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
+        _native.distances(self.rows, self.packed, self.gap, self.n_numeric, self.missing, p, out, begin, end)
+        return out
+
+    def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:
+        """Σ over pairs of coefficient · |difference|, per feature.
+
+        ``coefficients(begin, end)`` gives those of rows [begin, end) with all rows, 0 for padding.
+        """
+
+        def task(begin: int, end: int) -> FloatArray:
+            total = np.zeros(self.m)
+            weights = np.ascontiguousarray(coefficients(begin, end), dtype=self.rows.dtype)
+            _native.add_differences(self.rows, self.packed, self.n_numeric, weights, total, begin, end)
+            return total
+
+        parts = run_ranges(task, self.ranges(), n_jobs)
+        return np.sum(parts, axis=0, dtype=np.float64)
+
+
+def distance_sums(rows: FloatArray, n_jobs: int) -> FloatArray:
+    """Sum of the Euclidean distances of each row to all others."""
+    packed = PackedRows(rows, n_numeric=rows.shape[1])
+    sums = np.zeros(packed.n)
+
+    def task(begin: int, end: int) -> None:
+        _native.distance_sums(packed.rows, packed.packed, packed.n, sums, begin, end)
+
+    run_ranges(task, fixed_ranges(packed.n, 252), n_jobs)
+    return sums
+
+
+def sum_listed(
+    rows: Any,
+    n_numeric: int,
+    query: IndexArray,
+    neighbor: IndexArray,
+    coefficient: FloatArray,
+    credit: IndexArray,
+    n_credits: int,
+    n_jobs: int,
+) -> FloatArray:
+    """Σ of coefficient · |difference| between rows and their listed neighbours, per credit and feature.
+
+    Parameters
+    ----------
+    rows : (n, m) array or CSR
+        CSR holds numbers only.
+    query : (n_lists,) rows
+    neighbor, coefficient, credit : (n_lists, width)
+        -1 for no neighbour.
+
+    Returns
+    -------
+    ndarray of shape (n_credits, m)
+    """
+    neighbor = np.ascontiguousarray(neighbor, dtype=np.int64)
+    coefficient = np.ascontiguousarray(coefficient, dtype=np.float64)
+    credit = np.ascontiguousarray(credit, dtype=np.int64)
+    query = np.ascontiguousarray(query, dtype=np.int64)
+
+    def dense(begin: int, end: int) -> FloatArray:
+        total = np.zeros((n_credits, rows.shape[1]))
+        _native.add_listed(rows, n_numeric, query, neighbor, coefficient, credit, total, begin, end)
+        return total
+
+    def scattered(begin: int, end: int) -> FloatArray:
+        real = neighbor[begin:end] >= 0
+        pair_query = np.repeat(query[begin:end], real.sum(axis=1))
+        difference = abs(rows[pair_query] - rows[neighbor[begin:end][real]])
+        pairs = np.arange(len(pair_query))
+        weights = (coefficient[begin:end][real], (credit[begin:end][real], pairs))
+        return np.asarray((sparse.csr_matrix(weights, shape=(n_credits, len(pairs))) @ difference).toarray())
+
+    task = scattered if sparse.issparse(rows) else dense
+    size = 32 if sparse.issparse(rows) else _LISTS
+    total = np.zeros((n_credits, rows.shape[1]))
+    for part in run_ranges(task, fixed_ranges(len(query), size), n_jobs):
+        total += part
+    return total

@@ -1,0 +1,26 @@
+"""Weighers: learn a `Weights` from data."""
+
+from .class_relief import ClassRelief
+from .irelief import IRelief
+from .mbiw import MBIW
+from .relief import Relief, ReliefF, RelievedF
+from .simba import Simba
+from .simba_mbiw import SimbaMBIW
+from .surf import SURF, MultiSURF, MultiSURFStar, SURFStar
+from .turf import TuRF
+
+__all__ = [
+    "MBIW",
+    "SURF",
+    "ClassRelief",
+    "IRelief",
+    "MultiSURF",
+    "MultiSURFStar",
+    "Relief",
+    "ReliefF",
+    "RelievedF",
+    "SURFStar",
+    "Simba",
+    "SimbaMBIW",
+    "TuRF",
+]

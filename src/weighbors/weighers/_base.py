@@ -1,0 +1,135 @@
+"""What every weigher of features shares: the door, the selection, and the way to a `Weights`."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .._validation import TableCoder, check_labels
+from ..exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
+from ..weights import Weights, fingerprint
+
+__all__ = ["FeatureWeigher", "metric_weights", "warn_lonely"]
+
+TIES = StrOptions({"share", "index"})
+
+
+class FeatureWeigher(SelectorMixin, BaseEstimator):
+    """Base of the estimators that weigh features. See the subclasses."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+        "n_features_to_select": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "threshold": [None, Interval(Real, None, None, closed="neither")],
+        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+        "n_jobs": [None, Integral],
+    }
+
+    def _open(self, X: Any, y: Any) -> tuple[Any, IndexArray]:
+        """Check and code table and labels; leaves ``classes_`` and the coder."""
+        if y is None:
+            raise InvalidDataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
+            )
+        self._coder = TableCoder(self.categorical_features)
+        X = self._coder.fit_transform(self, X)
+        self.classes_, codes = check_labels(y)
+        check_consistent_length(X, codes)
+        warn_lonely(codes, self.classes_)
+        return X, codes
+
+    def _sample_weight(self, sample_weight: Any, X: Any) -> FloatArray:
+        """How much each instance contributes; positive in sum."""
+        weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.sum() > 0:
+            raise InvalidDataError("sample_weight is zero for every instance: nothing would contribute")
+        return weight
+
+    def _close(self, X: Any, feature_weights: FloatArray, *, square: bool = False, **parts: Any) -> None:
+        """Publish the weights, select features, and make the `Weights` for a k-NN."""
+        self.feature_weights_ = feature_weights
+        self.support_ = self._select(feature_weights)
+        selecting = self.n_features_to_select is not None or self.threshold is not None
+        names = getattr(self, "feature_names_in_", None)
+        parts.setdefault("feature_weights", metric_weights(feature_weights, self.support_, square=square))
+        bound = parts.get("votes") is not None
+        self.weights_ = Weights(
+            feature_mask=self.support_ if selecting else None,
+            feature_names=None if names is None else tuple(names),
+            n_samples=X.shape[0] if bound else None,
+            fingerprint=fingerprint(X) if bound else None,
+            **parts,
+        )
+
+    def _select(self, weights: FloatArray) -> BoolArray:
+        wanted, M = self.n_features_to_select, len(weights)
+        keep = np.ones(M, dtype=bool)
+        if wanted is not None:
+            number = max(1, int(round(wanted * M))) if wanted < 1 else int(wanted)
+            if number > M:
+                raise InvalidDataError(f"n_features_to_select={number} is more than the {M} features there are")
+            keep = np.zeros(M, dtype=bool)
+            keep[np.argsort(-weights, kind="stable")[:number]] = True
+        if self.threshold is not None:
+            keep &= weights > self.threshold
+            if not keep.any():
+                raise InvalidDataError(
+                    f"no feature has a weight above threshold={self.threshold} (the largest is {weights.max():.4g})"
+                )
+        return keep
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        support: BoolArray = self.support_
+        return support
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The feature weights, under the name scikit-learn's tools look for."""
+        check_is_fitted(self)
+        importances: FloatArray = self.feature_weights_
+        return importances
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = False) -> FloatArray:
+    """``a`` for the metric: negative weights count 0; uniform where none is positive."""
+    clipped = np.maximum(weights, 0.0)
+    a = clipped**2 if square else clipped
+    if not (a[support] > 0).any():
+        warnings.warn(
+            "no feature got a positive weight; a k-NN with these weights treats all features alike",
+            NoPositiveWeightWarning,
+            stacklevel=3,
+        )
+        return np.ones_like(a)
+    return a
+
+
+def warn_lonely(codes: IndexArray, classes: AnyArray) -> None:
+    """One warning for all classes that have a single instance."""
+    lonely = classes[np.bincount(codes, minlength=len(classes)) == 1]
+    if len(lonely):
+        warnings.warn(
+            f"{len(lonely)} class(es) have one instance and so no nearest hit ({lonely[:5].tolist()}); that term counts 0",
+            LonelyClassWarning,
+            stacklevel=4,
+        )

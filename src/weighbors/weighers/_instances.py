@@ -1,0 +1,297 @@
+"""The training rows as the RELIEF family sees them: neighbours per class, and sums of differences.
+
+A difference of a feature is |x − z| for numbers (divided by the feature's range where the method
+says so) and 0 or 1 for categories. Where a value is missing it is the expected difference, given
+the class of the instance that lacks it (Kononenko's conditional probability; for numbers the mean
+absolute difference to the known values of that class).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._threads import effective_n_jobs
+from .._typing import BoolArray, FloatArray, IndexArray
+from ..engine import NeighborEngine
+from ..engine.pairs import PackedRows, sum_listed
+from ..engine.references import as_rows
+
+__all__ = ["Instances", "Neighbors", "share_slots"]
+
+
+def tolerance(dtype: Any) -> float:
+    """Distances that differ by less than this share of themselves count as tied."""
+    return 1e-10 if dtype == np.float64 else 1e-5
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """Neighbours of some rows in each class: how far, who, and what part of a slot each one fills."""
+
+    query: IndexArray  # (n,)
+    row: IndexArray  # (n, n_classes, width), -1: none
+    share: FloatArray  # the same shape; sums to the slots filled
+    distance: FloatArray
+
+
+def share_slots(distance: FloatArray, k: int, *, ties: str, tol: float) -> FloatArray:
+    """What part of k slots each neighbour fills, from ascending distances (inf: none).
+
+    With ``ties="index"`` the first k fill one each. With "share" those tied at the k-th distance
+    share what the nearer ones leave, and the list must hold all of them.
+    """
+    real = np.isfinite(distance)
+    first = real & (np.arange(distance.shape[-1]) < k)
+    if ties == "index" or distance.shape[-1] < k:
+        return first.astype(np.float64)
+    kth = distance[..., k - 1 : k]
+    with np.errstate(invalid="ignore"):
+        nearer = real & (distance < kth * (1 - tol))
+        tied = real & ~nearer & (distance <= kth * (1 + tol))
+    slots = k - nearer.sum(axis=-1, keepdims=True)
+    share = nearer + tied * np.minimum(1.0, slots / np.maximum(tied.sum(axis=-1, keepdims=True), 1))
+    return np.where(np.isfinite(kth), share, first)
+
+
+class Instances:
+    """Rows, classes and the geometry of their differences.
+
+    Parameters
+    ----------
+    X : (n, M) array or CSR, coded, NaN for missing
+    codes : (n,) class of each row
+    n_classes : int
+    nominal : (M,) bool
+    scaled : bool
+        Divide numeric differences by the feature's range.
+    p : {1, 2}
+        Distance in which neighbours are sought.
+    """
+
+    def __init__(
+        self, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, *, scaled: bool, p: int, n_jobs: int | None
+    ) -> None:
+        X = as_rows(X)
+        self.codes = np.asarray(codes, dtype=np.int64)
+        self.n_classes = n_classes
+        self.n_jobs = n_jobs
+        self.n, self.n_features = X.shape
+        order = np.concatenate([np.flatnonzero(~nominal), np.flatnonzero(nominal)])
+        self.columns = order
+        self.n_numeric = int((~nominal).sum())
+        self.rows = X if np.array_equal(order, np.arange(self.n_features)) else as_rows(X[:, order])
+        if scaled:
+            self.rows = _range_scaled(self.rows, self.n_numeric)
+        values = self.rows.data if sparse.issparse(self.rows) else self.rows
+        self.missing = bool(np.isnan(values).any())
+        self.p = p
+
+    @cached_property
+    def engine(self) -> NeighborEngine:
+        """Search for the nearest of each class."""
+        nominal = np.arange(self.n_features) >= self.n_numeric
+        return NeighborEngine(
+            self.rows, p=self.p, nominal=nominal, groups=self.codes, n_groups=self.n_classes, backend="scan", n_jobs=self.n_jobs
+        )
+
+    def neighbors(self, k: int, *, ties: str = "share", skip_zero: bool = False) -> Iterator[Neighbors]:
+        """The k nearest of every class for every row, itself left out, in batches."""
+        size = max(64, int(4e6) // (self.n_classes * (k + 1)))
+        for begin in range(0, self.n, size):
+            yield from self._batch(np.arange(begin, min(begin + size, self.n)), k, ties, skip_zero)
+
+    def _batch(self, rows: IndexArray, k: int, ties: str, skip_zero: bool) -> Iterator[Neighbors]:
+        """One batch; rows whose ties reach beyond the list are searched again with a longer one."""
+        tol, width = tolerance(self.rows.dtype), k + (ties == "share") + skip_zero
+        while len(rows):
+            width = min(width, self.n)
+            distance, found = self.engine.search_groups(self.rows[rows], width, own_row=rows)
+            last = distance[..., -1]  # inf: the class holds no more
+            if skip_zero:
+                distance, found = _without_zeros(distance, found)
+            kth = distance[..., min(k, width) - 1]
+            known = np.isinf(last) | (np.isfinite(kth) & ((ties == "index") | (last > kth * (1 + tol))))
+            done = known.all(axis=1) | (width == self.n)
+            if done.any():
+                share = share_slots(distance[done], k, ties=ties, tol=tol)
+                yield Neighbors(rows[done], found[done], share, distance[done])
+            rows, width = rows[~done], 4 * width
+
+    def sum_differences(
+        self, found: Neighbors, coefficient: FloatArray, credit: IndexArray, n_credits: int
+    ) -> FloatArray:
+        """Σ coefficient · |x − z| per credit and original feature; shapes (n, n_classes, width)."""
+        flat = (len(found.query), -1)
+        neighbor, weight = found.row.reshape(flat), coefficient.reshape(flat)
+        credit = np.broadcast_to(credit, coefficient.shape).reshape(flat)
+        weight = np.where(neighbor >= 0, weight, 0.0)
+        total = sum_listed(
+            self._complete_rows, self.n_numeric, found.query, neighbor, weight, credit, n_credits, effective_n_jobs(self.n_jobs)
+        )
+        for j, expected in self._expectations.items():
+            x = found.query[:, None]
+            difference = expected.differences(np.broadcast_to(x, neighbor.shape), neighbor)
+            for c in range(n_credits):
+                total[c, j] = np.sum(np.where(credit == c, weight * difference, 0.0))
+        return self._in_place(total)
+
+    def differences(self, x: IndexArray, z: IndexArray) -> FloatArray:
+        """|x − z| of pairs of rows, over the original features, missing values at full range; float64.
+
+        A row of -1 has difference 0.
+        """
+        a, b = self.rows[x], self.rows[np.maximum(z, 0)]
+        if sparse.issparse(self.rows):
+            a, b = a.toarray(), b.toarray()
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        out = np.abs(a - b)
+        out[:, self.n_numeric :] = a[:, self.n_numeric :] != b[:, self.n_numeric :]
+        if self.missing:
+            out = np.where(np.isnan(out), self.engine.references.gap.astype(np.float64), out)
+        out[z < 0] = 0.0
+        return self._in_place(out)
+
+    def class_difference_sums(self, j: int) -> FloatArray:
+        """Σ over the rows of each class of their difference to every row, of original feature j.
+
+        Missing values are at full range; shape (n_classes, n). A row's difference to itself is 0.
+        """
+        at = int(np.flatnonzero(self.columns == j)[0])
+        column = self.rows[:, [at]].toarray()[:, 0] if sparse.issparse(self.rows) else self.rows[:, at]
+        column = column.astype(np.float64)
+        gap = float(self.engine.references.gap[at])
+        known = ~np.isnan(column)
+        out = np.empty((self.n_classes, self.n))
+        for c in range(self.n_classes):
+            members = self.codes == c
+            values = column[members & known]
+            lacking = float((members & ~known).sum())
+            if at >= self.n_numeric:
+                kinds, counts = np.unique(values, return_counts=True)
+                equal = np.zeros(self.n)
+                if len(kinds):
+                    position = np.clip(np.searchsorted(kinds, column), 0, len(kinds) - 1)
+                    equal = np.where(kinds[position] == column, counts[position], 0.0)
+                sums = len(values) - equal
+            else:
+                ordered = np.sort(values)
+                below = np.searchsorted(ordered, column, side="right")
+                prefix = np.concatenate([[0.0], np.cumsum(ordered)])
+                sums = column * (2 * below - len(ordered)) + prefix[-1] - 2 * prefix[below]
+            sums = np.where(known, sums, gap * len(values))
+            out[c] = sums + gap * lacking - np.where(members & ~known, gap, 0.0)
+        return out
+
+    def sum_pairs(self, coefficients: Any) -> FloatArray:
+        """Σ coefficient · |x − z| over all pairs, per original feature.
+
+        ``coefficients(begin, end)`` gives the (end − begin, width) coefficients of some rows.
+        """
+        n_jobs = effective_n_jobs(self.n_jobs)
+        total = self.pairs.sum_differences(coefficients, n_jobs)
+        for j, expected in self._expectations.items():
+            total[j] = 0.0
+            everyone = np.arange(self.n)
+            for begin, end in self.pairs.ranges():
+                x, z = np.meshgrid(np.arange(begin, end), everyone, indexing="ij")
+                total[j] += np.sum(coefficients(begin, end)[:, : self.n] * expected.differences(x, z))
+        return self._in_place(total[None])[0]
+
+    @cached_property
+    def pairs(self) -> PackedRows:
+        """All pairs of rows; missing numbers at full range in distances."""
+        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
+        gap = self.engine.references.gap
+        return PackedRows(rows, n_numeric=self.n_numeric, gap=gap, missing=self.missing)
+
+    @cached_property
+    def _complete_rows(self) -> Any:
+        """The rows, with columns that have missing values set to 0: those are added apart."""
+        if not self.missing:
+            return self.rows
+        rows = self.rows.tolil() if sparse.issparse(self.rows) else self.rows.copy()
+        rows[:, list(self._expectations)] = 0.0
+        return rows.tocsr() if sparse.issparse(rows) else rows
+
+    @cached_property
+    def _expectations(self) -> dict[int, Expectation]:
+        if not self.missing:
+            return {}
+        dense = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
+        incomplete = np.flatnonzero(np.isnan(dense).any(axis=0))
+        return {
+            int(j): Expectation(dense[:, j].astype(np.float64), self.codes, self.n_classes, bool(j >= self.n_numeric))
+            for j in incomplete
+        }
+
+    def _in_place(self, total: FloatArray) -> FloatArray:
+        """Columns back in the order of the original table."""
+        out = np.empty_like(total)
+        out[:, self.columns] = total
+        return out
+
+
+class Expectation:
+    """Differences of one feature that has missing values."""
+
+    def __init__(self, values: FloatArray, codes: IndexArray, n_classes: int, nominal: bool) -> None:
+        self.values, self.codes, self.nominal = values, codes, nominal
+        known = ~np.isnan(values)
+        everyone = values[known] if known.any() else np.zeros(1)
+        self.known = [values[known & (codes == c)] for c in range(n_classes)]
+        self.known = [part if len(part) else everyone for part in self.known]
+        # of a value to a class, for every row's own value; and of class to class
+        self.to_class = np.stack([self._expected(values, part) for part in self.known])
+        self.between = np.array([[self._expected(a, b).mean() for b in self.known] for a in self.known])
+
+    def _expected(self, values: FloatArray, others: FloatArray) -> FloatArray:
+        if self.nominal:
+            kinds, counts = np.unique(others, return_counts=True)
+            position = np.clip(np.searchsorted(kinds, values), 0, len(kinds) - 1)
+            return 1.0 - np.where(kinds[position] == values, counts[position] / len(others), 0.0)
+        others = np.sort(others)
+        below = np.searchsorted(others, values, side="right")
+        prefix = np.concatenate([[0.0], np.cumsum(others)])
+        difference = values * (2 * below - len(others)) + prefix[-1] - 2 * prefix[below]
+        expected: FloatArray = difference / len(others)
+        return expected
+
+    def differences(self, x: IndexArray, z: IndexArray) -> FloatArray:
+        """Of rows ``x`` and ``z``, elementwise."""
+        a, b = self.values[x], self.values[z]
+        no_a, no_b = np.isnan(a), np.isnan(b)
+        plain = (a != b).astype(np.float64) if self.nominal else np.abs(a - b)
+        plain = np.where(no_a & ~no_b, self.to_class[self.codes[x], z], plain)
+        plain = np.where(no_b & ~no_a, self.to_class[self.codes[z], x], plain)
+        return np.where(no_a & no_b, self.between[self.codes[x], self.codes[z]], plain)
+
+
+def _range_scaled(rows: Any, n_numeric: int) -> Any:
+    """Numbers divided by their range; constant columns become 0."""
+    from ..engine.references import _extent
+
+    low, high, _ = _extent(rows)
+    span = high - low
+    factor = np.divide(1.0, span, out=np.zeros(len(span)), where=span > 0)
+    factor[n_numeric:] = 1.0
+    if sparse.issparse(rows):
+        return (rows @ sparse.diags(factor)).tocsr().astype(rows.dtype)
+    low = low.copy()
+    low[n_numeric:] = 0.0
+    scaled = (rows - low) * factor.astype(rows.dtype)
+    return np.ascontiguousarray(scaled, dtype=rows.dtype)
+
+
+def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray, IndexArray]:
+    """Lists with the neighbours at distance 0 taken out and the others moved up."""
+    zero = distance == 0
+    order = np.argsort(zero, axis=-1, kind="stable")
+    zero = np.take_along_axis(zero, order, axis=-1)
+    distance = np.where(zero, np.inf, np.take_along_axis(distance, order, axis=-1))
+    return distance, np.where(zero, -1, np.take_along_axis(found, order, axis=-1))

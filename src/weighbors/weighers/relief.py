@@ -1,0 +1,264 @@
+"""RELIEF with k neighbours, RelievedF and ReliefF."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from .._typing import FloatArray, IndexArray
+from ._base import TIES, FeatureWeigher
+from ._instances import Instances, Neighbors, share_slots, tolerance
+
+__all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", "relievedf_scores"]
+
+
+def signed_shares(found: Neighbors, codes: IndexArray, sample_weight: FloatArray) -> FloatArray:
+    """+ for misses, − for hits, times the slots filled and the weight of the instance."""
+    own = codes[found.query]
+    sign = np.where(np.arange(found.row.shape[1])[None, :] == own[:, None], -1.0, 1.0)
+    signed: FloatArray = sign[:, :, None] * found.share * sample_weight[found.query][:, None, None]
+    return signed
+
+
+def relief_scores(instances: Instances, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
+    """Σ_x Σ_{c ≠ l(x)} Σ_{z ∈ KNN(x, c)} |x − z| − Σ_{z ∈ KNN(x, l(x))} |x − z| (paper 001, algorithm 1)."""
+    total = np.zeros((1, instances.n_features))
+    for found in instances.neighbors(k, ties=ties):
+        coefficient = signed_shares(found, instances.codes, sample_weight)
+        total += instances.sum_differences(found, coefficient, np.zeros(1, dtype=np.int64), 1)
+    return total[0]
+
+
+def relievedf_scores(instances: Instances, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
+    """As RELIEF, with the k nearest misses of all other classes together (paper 000, section 2)."""
+    total = np.zeros((1, instances.n_features))
+    for found in instances.neighbors(k, ties=ties):
+        own = instances.codes[found.query]
+        hit = np.arange(found.row.shape[1])[None, :] == own[:, None]
+        distance = np.where(hit[:, :, None], np.inf, found.distance).reshape(len(own), -1)
+        row = np.where(np.isfinite(distance), found.row.reshape(len(own), -1), np.iinfo(np.int64).max)
+        order = np.lexsort((row, distance), axis=-1)
+        ranked = np.take_along_axis(distance, order, axis=-1)
+        share = np.empty_like(ranked, dtype=np.float64)
+        slots = share_slots(ranked, k, ties=ties, tol=tolerance(instances.rows.dtype))
+        np.put_along_axis(share, order, slots, axis=-1)
+        coefficient = np.where(hit[:, :, None], -found.share, share.reshape(found.share.shape))
+        coefficient = coefficient * sample_weight[found.query][:, None, None]
+        total += instances.sum_differences(found, coefficient, np.zeros(1, dtype=np.int64), 1)
+    return total[0]
+
+
+def prior_ratios(codes: IndexArray, n_classes: int) -> FloatArray:
+    """(own class, class of the miss) → P(miss) / (1 − P(own)); 0 on the diagonal."""
+    prior = np.bincount(codes, minlength=n_classes) / len(codes)
+    ratio: FloatArray = prior[None, :] / (1.0 - prior[:, None])
+    np.fill_diagonal(ratio, 0.0)
+    return ratio
+
+
+def relieff_scores(instances: Instances, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
+    """Kononenko's ReliefF: means over hits, and over the misses of each class by its prior."""
+    ratio = prior_ratios(instances.codes, instances.n_classes)
+    total = np.zeros((1, instances.n_features))
+    for found in instances.neighbors(k, ties=ties):
+        own = instances.codes[found.query]
+        sign = ratio[own]
+        sign[np.arange(len(own)), own] = -1.0
+        filled = np.maximum(found.share.sum(axis=2), 1e-300)
+        scale = sign / filled * sample_weight[found.query][:, None] / sample_weight.sum()
+        total += instances.sum_differences(found, scale[:, :, None] * found.share, np.zeros(1, dtype=np.int64), 1)
+    return total[0]
+
+
+class _NeighborWeigher(FeatureWeigher):
+    """Shared by the weighers that look at k neighbours."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **FeatureWeigher._parameter_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "ties": [TIES],
+    }
+    _scaled = False
+    _p = 2
+
+    def __init__(
+        self,
+        n_neighbors: int = 1,
+        n_features_to_select: float | None = None,
+        *,
+        threshold: float | None = None,
+        ties: str = "share",
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.ties = ties
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Weigh the features.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Multiplies what an instance contributes.
+
+        Returns
+        -------
+        self
+        """
+        X, codes = self._open(X, y)
+        weight = self._sample_weight(sample_weight, X)
+        instances = Instances(
+            X, codes, len(self.classes_), self._coder.nominal_of(X), scaled=self._scaled, p=self._p, n_jobs=self.n_jobs
+        )
+        self._close(X, self._scores(instances, weight))
+        return self
+
+    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    n_neighbors : int, default={k}
+        {neighbors}
+    n_features_to_select : int, float below 1 or None, default=None
+        How many features, or which share of them, `transform` keeps. None: all.
+    threshold : float, optional
+        Keep only features of a larger weight.
+    ties : {{"share", "index"}}, default="share"
+        Neighbours tied at the k-th distance share its slots, so that the order of rows does not
+        matter (distances within 1e-10 of each other, relatively, are tied; 1e-5 for float32); or
+        the lower rows win.
+    categorical_features : "from_dtype", None, or list of names, numbers or bools
+        Columns that differ by 0 or 1.
+    n_jobs : int, optional
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    feature_weights_ : ndarray of shape (n_features,)
+        As the paper prints them; may be negative. Also ``feature_importances_``.
+    weights_ : Weights
+        For a k-NN: negative weights count 0.
+    support_ : bool ndarray of shape (n_features,)
+    classes_ : ndarray of shape (n_classes,)
+"""
+
+
+class Relief(_NeighborWeigher):
+    __doc__ = (
+        """RELIEF over all instances, with k neighbours in every class.
+
+    Each instance adds its differences to the k nearest of every other class and subtracts those to
+    the k nearest of its own. Euclidean neighbours, no scaling, no priors (paper 001, algorithm 1).
+"""
+        + _PARAMETERS.format(k=1, neighbors="Neighbours per class.")
+        + """
+    References
+    ----------
+    .. [1] E. Marchiori, "Class dependent feature weighting and K-nearest neighbor classification",
+       PRIB 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weighbors import Relief
+    >>> X, y = load_iris(return_X_y=True)
+    >>> Relief(n_neighbors=1).fit(X, y).feature_weights_.argsort()[::-1]
+    array([2, 3, 0, 1])
+    """
+    )
+
+    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+        return relief_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
+
+
+class RelievedF(_NeighborWeigher):
+    __doc__ = (
+        """Deterministic RELIEF with l nearest hits and l nearest misses (paper 000, section 2).
+
+    Misses are taken over all other classes together; every instance is used once. Euclidean
+    neighbours, no scaling.
+"""
+        + _PARAMETERS.format(k=1, neighbors="l, hits and misses.")
+        + """
+    References
+    ----------
+    .. [1] G. Prat, L. A. Belanche, "Instance and feature weighted k-nearest-neighbours algorithm",
+       ESANN 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weighbors import RelievedF
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RelievedF(3, n_features_to_select=2).fit_transform(X, y).shape
+    (150, 2)
+    """
+    )
+
+    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+        return relievedf_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
+
+
+class ReliefF(_NeighborWeigher):
+    __doc__ = (
+        """ReliefF: range-scaled differences, priors of the classes, means over neighbours.
+
+    City-block neighbours on range-scaled features; categories differ by 0 or 1. A missing value is
+    at full range in the search and counts by its expected difference in the score. Scores lie
+    between -1 and 1.
+"""
+        + _PARAMETERS.format(k=10, neighbors="Hits, and misses per class.")
+        + """
+    References
+    ----------
+    .. [1] M. Robnik-Šikonja, I. Kononenko, "Theoretical and empirical analysis of ReliefF and
+       RReliefF", Machine Learning 53, 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weighbors import ReliefF
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ReliefF(n_neighbors=10, ties="index").fit(X, y).feature_weights_.round(3)
+    array([0.14 , 0.123, 0.359, 0.375])
+    """
+    )
+    _scaled = True
+    _p = 1
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        n_features_to_select: float | None = None,
+        *,
+        threshold: float | None = None,
+        ties: str = "share",
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            n_features_to_select,
+            threshold=threshold,
+            ties=ties,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+        )
+
+    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+        return relieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)

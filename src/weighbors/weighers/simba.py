@@ -1,0 +1,298 @@
+"""SIMBA: feature weights by steps along the gradient of the margin (paper 000, algorithm 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .. import _native
+from .._threads import effective_n_jobs
+from .._typing import BoolArray, FloatArray, IndexArray
+from ..engine.backends.scan import Scan
+from ..engine.references import References, build_references
+from ..exceptions import InvalidDataError
+from ..weights import Weights
+from ._base import FeatureWeigher
+
+__all__ = ["Margins", "Simba", "published", "simba_steps"]
+
+_LISTED = 16  # hits, and misses, listed per row
+_CHUNK = 256  # steps between two looks at the order of features and the lists
+DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
+
+
+@dataclass
+class Margins:
+    """Rows and classes, ready for steps: where the near hit and the near miss are sought."""
+
+    rows: FloatArray  # (n, m) float64
+    codes: IndexArray
+    n_classes: int
+    nominal: BoolArray
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, n_jobs: int | None) -> Margins:
+        """From a coded table; sparse ones become dense while they fit ``DENSE_BYTES``."""
+        if sparse.issparse(X):
+            size = X.shape[0] * X.shape[1] * 8
+            if size > DENSE_BYTES:
+                raise InvalidDataError(
+                    f"SIMBA needs dense rows, and this sparse matrix would take {size / 2**30:.1f} GiB "
+                    f"(limit {DENSE_BYTES / 2**30:.0f} GiB). Select features first, for example with ReliefF"
+                )
+            X = X.toarray()
+        rows = np.ascontiguousarray(X, dtype=np.float64)
+        return cls(rows, np.asarray(codes, dtype=np.int64), n_classes, nominal, n_jobs)
+
+    def __post_init__(self) -> None:
+        self.mixed = bool(self.nominal.any() or np.isnan(self.rows).any())
+        known = np.where(np.isnan(self.rows), 0.0, self.rows)
+        span = np.nanmax(self.rows, axis=0, initial=-np.inf, where=~np.isnan(self.rows)) - np.nanmin(
+            self.rows, axis=0, initial=np.inf, where=~np.isnan(self.rows)
+        )
+        self.gap = np.where(self.nominal, 1.0, np.where(np.isfinite(span), span, 0.0))
+        self.variance = known.var(axis=0) + 1e-300
+
+    def scaled_rows(self, w: FloatArray) -> FloatArray:
+        """Numeric columns times w; categories as they are."""
+        factor = np.where(self.nominal, 1.0, w)
+        return self.rows if (factor == 1).all() else self.rows * factor
+
+    def lists(self, w: FloatArray) -> tuple[IndexArray, FloatArray]:
+        """The nearest hits and misses of every row under w, and how far all others are at least."""
+        n = len(self.rows)
+        weights = Weights(feature_weights=w**2) if (w != 1).any() else None
+        references = build_references(
+            self.rows, weights=weights, nominal=self.nominal, groups=self.codes, n_groups=self.n_classes
+        )
+        scan = Scan(references)
+        width = min(_LISTED + 1, n)
+        queries = references.select(self.rows)
+        squared, slot = scan.search(
+            queries, width, own_slot=np.arange(n), missing=references.missing, n_jobs=effective_n_jobs(self.n_jobs)
+        )
+        listed = np.full((n, 2, _LISTED), -1, dtype=np.int64)
+        reach = np.full((n, 2), np.inf)
+        hit = np.arange(self.n_classes)[None, :] == self.codes[:, None]
+        for side, mask in enumerate((hit, ~hit)):
+            distance = np.where(mask[:, :, None], squared, np.inf).reshape(n, -1)
+            order = np.argsort(distance, axis=1, kind="stable")[:, :width]
+            ranked = np.sqrt(np.take_along_axis(distance, order, axis=1))
+            rows = np.where(np.isfinite(ranked), np.take_along_axis(slot.reshape(n, -1), order, axis=1), -1)
+            kept = min(_LISTED, rows.shape[1])
+            listed[:, side, :kept] = rows[:, :kept]
+            if rows.shape[1] > _LISTED:
+                reach[:, side] = ranked[:, _LISTED]
+        return listed, reach
+
+    def pack(self, feature_order: IndexArray) -> tuple[FloatArray, IndexArray, IndexArray]:
+        """Blocks of one class each, features in the given order."""
+        groups = build_groups(self.rows[:, feature_order], self.codes, self.n_classes)
+        part = next(Scan(groups, part_bytes=2**62)._parts(effective_n_jobs(self.n_jobs)))
+        block_code = np.repeat(np.arange(self.n_classes), np.diff(part.group_start))
+        return part.packed, part.ids, block_code.astype(np.int64)
+
+
+def build_groups(rows: FloatArray, codes: IndexArray, n_classes: int) -> References:
+    """Unweighted references grouped by class."""
+    return build_references(np.ascontiguousarray(rows), groups=codes, n_groups=n_classes)
+
+
+def simba_steps(
+    margins: Margins, w: FloatArray, order: IndexArray, step: FloatArray, *, beta: float = 0.0
+) -> FloatArray:
+    """Take the steps and return the new weights.
+
+    w_i ← w_i + step · ½ ((x−m)_i² / ‖x−m‖_w − (x−h)_i² / ‖x−h‖_w) · w_i, near miss m and near hit h
+    under the current w. ``beta`` > 0: steps times the slope of the sigmoid utility.
+    """
+    w = np.array(w, dtype=np.float64)
+    order = np.ascontiguousarray(order, dtype=np.int64)
+    step = np.ascontiguousarray(step, dtype=np.float64)
+    reference = np.where(w == 0, 1.0, np.abs(w))
+    listed, reach = margins.lists(reference)
+    feature_order = np.argsort(-(w**2) * margins.variance, kind="stable")
+    packed = margins.pack(feature_order)
+    for begin in range(0, len(order), _CHUNK):
+        end = min(begin + _CHUNK, len(order))
+        scans = _native.simba(
+            margins.rows,
+            margins.codes,
+            margins.gap,
+            margins.nominal,
+            margins.mixed,
+            *packed,
+            feature_order=feature_order,
+            listed=listed,
+            reach=reach,
+            reference=reference,
+            order=order,
+            step=step,
+            beta=beta,
+            w=w,
+            begin=begin,
+            end=end,
+        )
+        if scans > _CHUNK // 8 and end < len(order):
+            feature_order = np.argsort(-(w**2) * margins.variance, kind="stable")
+            packed = margins.pack(feature_order)
+    return w
+
+
+def margin_sum(margins: Margins, w: FloatArray) -> float:
+    """Σ θ(x) = Σ ½ (‖x − m‖_w − ‖x − h‖_w): what restarts are compared by."""
+    references = build_references(
+        margins.rows,
+        weights=Weights(feature_weights=w**2) if (w != 0).any() else None,
+        nominal=margins.nominal,
+        groups=margins.codes,
+        n_groups=margins.n_classes,
+    )
+    n = len(margins.rows)
+    squared, _ = Scan(references).search(
+        references.select(margins.rows), 1, own_slot=np.arange(n), missing=references.missing,
+        n_jobs=effective_n_jobs(margins.n_jobs),
+    )  # fmt: skip
+    hit = np.arange(margins.n_classes)[None, :] == margins.codes[:, None]
+    distance = np.sqrt(squared[:, :, 0].astype(np.float64))
+    to_hit = np.where(hit, distance, np.inf).min(axis=1)
+    to_miss = np.where(hit, np.inf, distance).min(axis=1)
+    return float(np.sum(np.where(np.isfinite(to_hit), to_miss - to_hit, to_miss)) / 2)
+
+
+def published(w: FloatArray) -> FloatArray:
+    """w² / max w² (paper 000, algorithm 1, line 17)."""
+    squared: FloatArray = w**2
+    return squared / squared.max() if squared.max() > 0 else np.ones_like(squared)
+
+
+class Simba(FeatureWeigher):
+    """SIMBA: weigh features by stochastic steps that widen the margins of 1-NN.
+
+    Scale the features first (for example with StandardScaler): differences are taken as they are.
+
+    Parameters
+    ----------
+    n_passes : int, default=1
+        Passes of N steps.
+    n_features_to_select : int, float below 1 or None, default=None
+        How many features, or which share of them, `transform` keeps. None: all.
+    step : float or "1/n", default=1.0
+        Size of the steps. "1/n" is as small as SIMBAMBIW's steps are, and just as stable.
+    order : {"random", "fixed"}, default="random"
+        A new permutation per pass, or the rows as they are.
+    utility : {"linear", "sigmoid"}, default="linear"
+        What is summed over margins: themselves, or 1 / (1 + exp(−beta θ)).
+    beta : float, default=1.0
+        Of the sigmoid utility.
+    n_restarts : int, default=1
+        Runs with different orders; the one with the largest sum of margins is kept.
+    threshold, categorical_features
+        As in `Relief`.
+    random_state : int, RandomState or None
+    n_jobs : int, optional
+        Threads of the first search; the steps themselves follow one another.
+
+    Attributes
+    ----------
+    feature_weights_ : ndarray of shape (n_features,)
+        w² / max w².
+    weights_ : Weights
+        a = W² for the published W, as algorithm 2 uses them.
+    margin_sum_ : float
+        Sum of the margins under w, where there are restarts; otherwise None.
+    support_ : bool ndarray of shape (n_features,)
+    classes_ : ndarray of shape (n_classes,)
+
+    References
+    ----------
+    .. [1] R. Gilad-Bachrach, A. Navot, N. Tishby, "Margin based feature selection: theory and
+       algorithms", ICML 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from weighbors import Simba
+    >>> X, y = load_iris(return_X_y=True)
+    >>> Simba(step="1/n", random_state=0).fit(scale(X), y).feature_weights_.argsort()[::-1]
+    array([2, 3, 0, 1])
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **FeatureWeigher._parameter_constraints,
+        "n_passes": [Interval(Integral, 1, None, closed="left")],
+        "step": [Interval(Real, 0, None, closed="neither"), StrOptions({"1/n"})],
+        "order": [StrOptions({"random", "fixed"})],
+        "utility": [StrOptions({"linear", "sigmoid"})],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_passes: int = 1,
+        n_features_to_select: float | None = None,
+        *,
+        step: float | str = 1.0,
+        order: str = "random",
+        utility: str = "linear",
+        beta: float = 1.0,
+        n_restarts: int = 1,
+        threshold: float | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_passes = n_passes
+        self.n_features_to_select = n_features_to_select
+        self.step = step
+        self.order = order
+        self.utility = utility
+        self.beta = beta
+        self.n_restarts = n_restarts
+        self.threshold = threshold
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> Simba:
+        """Weigh the features.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Sparse rows become dense while they fit 2 GiB.
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        X, codes = self._open(X, y)
+        margins = Margins.of(X, codes, len(self.classes_), self._coder.nominal_of(X), self.n_jobs)
+        n, rng = len(codes), check_random_state(self.random_state)
+        step = np.full(n * self.n_passes, 1.0 / n if self.step == "1/n" else float(self.step))
+        beta = self.beta if self.utility == "sigmoid" else 0.0
+        best, self.margin_sum_ = np.ones(margins.rows.shape[1]), None
+        for _ in range(self.n_restarts):
+            passes = [np.arange(n) if self.order == "fixed" else rng.permutation(n) for _ in range(self.n_passes)]
+            w = simba_steps(margins, np.ones(margins.rows.shape[1]), np.concatenate(passes), step, beta=beta)
+            if self.n_restarts == 1:
+                best = w
+                continue
+            reached = margin_sum(margins, np.sqrt(published(w)))
+            if self.margin_sum_ is None or reached > self.margin_sum_:
+                best, self.margin_sum_ = w, reached
+        self._close(X, published(best), square=True)
+        return self

@@ -1,0 +1,179 @@
+"""SIMBAMBIW: SIMBA steered by margin-based instance weights (paper 000, algorithm 1)."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._typing import FloatArray, IndexArray
+from ._base import FeatureWeigher
+from .mbiw import mbiw
+from .simba import Margins, published, simba_steps
+
+__all__ = ["SimbaMBIW", "step_order"]
+
+
+def step_order(omega: FloatArray, strategy: str, rng: Any) -> IndexArray:
+    """Which instance is looked at in each of N steps.
+
+    "order": ω descending, ties by row. "sample": N draws with replacement with probability ω.
+    "normal": a random permutation.
+    """
+    n = len(omega)
+    if strategy == "order":
+        return np.argsort(-omega, kind="stable")
+    if strategy == "sample":
+        return np.asarray(rng.choice(n, size=n, replace=True, p=omega / omega.sum()))
+    return np.asarray(rng.permutation(n))
+
+
+class SimbaMBIW(FeatureWeigher):
+    """SIMBA whose steps are as large as an instance's weight, for more stable feature weights.
+
+    Outlying instances, which margin-based weights (MBIW) find, move the weights less. In a k-NN
+    the feature weights shape the distance and the instance weights the vote (algorithm 2).
+
+    Parameters
+    ----------
+    strategy : {"order", "sample", "normal"}, default="order"
+        Instances by descending weight, without randomness; drawn by their weights; or in random
+        order with steps of 1, which is plain SIMBA.
+    n_features_to_select : int, float below 1 or None, default=None
+        How many features, or which share of them, `transform` keeps. None: all.
+    scale : {"sum", "mean"}, default="sum"
+        Weights in the steps sum to 1, as printed (steps of about 1/N), or have mean 1. The scale
+        matters more than the weights: compare with ``Simba(step="1/n")``.
+    compose : {"mbiw_first", "simba_first"}, default="mbiw_first"
+        "simba_first": plain SIMBA weighs features first, and the margins of MBIW are taken under
+        these weights before the second, weighted pass.
+    synergy : bool, default=False
+        Recompute the instance weights from the current feature weights as steps go on.
+    update_every : int or None, default=None
+        Steps between two such updates; None: N / 10.
+    n_passes : int, default=1
+    n_neighbors : int or "all", default=1
+        Of MBIW.
+    threshold, categorical_features
+        As in `Relief`.
+    random_state : int, RandomState or None
+    n_jobs : int, optional
+
+    Attributes
+    ----------
+    feature_weights_ : ndarray of shape (n_features,)
+        w² / max w².
+    instance_weights_ : ndarray of shape (n_samples,)
+        ω, sums to 1.
+    weights_ : Weights
+        a = W² for the published W, and votes ω (with mean 1).
+    support_ : bool ndarray of shape (n_features,)
+    classes_ : ndarray of shape (n_classes,)
+
+    References
+    ----------
+    .. [1] G. Prat, L. A. Belanche, "Instance and feature weighted k-nearest-neighbours algorithm",
+       ESANN 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from weighbors import SimbaMBIW, WeightedKNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SimbaMBIW().fit(scale(X), y).feature_weights_.argsort()[::-1]
+    array([2, 3, 0, 1])
+    >>> model = WeightedKNeighborsClassifier(5, weigher=SimbaMBIW()).fit(scale(X), y)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **FeatureWeigher._parameter_constraints,
+        "strategy": [StrOptions({"order", "sample", "normal"})],
+        "scale": [StrOptions({"sum", "mean"})],
+        "compose": [StrOptions({"mbiw_first", "simba_first"})],
+        "synergy": ["boolean"],
+        "update_every": [None, Interval(Integral, 1, None, closed="left")],
+        "n_passes": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        strategy: str = "order",
+        n_features_to_select: float | None = None,
+        *,
+        scale: str = "sum",
+        compose: str = "mbiw_first",
+        synergy: bool = False,
+        update_every: int | None = None,
+        n_passes: int = 1,
+        n_neighbors: int | str = 1,
+        threshold: float | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.strategy = strategy
+        self.n_features_to_select = n_features_to_select
+        self.scale = scale
+        self.compose = compose
+        self.synergy = synergy
+        self.update_every = update_every
+        self.n_passes = n_passes
+        self.n_neighbors = n_neighbors
+        self.threshold = threshold
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> SimbaMBIW:
+        """Weigh instances and features.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Sparse rows become dense while they fit 2 GiB.
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        X, codes = self._open(X, y)
+        margins = Margins.of(X, codes, len(self.classes_), self._coder.nominal_of(X), self.n_jobs)
+        rng, n = check_random_state(self.random_state), len(codes)
+        w = np.ones(margins.rows.shape[1])
+        if self.compose == "simba_first":
+            w = simba_steps(margins, w, rng.permutation(n), np.ones(n))
+        omega = self._omega(margins, w)
+        w = np.ones_like(w)
+        every = (self.update_every or max(1, n // 10)) if self.synergy else n
+        for _ in range(self.n_passes):
+            order = step_order(omega, self.strategy, rng)
+            for begin in range(0, n, every):
+                part = order[begin : begin + every]
+                w = simba_steps(margins, w, part, self._steps(omega)[part])
+                if self.synergy and begin + every < n:
+                    omega = self._omega(margins, w)
+        self.instance_weights_ = omega
+        self._close(X, published(w), square=True, votes=omega * n)
+        return self
+
+    def _omega(self, margins: Margins, w: FloatArray) -> FloatArray:
+        """MBIW on the rows scaled by w, which is MBIW under ‖·‖_w."""
+        k = None if self.n_neighbors == "all" else int(self.n_neighbors)
+        return mbiw(
+            margins.scaled_rows(w), margins.codes, margins.n_classes, margins.nominal, n_neighbors=k, n_jobs=self.n_jobs
+        )
+
+    def _steps(self, omega: FloatArray) -> FloatArray:
+        """Step of every instance: ω, N·ω, or 1 for plain SIMBA."""
+        if self.strategy == "normal":
+            return np.ones(len(omega))
+        return omega if self.scale == "sum" else omega * len(omega)

@@ -1,0 +1,193 @@
+"""SURF, SURF*, MultiSURF and MultiSURF*: neighbours by a distance threshold, not by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context
+
+from .._threads import effective_n_jobs, run_ranges
+from .._typing import FloatArray
+from ._base import FeatureWeigher
+from ._instances import Instances, tolerance
+from .relief import prior_ratios
+
+__all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "surf_scores"]
+
+
+def distance_moments(instances: Instances) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of each row's distances to all others (float64)."""
+    pairs, n = instances.pairs, instances.n
+
+    def task(begin: int, end: int) -> tuple[FloatArray, FloatArray]:
+        d = pairs.distances(begin, end, p=1)[:, :n].astype(np.float64, copy=False)
+        d[np.arange(end - begin), np.arange(begin, end)] = 0.0
+        mean = d.sum(axis=1) / (n - 1)
+        d -= mean[:, None]
+        squares = np.einsum("ij,ij->i", d, d) - mean**2  # without the row itself
+        return mean, np.sqrt(np.maximum(squares, 0.0) / (n - 1))
+
+    parts = run_ranges(task, pairs.ranges(), effective_n_jobs(instances.n_jobs))
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool, star: bool) -> FloatArray:
+    """Means over near hits and misses, and for the starred ones over far ones the other way round.
+
+    Near is below the mean of all distances (SURF) or, per instance, below its mean less half its
+    standard deviation (MultiSURF); far is above the mean, or above the mean plus half of it.
+    """
+    mean, deviation = distance_moments(instances)
+    if multi:
+        low, high = mean - deviation / 2, mean + deviation / 2
+    else:
+        low = high = np.full(instances.n, mean.mean())
+    tol = tolerance(instances.rows.dtype)
+    ratio = prior_ratios(instances.codes, instances.n_classes)
+    by_class = np.eye(instances.n_classes)[instances.codes]
+    pairs, n = instances.pairs, instances.n
+
+    def coefficients(begin: int, end: int) -> FloatArray:
+        rows = np.arange(begin, end)
+        d = pairs.distances(begin, end, p=1)
+        sign = ratio[instances.codes[rows]]
+        sign[np.arange(end - begin), instances.codes[rows]] = -1.0
+        sign *= (sample_weight[rows] / sample_weight.sum())[:, None]
+        out = np.zeros_like(d)
+        zones = [(d[:, :n] < (low[rows] * (1 - tol))[:, None], 1.0)]
+        if star:
+            zones.append((d[:, :n] > (high[rows] * (1 + tol))[:, None], -1.0))
+        for zone, direction in zones:
+            zone[np.arange(end - begin), rows] = False
+            counts = zone @ by_class
+            scale = direction * sign / np.maximum(counts, 1.0)
+            np.add(out[:, :n], np.take_along_axis(scale, np.broadcast_to(instances.codes, zone.shape), 1), out=out[:, :n], where=zone)
+        return out
+
+    return instances.sum_pairs(coefficients)
+
+
+class _ThresholdWeigher(FeatureWeigher):
+    """Shared by the SURF family."""
+
+    _multi = False
+    _star = False
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        threshold: float | None = None,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Weigh the features.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Multiplies what an instance contributes.
+
+        Returns
+        -------
+        self
+        """
+        X, codes = self._open(X, y)
+        weight = self._sample_weight(sample_weight, X)
+        nominal = self._coder.nominal_of(X)
+        instances = Instances(X, codes, len(self.classes_), nominal, scaled=True, p=1, n_jobs=self.n_jobs)
+        self._close(X, surf_scores(instances, weight, multi=self._multi, star=self._star))
+        return self
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    n_features_to_select : int, float below 1 or None, default=None
+        How many features, or which share of them, `transform` keeps. None: all.
+    threshold : float, optional
+        Keep only features of a larger weight.
+    categorical_features : "from_dtype", None, or list of names, numbers or bools
+        Columns that differ by 0 or 1.
+    n_jobs : int, optional
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    feature_weights_ : ndarray of shape (n_features,)
+        May be negative. Also ``feature_importances_``.
+    weights_ : Weights
+        For a k-NN: negative weights count 0.
+    support_ : bool ndarray of shape (n_features,)
+    classes_ : ndarray of shape (n_classes,)
+"""
+
+
+class SURF(_ThresholdWeigher):
+    __doc__ = (
+        """SURF: all neighbours nearer than the mean distance of all pairs.
+"""
+        + _PARAMETERS
+        + """
+    References
+    ----------
+    .. [1] C. S. Greene et al., "Spatially Uniform ReliefF (SURF) for computationally-efficient
+       filtering of gene-gene interactions", BioData Mining 2, 2009.
+    """
+    )
+
+
+class SURFStar(_ThresholdWeigher):
+    __doc__ = (
+        """SURF*: SURF, and instances beyond the mean distance with the opposite sign.
+"""
+        + _PARAMETERS
+        + """
+    References
+    ----------
+    .. [1] C. S. Greene et al., "The informative extremes: using both nearest and farthest
+       individuals can improve Relief algorithms in the domain of human genetics", EvoBIO 2010.
+    """
+    )
+    _star = True
+
+
+class MultiSURF(_ThresholdWeigher):
+    __doc__ = (
+        """MultiSURF: neighbours nearer than an instance's mean distance less half its deviation.
+"""
+        + _PARAMETERS
+        + """
+    References
+    ----------
+    .. [1] R. J. Urbanowicz et al., "Benchmarking relief-based feature selection methods for
+       bioinformatics data mining", J. Biomedical Informatics 85, 2018.
+    """
+    )
+    _multi = True
+
+
+class MultiSURFStar(_ThresholdWeigher):
+    __doc__ = (
+        """MultiSURF*: MultiSURF, and far instances (mean plus half the deviation) with opposite sign.
+"""
+        + _PARAMETERS
+        + """
+    References
+    ----------
+    .. [1] D. Granizo-Mackenzie, J. H. Moore, "Multiple threshold spatially uniform ReliefF for the
+       genetic analysis of complex human diseases", EvoBIO 2013.
+    """
+    )
+    _multi = True
+    _star = True
