@@ -1,13 +1,17 @@
 """Weights: immutable, validated, printable, comparable, saved without pickle."""
 
+import copy
 import os
+import pickle
 import zipfile
 
 import numpy as np
 import pytest
+import sklearn.base
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from weighbors import IntervalTable, Weights
 from weighbors.exceptions import InvalidWeightsError, WeightsFileError
@@ -57,6 +61,10 @@ BAD = {
     "names disagree": ({"feature_weights": [1, 2], "feature_names": ["a"]}, "feature_names: 1"),
     "rows disagree": ({"votes": [1, 2], "instance_scales": [1]}, "disagree on n_samples"),
     "rows of classes": ({"feature_weights": np.ones((3, 2)), "classes": [0, 1]}, "3 rows for 2 classes"),
+    "mixed classes": ({"feature_weights": np.ones((2, 2)), "classes": np.array([1, "a"], dtype=object)}, "a mixture"),
+    "objects as classes": ({"feature_weights": np.ones((2, 2)), "classes": [{}, 1]}, "all numbers or all text"),
+    "negative n_samples": ({"n_samples": -3}, "whole number of at least 1"),
+    "text n_samples": ({"n_samples": "x"}, "whole number of at least 1"),
     "classes alone": ({"classes": [0, 1]}, "goes with feature_weights"),
     "twice the same class": ({"feature_weights": np.ones((2, 2)), "classes": [1, 1]}, "different labels"),
     "intervals without classes": ({"intervals": table()}, "need classes="),
@@ -81,6 +89,29 @@ def test_kinds_and_sizes():
     assert Weights(feature_weights=np.ones((4, 2))).n_samples == 4
     assert everything().instance_bound
     assert not Weights(feature_weights=[1.0]).instance_bound
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w)), sklearn.base.clone])
+def test_copies_are_equal_and_read_only(copier):
+    for weights in (everything(), Weights(intervals=table(), classes=[0, 1])):
+        twin = copier(weights) if copier is not sklearn.base.clone else clone(weights, safe=False)
+        assert twin == weights
+        assert hash(twin) == hash(weights)
+        part = twin.feature_weights if twin.intervals is None else twin.intervals.low
+        assert not part.flags.writeable
+
+
+def test_single_flipped_bytes_never_change_weights(tmp_path):
+    path = tmp_path / "w.npz"
+    everything().save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for at in rng.integers(0, len(whole), size=300):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << int(rng.integers(8)))]) + whole[at + 1 :])
+        try:
+            assert Weights.load(path) == everything()
+        except WeightsFileError:
+            pass
 
 
 def test_nothing_changes_afterwards():
@@ -169,6 +200,7 @@ CASES = {
     "instance": Weights(feature_weights=np.arange(6.0).reshape(3, 2)),
     "intervals": Weights(intervals=table(normalize="instance", smoothing=0.02), classes=[1, 2], n_samples=9),
     "objects": Weights(feature_weights=np.ones((2, 1)), classes=np.array(["a", "b"], dtype=object)),
+    "object numbers": Weights(feature_weights=np.ones((2, 1)), classes=np.array([1, 2], dtype=object)),
 }
 
 
@@ -230,10 +262,13 @@ def test_nothing_in_a_file_is_executed(tmp_path):
         ({"intervals.low": np.ones(1)}, "no valid weights"),
     ],
 )
-def test_a_file_with_other_content_is_refused(tmp_path, parts, message):
+def test_a_file_with_other_content_is_refused(tmp_path, parts, message, monkeypatch):
+    from weighbors import _weights_file
+
     path = tmp_path / "w.npz"
-    version = parts.pop("version", 1)
-    np.savez(path, header=np.array(f'{{"format": "weighbors.Weights", "version": {version}}}'), **parts)
+    monkeypatch.setattr(_weights_file, "_VERSION", parts.pop("version", 1))
+    _weights_file.write_state(path, parts)
+    monkeypatch.undo()
     with pytest.raises(WeightsFileError, match=message):
         Weights.load(path)
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
+    from .weighers import MBIW as MBIW
+    from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief
     from .weighers import IRelief as IRelief
-    from .weighers import MBIW as MBIW
     from .weighers import MultiSURF as MultiSURF
     from .weighers import MultiSURFStar as MultiSURFStar
     from .weighers import Relief as Relief
     from .weighers import ReliefF as ReliefF
     from .weighers import RelievedF as RelievedF
-    from .weighers import SURF as SURF
-    from .weighers import SURFStar as SURFStar
     from .weighers import Simba as Simba
     from .weighers import SimbaMBIW as SimbaMBIW
+    from .weighers import SURFStar as SURFStar
     from .weighers import TuRF as TuRF
     from .weights import IntervalTable as IntervalTable
     from .weights import Weights as Weights

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TableCoder", "check_labels"]
 
-#: The code of a category that was not there in fit; it equals no known one.
-UNKNOWN = -1.0
 _NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
 
 
@@ -59,8 +57,9 @@ class TableCoder:
             self.nominal = self._nominal_of_frame(X)
         else:
             self.names = []
-            width = X.shape[1] if getattr(X, "ndim", 2) == 2 and hasattr(X, "shape") else None
-            self.nominal = self._requested(width)
+            if not hasattr(X, "shape") and self.categorical_features not in ("from_dtype", None):
+                X = np.asarray(X, dtype=object)
+            self.nominal = self._requested(X.shape[1] if getattr(X, "ndim", 0) == 2 else None)
         if self.nominal.any() and sparse.issparse(X):
             raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
         return self._code(estimator, X, reset=True)
@@ -116,10 +115,8 @@ class TableCoder:
         return [self.names.index(str(name)) for name in wanted]
 
     def _code(self, estimator: Any, X: Any, *, reset: bool) -> Any:
-        textual = bool(self.nominal.any()) and (_is_frame(X) or np.asarray(X).dtype.kind in "OUS")
-        if _is_frame(X) and not reset:
-            textual = bool(self.nominal.any())
-        if not textual:
+        _refuse_kinds(X)
+        if not self.nominal.any():
             X = validate_data(
                 estimator,
                 X,
@@ -130,18 +127,17 @@ class TableCoder:
                 reset=reset,
             )
             _refuse_infinity(X, self.names)
-            if self.nominal.any():
-                self._check_numbers(X, reset)
             return X
         import pandas as pd
 
         validate_data(estimator, X, skip_check_array=True, reset=reset)
-        frame = X if _is_frame(X) else pd.DataFrame(check_array(X, dtype=object, ensure_all_finite=False))
+        frame = X if _is_frame(X) else pd.DataFrame(check_array(X, dtype=None, ensure_all_finite=False))
         if frame.shape[1] != len(self.nominal):
             raise InvalidDataError(f"X has {frame.shape[1]} columns; {len(self.nominal)} were there in fit")
         if frame.shape[0] == 0:
             raise InvalidDataError("Found array with 0 sample(s): at least one row is needed")
-        out = np.empty(frame.shape, dtype=np.float64)
+        single = all(frame.dtypes.iloc[j] == np.float32 for j in np.flatnonzero(~self.nominal))
+        out = np.empty(frame.shape, dtype=np.float32 if single and (~self.nominal).any() else np.float64)
         for j in range(frame.shape[1]):
             column = frame.iloc[:, j]
             out[:, j] = self._codes(column, j, reset) if self.nominal[j] else _numbers(column, self._name(j))
@@ -158,22 +154,10 @@ class TableCoder:
         present = values.notna().to_numpy()
         if reset:
             self.categories[j] = pd.Index(pd.unique(values[present]), dtype=object)
+        # a category that was not there in fit gets -1, which equals no known one
         codes = self.categories[j].get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
         self._unknown(np.asarray(values)[present & (codes < 0)], j)
         return np.where(present, codes, np.nan)
-
-    def _check_numbers(self, X: FloatArray, reset: bool) -> None:
-        """Numbers that stand for categories need no coding, only to be known."""
-        import pandas as pd
-
-        if self.handle_unknown != "error":
-            return
-        for j in np.flatnonzero(self.nominal):
-            present = X[:, j][~np.isnan(X[:, j])]
-            if reset:
-                self.categories[int(j)] = pd.Index(np.unique(present))
-            else:
-                self._unknown(present[~np.isin(present, self.categories[int(j)])], int(j))
 
     def _unknown(self, values: AnyArray, j: int) -> None:
         if len(values) and self.handle_unknown == "error":
@@ -206,6 +190,21 @@ def _numbers(column: pd.Series, name: str) -> FloatArray:
             f"column {name} was numeric in fit and now holds something else ({error}). "
             "Convert it, or name it in categorical_features"
         ) from error
+
+
+def _refuse_kinds(X: Any) -> None:
+    """Dates and complex numbers have no place among features."""
+    if not _is_frame(X):
+        return
+    for name, dtype in zip(X.columns, X.dtypes, strict=True):
+        kind = getattr(dtype, "kind", "O")
+        if kind in "mM":
+            raise InvalidDataError(
+                f"column {name!r} holds dates or durations ({dtype}), which have no distance as they are. "
+                "Turn it into numbers (for example days since a date) or drop it"
+            )
+        if kind == "c":
+            raise InvalidDataError(f"Complex data not supported: column {name!r} is {dtype}")
 
 
 def _refuse_infinity(X: Any, names: list[str]) -> None:

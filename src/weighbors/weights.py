@@ -11,18 +11,18 @@ passes between them.
 
 from __future__ import annotations
 
-import json
 import os
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._files import written_whole
+from ._checks import frozen, length, mask, non_negative
+from ._intervals import IntervalTable
 from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ._weights_file import read_state, write_state
 from .exceptions import InvalidWeightsError, WeightsFileError
 
 if TYPE_CHECKING:
@@ -30,12 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["IntervalTable", "Weights", "fingerprint"]
 
-_FORMAT = "weighbors.Weights"
-_VERSION = 1
-
 
 def fingerprint(X: Any) -> str:
-    """Short digest of the values of ``X``: the same for every dtype, layout and container.
+    """Short digest of the values of ``X``, whatever their layout, container and number type.
 
     Examples
     --------
@@ -54,101 +51,6 @@ def fingerprint(X: Any) -> str:
         part = np.ascontiguousarray(part, dtype=np.float64) + 0.0  # -0.0 -> 0.0
         digest.update(np.where(np.isnan(part), np.nan, part).tobytes())
     return digest.hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class IntervalTable:
-    """Weights per class, feature and interval of values (WIB-K's way of weighing).
-
-    The intervals of class ``c`` and feature ``j`` are entries ``start[c * M + j]`` up to
-    ``start[c * M + j + 1]`` of ``low``, ``high`` and ``weight``, ascending.
-
-    Parameters
-    ----------
-    start : ndarray of shape (n_classes * n_features + 1,)
-    low, high, weight : ndarray of shape (n_intervals,)
-        Both ends belong to the interval.
-    n_features : int
-    normalize : {"none", "instance"}
-        "instance": the weights of one stored instance are divided by their sum.
-    smoothing : float
-        Added to every weight before normalising.
-    """
-
-    start: IndexArray
-    low: FloatArray
-    high: FloatArray
-    weight: FloatArray
-    n_features: int
-    normalize: str = "none"
-    smoothing: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("low", "high", "weight"):
-            values = _frozen(getattr(self, name), np.float64)
-            if values.ndim != 1 or not np.isfinite(values).all():
-                raise InvalidWeightsError(f"intervals: '{name}' must be a vector of finite numbers")
-            object.__setattr__(self, name, values)
-        object.__setattr__(self, "start", _frozen(self.start, np.int64))
-        start, n = self.start, len(self.weight)
-        if self.n_features < 1 or start.ndim != 1 or len(start) < 2 or (len(start) - 1) % self.n_features:
-            raise InvalidWeightsError(
-                f"intervals: 'start' must have n_classes * n_features + 1 entries for {self.n_features} "
-                f"features; got shape {start.shape}"
-            )
-        if len(self.low) != n or len(self.high) != n or start[0] != 0 or start[-1] != n:
-            raise InvalidWeightsError(
-                f"intervals: 'low', 'high' and 'weight' must be as long as 'start' says ({start[-1]}); "
-                f"got {len(self.low)}, {len(self.high)} and {n}"
-            )
-        inside = np.ones(max(n - 1, 0), dtype=bool)
-        inside[start[(start > 0) & (start < n)] - 1] = False
-        if (np.diff(start) < 0).any() or (self.high < self.low).any():
-            raise InvalidWeightsError("intervals: 'start' must not descend, and low <= high must hold")
-        if (self.low[1:][inside] <= self.high[:-1][inside]).any():
-            raise InvalidWeightsError("intervals of one class and feature must ascend and not overlap")
-        if (self.weight < 0).any() or not (self.weight + self.smoothing > 0).any():
-            raise InvalidWeightsError("intervals: weights must not be negative and not all zero")
-        if self.normalize not in ("none", "instance") or not 0 <= self.smoothing < np.inf:
-            raise InvalidWeightsError(
-                f"intervals: normalize must be 'none' or 'instance' and smoothing a finite number >= 0; "
-                f"got {self.normalize!r} and {self.smoothing!r}"
-            )
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes the table covers."""
-        return (len(self.start) - 1) // self.n_features
-
-    def lookup(self, X: FloatArray, codes: IndexArray) -> FloatArray:
-        """Weights of the cells of ``X``, whose rows belong to the classes ``codes``.
-
-        A value outside all intervals takes the closest one (of two equally close ones the
-        lower); a missing value takes the mean weight of its class and feature; a class and
-        feature without intervals weighs 0 before smoothing.
-        """
-        out = np.zeros(X.shape)
-        for c in np.unique(codes):
-            rows = np.flatnonzero(codes == c)
-            for j in range(self.n_features):
-                a, b = self.start[c * self.n_features + j], self.start[c * self.n_features + j + 1]
-                if a < b:
-                    out[rows, j] = self._of_column(X[rows, j], int(a), int(b))
-        out += self.smoothing
-        if self.normalize == "instance":
-            total = out.sum(axis=1, keepdims=True)
-            np.divide(out, total, out=out, where=total > 0)
-        return out
-
-    def _of_column(self, values: FloatArray, a: int, b: int) -> FloatArray:
-        low, high, weight = self.low[a:b], self.high[a:b], self.weight[a:b]
-        values = values.astype(np.float64)
-        below = np.clip(np.searchsorted(low, values, side="right") - 1, 0, b - a - 1)
-        above = np.minimum(below + 1, b - a - 1)
-        to_below = np.maximum(low[below] - values, np.maximum(values - high[below], 0))
-        to_above = np.where(above == below, np.inf, low[above] - values)
-        out: FloatArray = weight[np.where(to_above < to_below, above, below)]
-        return np.where(np.isnan(values), weight.mean(), out)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,18 +114,17 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
     def __post_init__(self) -> None:
         put = object.__setattr__
         if self.feature_weights is not None:
-            put(self, "feature_weights", _non_negative(self.feature_weights, "feature_weights", (1, 2)))
+            put(self, "feature_weights", non_negative(self.feature_weights, "feature_weights", (1, 2)))
         for name in ("instance_scales", "votes"):
             if getattr(self, name) is not None:
-                put(self, name, _non_negative(getattr(self, name), name, (1,)))
+                put(self, name, non_negative(getattr(self, name), name, (1,)))
         for name in ("feature_mask", "instance_mask"):
             if getattr(self, name) is not None:
-                put(self, name, _mask(getattr(self, name), name))
+                put(self, name, mask(getattr(self, name), name))
         if self.classes is not None:
-            classes = _frozen(self.classes, None)
-            if classes.ndim != 1 or len(np.unique(classes)) != len(classes):
-                raise InvalidWeightsError("classes must be a vector of different labels")
-            put(self, "classes", classes)
+            put(self, "classes", _labels(self.classes))
+        if self.n_samples is not None and (not isinstance(self.n_samples, Integral) or self.n_samples < 1):
+            raise InvalidWeightsError(f"n_samples must be a whole number of at least 1; got {self.n_samples!r}")
         if self.feature_names is not None:
             put(self, "feature_names", tuple(str(name) for name in self.feature_names))
         if self.intervals is not None and self.feature_weights is not None:
@@ -234,18 +135,18 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             {
                 "feature_weights": None if self.feature_weights is None else self.feature_weights.shape[-1],
                 "intervals": None if self.intervals is None else self.intervals.n_features,
-                "feature_mask": _length(self.feature_mask),
-                "feature_names": _length(self.feature_names),
+                "feature_mask": length(self.feature_mask),
+                "feature_names": length(self.feature_names),
             },
         )
         rows = self._agree(
             "n_samples",
             {
                 "n_samples": self.n_samples,
-                "feature_weights": _length(self.feature_weights) if self.kind == "instance" else None,
-                "instance_scales": _length(self.instance_scales),
-                "votes": _length(self.votes),
-                "instance_mask": _length(self.instance_mask),
+                "feature_weights": length(self.feature_weights) if self.kind == "instance" else None,
+                "instance_scales": length(self.instance_scales),
+                "votes": length(self.votes),
+                "instance_mask": length(self.instance_mask),
             },
         )
         put(self, "n_samples", rows)
@@ -255,7 +156,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             if self.intervals is not None:
                 raise InvalidWeightsError("intervals need classes=, the label of each class in the table")
             return
-        per_class = self.intervals.n_classes if self.intervals is not None else _length(self.feature_weights)
+        per_class = self.intervals.n_classes if self.intervals is not None else length(self.feature_weights)
         if self.intervals is None and (self.feature_weights is None or self.feature_weights.ndim != 2):
             raise InvalidWeightsError(
                 "classes= goes with feature_weights of shape (n_classes, n_features) or intervals"
@@ -291,7 +192,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             return int(self.feature_weights.shape[-1])
         if self.intervals is not None:
             return self.intervals.n_features
-        return _length(self.feature_mask) or _length(self.feature_names)
+        return length(self.feature_mask) or length(self.feature_names)
 
     @property
     def instance_bound(self) -> bool:
@@ -413,7 +314,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
         return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
 
     def __hash__(self) -> int:
-        return hash(tuple((key, value.tobytes()) for key, value in sorted(self._state().items())))
+        return hash((self.kind, self.n_features, self.n_samples))
 
     def _state(self) -> dict[str, AnyArray]:
         """Every part that is there, as arrays without objects: what is compared and saved."""
@@ -424,18 +325,15 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
                 for piece in fields(value):
                     state[f"intervals.{piece.name}"] = np.asarray(getattr(value, piece.name))
             elif value is not None:
-                array = np.asarray(value)
-                state[part.name] = array.astype(np.str_) if array.dtype == object else array
+                state[part.name] = np.asarray(value)
         return state
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the weights to ``path`` (npz with a JSON header), whole or not at all.
+    def __reduce__(self) -> tuple[Any, ...]:  # through the constructor: copies stay read-only
+        return _restore, ({part.name: getattr(self, part.name) for part in fields(self)},)
 
-        Labels that are Python objects are kept as strings.
-        """
-        header = json.dumps({"format": _FORMAT, "version": _VERSION})
-        with written_whole(path) as file:
-            np.savez_compressed(file, header=np.array(header), **self._state())  # type: ignore[arg-type]
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the weights to ``path`` (npz with a JSON header), whole or not at all."""
+        write_state(path, self._state())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Weights:
@@ -446,45 +344,26 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
         WeightsFileError
             Where the file is damaged, or holds something else.
         """
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"no file of weights at '{os.fspath(path)}'")
         try:
-            with open(path, "rb") as file:
-                state = _read_npz(file)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise WeightsFileError(
-                f"'{os.fspath(path)}' is not a readable file of weights ({error}). Save it again with Weights.save"
-            ) from error
-        header = _header(state.pop("header", None))
-        if header.get("format") != _FORMAT:
-            raise WeightsFileError(f"'{os.fspath(path)}' is an npz file, but Weights.save did not write it")
-        if header.get("version") != _VERSION:
-            raise WeightsFileError(
-                f"'{os.fspath(path)}' has version {header.get('version')!r} of the format and this release reads "
-                f"version {_VERSION}. Upgrade weighbors, or learn and save the weights again"
-            )
-        try:
-            return cls(**_parts(state))
+            return cls(**_parts(read_state(path)))
         except (TypeError, ValueError, KeyError, IndexError) as error:
+            if isinstance(error, WeightsFileError):
+                raise
             raise WeightsFileError(f"'{os.fspath(path)}' holds no valid weights: {error}") from error
 
 
-def _read_npz(file: BinaryIO) -> dict[str, AnyArray]:
-    archive = np.load(file, allow_pickle=False)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise ValueError("a single array, not an npz archive")
-    with archive:
-        return {key: archive[key] for key in archive.files}
+def _labels(classes: Any) -> AnyArray:
+    """Labels of one plain type, so that they can be compared and saved."""
+    labels = frozen(np.asarray(classes).tolist(), None)
+    if labels.ndim != 1 or labels.dtype.kind not in "biufUS" or len(np.unique(labels)) != len(labels):
+        raise InvalidWeightsError("classes must be a vector of different labels, all numbers or all text")
+    if labels.dtype.kind == "U" and not all(isinstance(label, str) for label in np.asarray(classes).tolist()):
+        raise InvalidWeightsError("classes must be all numbers or all text; got a mixture")
+    return labels
 
 
-def _header(raw: AnyArray | None) -> dict[str, Any]:
-    if raw is None or raw.ndim != 0 or raw.dtype.kind != "U":
-        return {}
-    try:
-        header = json.loads(str(raw))
-    except json.JSONDecodeError:
-        return {}
-    return header if isinstance(header, dict) else {}
+def _restore(parts: dict[str, Any]) -> Weights:
+    return Weights(**parts)
 
 
 def _parts(state: Mapping[str, AnyArray]) -> dict[str, Any]:
@@ -496,51 +375,3 @@ def _parts(state: Mapping[str, AnyArray]) -> dict[str, Any]:
     if table:
         parts["intervals"] = IntervalTable(**table)
     return parts
-
-
-def _length(values: Sequence[Any] | AnyArray | None) -> int | None:
-    return None if values is None else len(values)
-
-
-def _frozen(values: Any, dtype: Any) -> AnyArray:
-    out = np.array(values, dtype=dtype, order="C")
-    out.setflags(write=False)
-    return out
-
-
-def _non_negative(values: Any, name: str, ndim: tuple[int, ...]) -> FloatArray:
-    raw = np.asarray(values)
-    if raw.dtype.kind not in "fiub":
-        raise InvalidWeightsError(f"{name} must be real numbers; got an array of {raw.dtype}")
-    if raw.ndim not in ndim or raw.size == 0:
-        wanted = " or ".join({1: "a vector", 2: "a matrix"}[n] for n in ndim)
-        raise InvalidWeightsError(f"{name} must be {wanted} that is not empty; got shape {raw.shape}")
-    out = _frozen(raw, np.float64)
-    bad = ~np.isfinite(out)
-    if bad.any():
-        where = np.argwhere(bad)[0].tolist()
-        raise InvalidWeightsError(f"{name} must be finite; got {out[tuple(where)]} at position {_at(where)}")
-    if (out < 0).any():
-        where = np.argwhere(out < 0)[0].tolist()
-        raise InvalidWeightsError(
-            f"{name} must not be negative; got {out[tuple(where)]:g} at position {_at(where)}. "
-            "Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant feature."
-        )
-    if not (out > 0).any():
-        raise InvalidWeightsError(
-            f"{name} are all zero, so nothing would be told apart. Leave {name} out for equal weights"
-        )
-    return out
-
-
-def _mask(values: Any, name: str) -> BoolArray:
-    out = _frozen(values, None)
-    if out.ndim != 1 or out.dtype != bool:
-        raise InvalidWeightsError(f"{name} must be a vector of bool; got {out.dtype} of shape {out.shape}")
-    if not out.any():
-        raise InvalidWeightsError(f"{name} keeps nothing: at least one entry must be True")
-    return out
-
-
-def _at(where: list[int]) -> str:
-    return str(where[0]) if len(where) == 1 else str(tuple(where))

@@ -10,6 +10,7 @@ from naive.neighbors import nearest, vote
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -474,3 +475,108 @@ def test_backends_give_the_same_answers(problem, backend):
     X, y, Q = problem
     expected = KNeighborsClassifier(5).fit(X, y).predict_proba(Q)
     np.testing.assert_array_equal(WeightedKNeighborsClassifier(5, backend=backend).fit(X, y).predict_proba(Q), expected)
+
+
+def test_what_is_set_after_fit_is_checked_and_used(problem):
+    X, y, Q = problem
+    model = WeightedKNeighborsClassifier(3).fit(X, y).set_params(n_neighbors=500)
+    with pytest.raises(InvalidDataError, match="n_neighbors=500"):
+        model.predict(Q)
+    model.set_params(n_neighbors=3, n_jobs=2)
+    assert model.predict(Q).shape == (80,)
+
+
+def test_a_failed_fit_leaves_nothing_to_predict_with(problem):
+    X, y, Q = problem
+    model = WeightedKNeighborsClassifier(500)
+    with pytest.raises(InvalidDataError):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(Q)
+
+
+def test_without_queries_the_training_rows_are_left_out_one_by_one(problem):
+    X, y, _ = problem
+    for weigher in (None, Weights(instance_mask=np.arange(len(X)) % 2 == 0)):
+        model = WeightedKNeighborsClassifier(3, weigher).fit(X, y)
+        kept = np.arange(len(X)) if weigher is None else np.flatnonzero(weigher.instance_mask)
+        for i in (0, 1, 57):
+            rest = kept[kept != i]
+            alone = WeightedKNeighborsClassifier(3).fit(X[rest], y[rest])
+            np.testing.assert_array_equal(model.predict_proba(None)[i], alone.predict_proba(X[[i]])[0])
+    assert (
+        KNeighborsClassifier(3).fit(X, y).predict(None).tolist()
+        == WeightedKNeighborsClassifier(3).fit(X, y).predict(None).tolist()
+    )
+
+
+def test_scikit_learns_other_spellings(problem):
+    X, y, Q = problem
+    expected = WeightedKNeighborsClassifier(3).fit(X, y).predict(Q)
+    assert WeightedKNeighborsClassifier(3, weights=None, p=2.0).fit(X, y).predict(Q).tolist() == expected.tolist()
+    inverse = WeightedKNeighborsClassifier(
+        3, weights=lambda d: 1 / np.where(d == 0, 0.0, d) if (d > 0).all() else np.inf / (d + 1)
+    )
+    assert inverse.fit(X, y).predict(X[:3]).shape == (3,)
+
+
+def test_codes_do_not_depend_on_the_container():
+    rng = RNG(0)
+    frame = pd.DataFrame({"c": pd.Categorical(rng.choice([1, 2, 0], 200)), "n": rng.random(200) * 0.1})
+    y = frame["c"].to_numpy().astype(int)
+    model = WeightedKNeighborsClassifier(3).fit(frame, y)
+    with pytest.warns(UserWarning, match="feature names"):
+        assert model.score(frame.to_numpy(dtype=float), y) == model.score(frame, y) == 1.0
+    numbers = WeightedKNeighborsClassifier(3, categorical_features=[0]).fit(frame.to_numpy(dtype=float), y)
+    with pytest.warns(UserWarning, match="feature names"):
+        assert numbers.score(frame, y) == 1.0
+    lists = WeightedKNeighborsClassifier(1, categorical_features=[0]).fit([["a", 1], ["b", 2], ["a", 3]], [0, 1, 0])
+    assert lists.predict([["b", 2]]).tolist() == [1]
+
+
+def test_names_of_weights_are_checked():
+    frame = pd.DataFrame({"a": [0.0, 1, 2], "b": [0.0, 1, 2]})
+    with pytest.raises(ForeignWeightsError, match="column 0 is 'a' in X and 'b' in the weights"):
+        WeightedKNeighborsClassifier(1, Weights(feature_weights=[1, 2], feature_names=["b", "a"])).fit(frame, [0, 1, 0])
+
+
+@pytest.mark.parametrize("other", [[], ["category"]])
+def test_dates_and_complex_numbers_are_refused_by_name(other):
+    frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", None]), "n": [1.0, 2.0]})
+    for kind in other:
+        frame["c"] = pd.Series(["x", "y"]).astype(kind)
+    with pytest.raises(InvalidDataError, match="column 'when' holds dates.*days since"):
+        WeightedKNeighborsClassifier(1).fit(frame, [0, 1])
+    with pytest.raises(InvalidDataError, match="Complex data not supported: column 'z'"):
+        WeightedKNeighborsClassifier(1).fit(frame.drop(columns="when").assign(z=[1j, 2]), [0, 1])
+
+
+def test_weights_as_repetitions_at_the_border():
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    WeightedKNeighborsClassifier(6).fit(X, y, sample_weight=np.full(60, 0.1)).predict(X[:2])
+    few = WeightedKNeighborsClassifier(5).fit(X[:3], [0, 1, 1], sample_weight=[3, 3, 3])
+    repeated = WeightedKNeighborsClassifier(5).fit(np.repeat(X[:3], 3, axis=0), np.repeat([0, 1, 1], 3))
+    np.testing.assert_allclose(few.predict_proba([[0.2]]), repeated.predict_proba([[0.2]]))
+    with pytest.raises(InvalidDataError, match="below n_neighbors=3"):
+        kept = Weights(instance_mask=np.arange(60) < 4)
+        WeightedKNeighborsClassifier(3, kept).fit(X, y, sample_weight=np.r_[np.full(4, 0.2), np.full(56, 1.0)])
+    for weight in ({0: np.inf, 1: 1}, {0: -1, 1: 1}, {0: np.nan, 1: 1}):
+        with pytest.raises(InvalidDataError, match="class_weight must be finite"):
+            WeightedKNeighborsClassifier(1, class_weight=weight).fit(X, y)
+    WeightedKNeighborsClassifier(3, VarianceWeigher()).fit(X, y, sample_weight=2.0)
+
+
+def test_mixed_frames_keep_float32():
+    frame = pd.DataFrame({"c": ["a", "b"] * 4, "n": np.arange(8, dtype=np.float32)})
+    assert WeightedKNeighborsClassifier(1).fit(frame, [0, 1] * 4).kneighbors(frame)[0].dtype == np.float32
+
+
+def test_sparse_formats_reach_a_weigher(problem):
+    X, y, _ = problem
+
+    class Counting(BaseEstimator):
+        def fit(self, X, y):
+            self.weights_ = Weights(feature_weights=np.ones(X.shape[1]))
+            return self
+
+    assert WeightedKNeighborsClassifier(3, Counting()).fit(sparse.coo_matrix(X), y).score(X, y) > 0.5

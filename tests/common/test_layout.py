@@ -14,7 +14,17 @@ SOURCE = Path(weighbors.__file__).parent
 if not (SOURCE / "classifiers").is_dir():  # an editable install keeps the sources elsewhere
     SOURCE = Path(__file__).parents[2] / "src" / "weighbors"
 
-HELPERS = ["exceptions", "_typing", "_files", "_threads", "_random", "_native", "_validation"]
+HELPERS = [
+    "exceptions",
+    "_typing",
+    "_checks",
+    "_files",
+    "_intervals",
+    "_weights_file",
+    "_threads",
+    "_native",
+    "_validation",
+]
 #: Each may import only what stands before it, and the helpers.
 ORDER = ["weights", "metrics", "engine", "weighers", "classifiers", "datasets", "evaluation", "stats", "plots",
          "report", "distributed", "cli"]  # fmt: skip

@@ -1,10 +1,12 @@
 """The plan is a pure function that says what will run and why."""
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from weighbors import Weights
 from weighbors.engine import build_references, make_plan
+from weighbors.engine.backends.scan import Scan
 
 
 def plan(n=100, m=3, weights=None, backend="auto", **options):
@@ -42,4 +44,16 @@ def test_memory_is_cut_into_parts():
     X = np.zeros((1000, 10))
     whole = make_plan(build_references(X))
     assert (whole.n_parts, whole.part_bytes) == (1, 80_000)
-    assert make_plan(build_references(X), part_bytes=20_000).n_parts == 4
+    assert make_plan(build_references(X), part_bytes=20_000).n_parts == 5  # whole blocks of 8 rows
+
+
+@pytest.mark.parametrize("n", [16, 17, 100, 1001])
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_the_plan_counts_the_parts_that_run_and_they_are_kept(n, n_groups):
+    X = np.random.default_rng(0).normal(size=(n, 4))
+    for part_bytes in (700, 5_000, 2**20):
+        references = build_references(X, groups=np.arange(n) % n_groups, n_groups=n_groups)
+        scan = Scan(references, part_bytes=part_bytes)
+        first = list(scan._parts(1))
+        assert len(first) == make_plan(references, part_bytes=part_bytes).n_parts
+        assert all(a is b for a, b in zip(first, scan._parts(1), strict=True))

@@ -225,12 +225,35 @@ def test_values_whose_squares_overflow_or_vanish_are_refused():
             NeighborEngine(X)
     with pytest.raises(InvalidDataError, match="convert them to float64"):
         NeighborEngine(np.array([[1e30], [0.0]], dtype=np.float32))
-    with pytest.raises(InvalidDataError, match="underflows.*rescale"):
+    with pytest.raises(InvalidDataError, match="underflow.*rescale"):
         NeighborEngine(np.array([[1e-200], [0.0]]))
     engine = NeighborEngine(np.array([[1.0], [0.0]]))
     with pytest.raises(InvalidDataError, match="overflow"):
         engine.search(np.array([[1e200]]), 1)
     assert NeighborEngine(np.array([[1e200], [0.0]]), p=1).search(np.array([[2e200]]), 1)[0].tolist() == [[1e200]]
+
+
+@pytest.mark.parametrize(
+    ("X", "options"),
+    [
+        (np.eye(3, dtype=np.float32), {"weights": Weights(feature_weights=[1e-50, 2e-50, 1e-50])}),
+        (np.eye(3, dtype=np.float32), {"weights": Weights(instance_scales=[1e-30] * 3)}),
+        (np.eye(3), {"weights": Weights(instance_scales=[1e-170] * 3)}),
+        (np.eye(3, dtype=np.float32), {"weights": Weights(feature_weights=[1e39, 1, 1]), "nominal": np.ones(3, bool)}),
+        (0.1 * np.eye(3, dtype=np.float32), {"weights": Weights(feature_weights=[1e-38] * 3)}),
+    ],
+)
+def test_weights_that_leave_the_dtype_are_refused(X, options):
+    with pytest.raises(ValueError, match="do not fit|underflow|overflow"):
+        NeighborEngine(X, **options)
+
+
+def test_large_values_under_small_weights_are_fine():
+    X = np.array([[1e10, 1e-10], [2e10, 3e-10], [5e10, 1e-10]], dtype=np.float32)
+    a = 1 / X.astype(float).var(axis=0)
+    distance, _ = NeighborEngine(X, weights=Weights(feature_weights=a)).search(X, 3)
+    expected = np.sqrt((a * (X[:, None].astype(float) - X[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(distance, np.sort(expected, axis=1), rtol=1e-5)
 
 
 @pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])

@@ -15,7 +15,7 @@ def test_distance_makes_votes():
 
 @pytest.mark.parametrize("function", [lambda d: d[:, :1], lambda d: -d - 1, lambda d: d * np.nan])
 def test_a_function_must_return_votes(function):
-    with pytest.raises(InvalidDataError, match="finite votes >= 0 of the shape"):
+    with pytest.raises(InvalidDataError, match="votes >= 0, none of them NaN, of the shape"):
         distance_votes(np.ones((2, 3)), function, span=1)
 
 

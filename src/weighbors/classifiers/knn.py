@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils import _safe_indexing, compute_class_weight
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -36,14 +36,25 @@ if TYPE_CHECKING:
 
 __all__ = ["WeightedKNeighborsClassifier"]
 
+_BATCH_CELLS = 2_000_000  # neighbours in memory at once
+
+
+class Voters(NamedTuple):
+    """Some queries, their neighbours and the votes of these (None: one each)."""
+
+    query: IndexArray
+    distance: FloatArray
+    row: IndexArray
+    votes: FloatArray | None
+
 
 class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
     """k nearest neighbours under learned weights.
 
     Without a weigher it answers as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or
     2 does. With one, feature weights shape the distance and instance weights the vote (paper 000,
-    algorithm 2). Equal distances go to the lower training row, equal votes to the class that comes
-    first in ``classes_``.
+    algorithm 2). Equal distances (for p = 2, equal squares) go to the lower training row, equal
+    votes to the class that comes first in ``classes_``.
 
     Parameters
     ----------
@@ -85,10 +96,10 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     A missing value (NaN) is at the feature's full range from everything, also from another
-    missing value (HEOM). A weigher's votes ω multiply the votes of the k neighbours and never
-    their number. ``sample_weight`` counts as repetition: neighbours are taken until their weight
-    reaches ``n_neighbors``, the last one counts for what is left, and weight 0 removes a row; so
-    integer weights equal repeated rows.
+    missing value (HEOM). Queries are taken in the dtype of the training rows. A weigher's votes ω
+    multiply the votes of the k neighbours and never their number. ``sample_weight`` counts as
+    repetition: neighbours are taken until their weight reaches ``n_neighbors``, the last one counts
+    for what is left, and weight 0 removes a row; so integer weights equal repeated rows.
 
     Examples
     --------
@@ -107,8 +118,8 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weigher": [None, Weights, HasMethods(["fit", "get_params"])],
-        "weights": [StrOptions({"uniform", "distance", "complement"}), callable],
-        "p": [Interval(Integral, 1, 2, closed="both")],
+        "weights": [StrOptions({"uniform", "distance", "complement"}), callable, None],
+        "p": [Options(Real, {1, 2})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "handle_unknown": [StrOptions({"different", "error"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -158,36 +169,34 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidDataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
             )
-        self._coder = TableCoder(self.categorical_features, self.handle_unknown)
+        coder = TableCoder(self.categorical_features, self.handle_unknown)
         table = X
-        X = self._coder.fit_transform(self, X)
+        X = coder.fit_transform(self, X)
         classes, codes = check_labels(y)
         check_consistent_length(X, codes)
-        self.n_samples_fit_ = X.shape[0]
         mass = self._masses(X, codes, classes, sample_weight)
         kept = np.arange(X.shape[0]) if mass is None else np.flatnonzero(mass > 0)
         if len(np.unique(codes[kept])) < 2:
             raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
-        weights = self._learn(table, X, classes[codes], kept, sample_weight)
-        self._X, self._codes, self._kept = X if mass is None else X[kept], codes[kept], kept
-        self._mass = None if mass is None else mass[kept]
-        self.classes_ = classes
-        self.weights_ = weights
-        self._engine = NeighborEngine(
-            self._X,
+        weigher = self._fitted_weigher(
+            X if sparse.issparse(X) else table, X, classes[codes], kept, sample_weight, coder
+        )
+        weights = self._learned(weigher, X, kept, coder)
+        rows, codes, mass = X if len(kept) == X.shape[0] else X[kept], codes[kept], None if mass is None else mass[kept]
+        engine = NeighborEngine(
+            rows,
             weights=weights,
-            p=self.p,
-            nominal=self._coder.nominal if self._coder.nominal.any() else None,
-            class_of_row=self._class_of_row(weights),
+            p=int(self.p),
+            nominal=coder.nominal if coder.nominal.any() else None,
+            class_of_row=_class_of_row(weights, classes, codes),
             backend=self.backend,
             n_jobs=self.n_jobs,
         )
-        self._check_enough(self.n_neighbors, 0)
-        if self._mass is not None and self._mass.sum() < self.n_neighbors:
-            raise InvalidDataError(
-                f"the sample weights sum to {self._mass.sum():.4g}, below n_neighbors={self.n_neighbors}: they count "
-                "repetitions. Scale them to a mean of 1 (sample_weight / sample_weight.mean())"
-            )
+        _check_enough(int(self.n_neighbors), engine, mass)
+        self.classes_, self.weights_, self.weigher_ = classes, weights, weigher
+        self.n_samples_fit_ = X.shape[0]
+        self._coder, self._engine = coder, engine
+        self._X, self._codes, self._kept, self._mass = rows, codes, kept, mass
         return self
 
     def _masses(self, X: Any, codes: IndexArray, classes: AnyArray, sample_weight: Any) -> FloatArray | None:
@@ -196,33 +205,43 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             return None
         mass = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if isinstance(self.class_weight, dict):
-            mass = mass * compute_class_weight(self.class_weight, classes=classes, y=classes[codes])[codes]
+            of_class = compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
+            if not (np.isfinite(of_class) & (of_class >= 0)).all():
+                raise InvalidDataError(f"class_weight must be finite numbers >= 0; got {self.class_weight}")
+            mass = mass * of_class[codes]
         elif self.class_weight == "balanced":  # every class weighs the same, repetitions counted
             total = np.bincount(codes, weights=mass)
             mass = mass * mass.sum() / ((total > 0).sum() * np.where(total > 0, total, 1.0))[codes]
         return None if (mass == 1).all() else mass
 
-    def _learn(self, table: Any, X: Any, y: AnyArray, kept: IndexArray, sample_weight: Any) -> Weights:
-        """The weights of the kept rows, from the weigher or as they were given."""
-        self.weigher_ = None
-        if self.weigher is None:
-            return Weights()
-        if isinstance(self.weigher, Weights):
-            weights = self.weigher
-            _check_fits(weights, X)
-            return weights if len(kept) == X.shape[0] or not weights.instance_bound else weights.take(kept)
+    def _fitted_weigher(
+        self, table: Any, X: Any, y: AnyArray, kept: IndexArray, sample_weight: Any, coder: TableCoder
+    ) -> Any:
+        """A clone of the weigher, fitted to the kept rows; None where weights are given or absent."""
+        if self.weigher is None or isinstance(self.weigher, Weights):
+            return None
         weigher = clone(self.weigher)
         named = weigher.get_params(deep=False).get("categorical_features", None)
-        if isinstance(named, str) and self._coder.nominal.any():
-            weigher.set_params(categorical_features=self._coder.nominal)
+        if isinstance(named, str) and coder.nominal.any():
+            weigher.set_params(categorical_features=coder.nominal)
         params: dict[str, Any] = {}
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if _routing_enabled():
             params = dict(process_routing(self, "fit", sample_weight=sample_weight).weigher.fit)
         elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
             params = {"sample_weight": sample_weight}
         params = {name: None if value is None else _safe_indexing(value, kept) for name, value in params.items()}
-        self.weigher_ = weigher.fit(_safe_indexing(table, kept), y[kept], **params)
-        learned: Any = getattr(self.weigher_, "weights_", None)
+        table = table if hasattr(table, "shape") else np.asarray(table)
+        return weigher.fit(_safe_indexing(table, kept), y[kept], **params)
+
+    def _learned(self, weigher: Any, X: Any, kept: IndexArray, coder: TableCoder) -> Weights:
+        """The weights of the kept rows, from the weigher or as they were given."""
+        if weigher is None:
+            weights = self.weigher or Weights()
+            _check_fits(weights, X, coder.names)
+            return weights if len(kept) == X.shape[0] or not weights.instance_bound else weights.take(kept)
+        learned: Any = getattr(weigher, "weights_", None)
         if not isinstance(learned, Weights):
             raise InvalidWeightsError(
                 f"a weigher must leave a Weights as weights_ after fit; {type(weigher).__name__} left "
@@ -230,31 +249,10 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             )
         return learned
 
-    def _class_of_row(self, weights: Weights) -> IndexArray | None:
-        if weights.classes is None:
-            return None
-        position = {label: i for i, label in enumerate(weights.classes.tolist())}
-        lacking = [label for label in self.classes_.tolist() if label not in position]
-        if lacking:
-            raise ForeignWeightsError(
-                f"the weights are for the classes {list(position)}; the training data also have {lacking}"
-            )
-        of_code = np.array([position[label] for label in self.classes_.tolist()], dtype=np.int64)
-        return of_code[self._codes]
-
-    def _check_enough(self, k: int, own: int) -> None:
-        available = self._engine.n_references - own
-        if k > available:
-            besides = " besides the query itself" if own else ""
-            raise InvalidDataError(
-                f"n_neighbors={k} neighbours are wanted, but there are only {available} training rows{besides} "
-                f"(n_samples_fit = {self.n_samples_fit_}). Use a smaller n_neighbors"
-            )
-
     @property
     def plan_(self) -> Plan:
         """What runs in ``predict``, and why."""
-        check_is_fitted(self)
+        check_is_fitted(self, "classes_")
         return self._engine.plan
 
     def kneighbors(
@@ -277,14 +275,19 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         indices : ndarray of shape (n_queries, n_neighbors)
             Row numbers of the training data as they were given to ``fit``.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "classes_")
         k: Any = self.n_neighbors if n_neighbors is None else n_neighbors
-        if not isinstance(k, Integral) or k < 1:
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
             raise InvalidDataError(f"n_neighbors must be a whole number of at least 1; got {k!r}")
-        own = None if X is not None else np.arange(self._X.shape[0], dtype=np.int64)
-        self._check_enough(int(k), 0 if own is None else 1)
-        queries = self._X if X is None else self._coder.transform(self, X)
-        distance, row = self._engine.search(queries, int(k), own_row=own)
+        queries, own = self._queries(X)
+        available = self._engine.n_references - (own is not None)
+        if k > available:
+            besides = " besides the query itself" if own is not None else ""
+            raise InvalidDataError(
+                f"n_neighbors={k} neighbours are wanted, but there are only {available} training rows{besides} "
+                f"(n_samples_fit = {self.n_samples_fit_}). Use a smaller n_neighbors"
+            )
+        distance, row = self._engine.search(queries, int(k), own_row=own, n_jobs=self.n_jobs)
         indices: IndexArray = self._kept[row]
         return (distance, indices) if return_distance else indices
 
@@ -302,47 +305,59 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     def _votes(self, distance: FloatArray, row: IndexArray) -> tuple[FloatArray | None, FloatArray | None]:
         """Votes of the neighbours, and the mass reached where rows count as repetitions."""
-        span = self.n_features_in_ ** (1 / self.p)
+        span = self.n_features_in_ ** (1 / int(self.p))
         votes, reached = distance_votes(distance, self.weights, span=span), None
         if self._mass is not None:
-            mass, reached = mass_votes(self._mass[row], self.n_neighbors)
+            mass, reached = mass_votes(self._mass[row], int(self.n_neighbors))
             votes = mass if votes is None else votes * mass
         omega = self.weights_.votes
         if omega is not None:  # paper 000, algorithm 2: ω in the vote
             votes = omega[row] if votes is None else votes * omega[row]
         return votes, reached
 
-    def _neighbors_and_votes(self, X: Any) -> list[tuple[IndexArray, FloatArray, IndexArray, FloatArray | None]]:
-        """Batches of (query numbers, distances, rows, votes); more neighbours where mass lacks."""
-        batches, pending, width = [], np.arange(X.shape[0]), self.n_neighbors
-        while len(pending):
-            everyone = len(pending) == X.shape[0]
-            distance, row = self._engine.search(X if everyone else X[pending], width)
-            votes, reached = self._votes(distance, row)
-            full = np.ones(len(pending), dtype=bool)
-            if reached is not None and width < self._engine.n_references:
-                full = reached >= self.n_neighbors
-            batches.append((pending[full], distance[full], row[full], None if votes is None else votes[full]))
-            pending, width = pending[~full], min(2 * width, self._engine.n_references)
-        return batches
+    def _queries(self, X: Any) -> tuple[Any, IndexArray | None]:
+        """Coded queries; without any, the training rows and the row each of them must not find."""
+        check_is_fitted(self, "classes_")
+        if X is None:
+            return self._X, np.arange(self._X.shape[0], dtype=np.int64)
+        return self._coder.transform(self, X), None
+
+    def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
+        """Batches of queries with their neighbours and votes; more neighbours where mass lacks."""
+        k = int(self.n_neighbors)
+        _check_enough(k, self._engine, self._mass, own is not None)
+        most = self._engine.n_references - (own is not None)
+        size = max(64, _BATCH_CELLS // k)
+        for begin in range(0, X.shape[0], size):
+            pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k, most)
+            while len(pending):
+                not_this = None if own is None else own[pending]
+                distance, row = self._engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
+                votes, reached = self._votes(distance, row)
+                full = np.ones(len(pending), dtype=bool)
+                if reached is not None and width < most:
+                    full = reached >= k * (1 - 1e-12)
+                yield Voters(pending[full], distance[full], row[full], None if votes is None else votes[full])
+                pending, width = pending[~full], min(2 * width, most)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Share of the votes per class.
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_features)
+        X : array-like of shape (n_queries, n_features), or None
+            None: the training rows, each left out of its own neighbours.
 
         Returns
         -------
         ndarray of shape (n_queries, n_classes)
             Columns as in ``classes_``.
         """
-        check_is_fitted(self)
-        X = self._coder.transform(self, X)
-        shares = np.empty((X.shape[0], len(self.classes_)))
-        for query, _, row, votes in self._neighbors_and_votes(X):
-            shares[query] = tally(self._codes[row], votes, len(self.classes_))
+        queries, own = self._queries(X)
+        shares = np.empty((queries.shape[0], len(self.classes_)))
+        for found in self._neighbors_and_votes(queries, own):
+            if len(found.query):
+                shares[found.query] = tally(self._codes[found.row], found.votes, len(self.classes_))
         return shares
 
     def predict(self, X: Any) -> AnyArray:
@@ -350,14 +365,15 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_features)
+        X : array-like of shape (n_queries, n_features), or None
+            None: the training rows, each left out of its own neighbours.
 
         Returns
         -------
         ndarray of shape (n_queries,)
         """
-        check_is_fitted(self)
-        labels: AnyArray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        shares = self.predict_proba(X)
+        labels: AnyArray = self.classes_[np.argmax(shares, axis=1)]
         return labels
 
     def explain(self, X: Any) -> pd.DataFrame:
@@ -376,32 +392,34 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         """
         import pandas as pd
 
-        check_is_fitted(self)
-        X = self._coder.transform(self, X)
+        queries, own = self._queries(X)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        parts = []
-        for query, distance, row, votes in self._neighbors_and_votes(X):
-            if not len(query):
-                continue
-            terms = contributions(self._engine.references, X[query], row)
-            total = terms.sum(axis=2, keepdims=True)
-            shares = np.divide(terms, total, out=np.zeros_like(terms), where=total > 0)
-            cast = np.ones(row.shape) if votes is None else votes
-            cast = np.where(cast.sum(axis=1, keepdims=True) > 0, cast, 1.0)
-            frame = pd.DataFrame(
-                {
-                    "query": np.repeat(query, row.shape[1]),
-                    "rank": np.tile(np.arange(1, row.shape[1] + 1), len(query)),
-                    "row": self._kept[row].ravel(),
-                    "label": self.classes_[self._codes[row]].ravel(),
-                    "distance": distance.ravel(),
-                    "vote": (cast / cast.sum(axis=1, keepdims=True)).ravel(),
-                }
-            )
-            columns = [f"share of {name}" for name in names]
-            shares_frame = pd.DataFrame(shares.reshape(-1, shares.shape[2]), columns=columns)
-            parts.append(pd.concat([frame, shares_frame], axis=1))
-        return pd.concat(parts).sort_values(["query", "rank"], ignore_index=True)
+        parts = [self._told(queries, found) for found in self._neighbors_and_votes(queries, own) if len(found.query)]
+        frame = pd.concat([part for part, _ in parts], ignore_index=True)
+        shares = pd.DataFrame(np.concatenate([s for _, s in parts]), columns=[f"share of {name}" for name in names])
+        return pd.concat([frame, shares], axis=1).sort_values(["query", "rank"], ignore_index=True)
+
+    def _told(self, X: Any, found: Voters) -> tuple[pd.DataFrame, FloatArray]:
+        """Neighbours of a batch, one row each, and the features' shares of their distances."""
+        import pandas as pd
+
+        terms = contributions(self._engine.references, X[found.query], found.row)
+        total = terms.sum(axis=2, keepdims=True)
+        np.divide(terms, total, out=terms, where=total > 0)
+        cast = np.ones(found.row.shape) if found.votes is None else found.votes
+        cast = np.where(cast.sum(axis=1, keepdims=True) > 0, cast, 1.0)
+        width = found.row.shape[1]
+        frame = pd.DataFrame(
+            {
+                "query": np.repeat(found.query, width),
+                "rank": np.tile(np.arange(1, width + 1), len(found.query)),
+                "row": self._kept[found.row].ravel(),
+                "label": self.classes_[self._codes[found.row]].ravel(),
+                "distance": found.distance.ravel(),
+                "vote": (cast / cast.sum(axis=1, keepdims=True)).ravel(),
+            }
+        )
+        return frame, terms.reshape(-1, terms.shape[2])
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Who takes ``sample_weight``: this classifier, and its weigher."""
@@ -418,9 +436,16 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _check_fits(weights: Weights, X: Any) -> None:
+def _check_fits(weights: Weights, X: Any, names: list[str]) -> None:
+    """Refuse weights that were made for other columns or rows."""
     if weights.n_features not in (None, X.shape[1]):
         raise ForeignWeightsError(f"the weights are for {weights.n_features} features; X has {X.shape[1]}")
+    if weights.feature_names is not None and names and list(weights.feature_names) != names:
+        differ = next(j for j, pair in enumerate(zip(weights.feature_names, names, strict=True)) if pair[0] != pair[1])
+        raise ForeignWeightsError(
+            f"the weights are for other columns: column {differ} is '{names[differ]}' in X and "
+            f"'{weights.feature_names[differ]}' in the weights. Put the columns in the order of the weights"
+        )
     if not weights.instance_bound:
         return
     if weights.n_samples != X.shape[0]:
@@ -432,4 +457,36 @@ def _check_fits(weights: Weights, X: Any) -> None:
         raise ForeignWeightsError(
             "the weights were learned from other rows than X (their fingerprints differ). "
             "Learn them from these rows, or use only the feature weights"
+        )
+
+
+def _class_of_row(weights: Weights, classes: AnyArray, codes: IndexArray) -> IndexArray | None:
+    """Position of every row's class among the classes of the weights."""
+    if weights.classes is None:
+        return None
+    position = {label: i for i, label in enumerate(weights.classes.tolist())}
+    lacking = [label for label in classes.tolist() if label not in position]
+    if lacking:
+        raise ForeignWeightsError(
+            f"the weights are for the classes {list(position)}; the training data also have {lacking}"
+        )
+    of_code = np.array([position[label] for label in classes.tolist()], dtype=np.int64)
+    return of_code[codes]
+
+
+def _check_enough(k: int, engine: NeighborEngine, mass: FloatArray | None, own: bool = False) -> None:
+    """Refuse to look for more neighbours, or more repetitions, than there are."""
+    if mass is None:
+        available = engine.n_references - own
+        if k > available:
+            raise InvalidDataError(
+                f"n_neighbors={k} neighbours are wanted, but there are only {available} training rows"
+                f"{' besides the query itself' if own else ''} (n_samples_fit). Use a smaller n_neighbors"
+            )
+        return
+    total = float(mass[engine.references.row_of_slot].sum())
+    if total < k * (1 - 1e-12):
+        raise InvalidDataError(
+            f"the sample weights sum to {total:.4g}, below n_neighbors={k}: they count repetitions. "
+            "Scale them to a mean of 1 (sample_weight / sample_weight.mean())"
         )

@@ -26,8 +26,8 @@ class Backend(Protocol):
     ) -> tuple[FloatArray, IndexArray]: ...
 
 
-def _backend(plan: Plan, references: References) -> Backend:
-    scan = Scan(references, part_bytes=plan.part_bytes or PART_BYTES)
+def _backend(plan: Plan, references: References, part_bytes: int) -> Backend:
+    scan = Scan(references, part_bytes=part_bytes)
     if plan.backend == "tree":
         from .backends.tree import Tree
 
@@ -69,7 +69,7 @@ class NeighborEngine:
     scan: the compiled scan serves every kind of distance
       references  3 x 1, float64
       distance    Euclidean, no feature weights
-      memory      1 packed part(s) of at most 2.29e-05 MiB
+      memory      1 packed part(s) of at most 6.1e-05 MiB
     """
 
     def __init__(
@@ -98,14 +98,16 @@ class NeighborEngine:
         self.plan = make_plan(self.references, backend=backend, part_bytes=part_bytes)
         self.n_jobs = n_jobs
         self.part_bytes = part_bytes
-        self._backend = _backend(self.plan, self.references)
+        self._backend = _backend(self.plan, self.references, part_bytes)
 
     @property
     def n_references(self) -> int:
         """Rows that can be neighbours."""
         return self.references.n
 
-    def search(self, queries: Any, k: int, *, own_row: IndexArray | None = None) -> tuple[FloatArray, IndexArray]:
+    def search(
+        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+    ) -> tuple[FloatArray, IndexArray]:
         """The k nearest rows of each query, nearest first; equal distances by row number.
 
         Parameters
@@ -113,34 +115,36 @@ class NeighborEngine:
         queries : array or CSR of shape (n_queries, M)
         own_row : int ndarray of shape (n_queries,), optional
             Row number of the training data that a query must not find.
+        n_jobs : int, optional
+            Threads for this search; by default the engine's.
 
         Returns
         -------
         distance, row : ndarrays of shape (n_queries, k)
             With fewer than k rows: infinite distance and row -1.
         """
-        distance, row = self.search_groups(queries, k, own_row=own_row)
+        distance, row = self.search_groups(queries, k, own_row=own_row, n_jobs=n_jobs)
         if distance.shape[1] != 1:
             raise InvalidDataError("this engine has several groups: use search_groups")
         return distance[:, 0], row[:, 0]
 
     def search_groups(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None
+        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
     ) -> tuple[FloatArray, IndexArray]:
         """As `search`, the k nearest of each group: arrays of shape (n_queries, n_groups, k)."""
         references, n = self.references, queries.shape[0]
         shape = (n, references.n_groups, k)
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
         own_slot = None if own_row is None else self._slot_of(own_row)
-        n_jobs = effective_n_jobs(self.n_jobs)
+        threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
         row_bytes = max(1, references.m * references.dtype.itemsize)
-        batch = max(64, self.part_bytes // row_bytes)
+        batch = max(6, self.part_bytes // row_bytes)
         for begin in range(0, n, batch):
             part = queries[begin : begin + batch]
             part = references.select(part.toarray() if sparse.issparse(part) else part)
             missing = references.check_queries(part)
             own = None if own_slot is None else own_slot[begin : begin + batch]
-            found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=n_jobs)
+            found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
             distance[begin : begin + batch] = np.sqrt(found) if references.p == 2 else found
             row[begin : begin + batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
         return distance, row

@@ -15,7 +15,8 @@ from scipy import sparse
 from .. import _native
 from .._threads import run_ranges
 from .._typing import FloatArray, IndexArray
-from .backends.scan import aligned_empty, lanes_of
+from .backends.scan import aligned_empty
+from .plan import lanes_of
 
 __all__ = ["PackedRows", "distance_sums", "fixed_ranges", "sum_listed"]
 
@@ -31,7 +32,9 @@ def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
 class PackedRows:
     """Rows of numbers first, categories last, packed once for work on all their pairs."""
 
-    def __init__(self, rows: FloatArray, *, n_numeric: int, gap: FloatArray | None = None, missing: bool = False) -> None:
+    def __init__(
+        self, rows: FloatArray, *, n_numeric: int, gap: FloatArray | None = None, missing: bool = False
+    ) -> None:
         self.rows = np.ascontiguousarray(rows)
         self.n, self.m = self.rows.shape
         self.n_numeric = n_numeric

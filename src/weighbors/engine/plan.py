@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..exceptions import BackendError
 from .references import References
 
@@ -97,6 +99,23 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
     return backend, told[backend]
 
 
+def lanes_of(dtype: np.dtype[Any]) -> int:
+    """References per packed block."""
+    return _native.BLOCK_LANES_FLOAT32 if dtype == np.float32 else _native.BLOCK_LANES_FLOAT64
+
+
+def n_blocks(references: References) -> int:
+    """Packed blocks of all groups; a group's last one may be padded."""
+    counts = [references.n] if references.groups is None else np.bincount(references.groups)
+    return int(sum(-(-int(count) // lanes_of(references.dtype)) for count in counts))
+
+
+def block_bytes(references: References) -> int:
+    """Memory of one packed block, with the dense copy of sparse rows beside it."""
+    copies = 1 + (references.cells is not None) + references.sparse
+    return lanes_of(references.dtype) * references.m * references.dtype.itemsize * copies
+
+
 def make_plan(references: References, *, backend: str = "auto", part_bytes: int = PART_BYTES) -> Plan:
     """Choose a backend for these references.
 
@@ -108,9 +127,8 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
     if backend not in BACKENDS:
         raise BackendError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")
     chosen, reason = _choose(references, backend)
-    row_bytes = references.m * np.dtype(references.dtype).itemsize * (1 if references.cells is None else 2)
-    total = references.n * row_bytes
-    n_parts = max(1, -(-total // part_bytes)) if chosen == "scan" else 0
+    blocks = n_blocks(references)
+    per_part = max(1, part_bytes // block_bytes(references))
     return Plan(
         backend=chosen,
         reason=reason,
@@ -121,6 +139,6 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
         weights=_weights_told(references),
         missing=references.missing,
         n_groups=references.n_groups,
-        n_parts=n_parts,
-        part_bytes=min(part_bytes, total),
+        n_parts=-(-blocks // per_part),
+        part_bytes=min(blocks, per_part) * block_bytes(references),
     )

@@ -70,7 +70,7 @@ class References:
     groups: IndexArray | None  # (n,) code per slot
     n_groups: int
     missing: bool  # among numeric columns
-    largest: float  # largest absolute numeric value
+    largest: FloatArray  # (m,) largest absolute value per column
     low: FloatArray  # (m,) smallest value per column
     high: FloatArray
     n_columns: int  # of the original table
@@ -115,14 +115,13 @@ class References:
         return np.ascontiguousarray(X if identity else X[:, self.columns], dtype=self.dtype)
 
     def check_queries(self, Q: FloatArray) -> bool:
-        """Refuse queries whose distances cannot be represented; tell whether values are missing."""
-        numeric = Q[:, : self.n_numeric]
-        if numeric.size == 0:
-            return False
-        largest = max(float(numeric.max()), -float(numeric.min()))
-        if missing := bool(np.isnan(largest)):
-            largest = float(np.nanmax(np.abs(numeric), initial=0.0))
-        _refuse_overflow(max(largest, self.largest), self)
+        """Refuse queries whose distances cannot be represented; tell whether numbers are missing."""
+        largest = np.maximum(Q.max(axis=0), -Q.min(axis=0)).astype(np.float64)
+        incomplete = np.isnan(largest)
+        missing = bool(incomplete[: self.n_numeric].any())
+        if incomplete.any():
+            largest[incomplete] = np.fmax.reduce(np.abs(Q[:, incomplete]), axis=0, initial=0.0)
+        _refuse_overflow(np.maximum(largest, self.largest), self)
         return missing
 
 
@@ -168,8 +167,7 @@ def build_references(
     a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
     scales = None
     if weights.instance_scales is not None and (weights.instance_scales != 1).any():
-        scales = (weights.instance_scales[row_of_slot] ** p).astype(rows.dtype)
-    numeric_extent = np.abs(np.concatenate([low[:n_numeric], high[:n_numeric]]))
+        scales = _cast(weights.instance_scales[row_of_slot] ** p, rows.dtype)
     references = References(
         rows=rows,
         row_of_slot=row_of_slot,
@@ -183,7 +181,7 @@ def build_references(
         groups=None if groups is None else np.asarray(groups, dtype=np.int64)[row_of_slot],
         n_groups=n_groups,
         missing=bool(incomplete[:n_numeric].any()),
-        largest=float(numeric_extent.max(initial=0.0)),
+        largest=np.maximum(np.abs(low), np.abs(high)).astype(np.float64),
         low=low,
         high=high,
         n_columns=M,
@@ -240,7 +238,7 @@ def _attach(
     if weights.kind == "feature":
         assert weights.feature_weights is not None
         a = weights.feature_weights[columns]
-        return (None if (a == 1).all() else a.astype(dtype)), None
+        return (None if (a == 1).all() else _cast(a, dtype)), None
     if weights.kind == "instance":
         table = weights.feature_weights
         row = row_of_slot
@@ -252,40 +250,60 @@ def _attach(
     if weights.kind == "interval":
         return None, CellWeights(None, row, weights.intervals, columns, kept)
     assert table is not None
-    return None, CellWeights(np.ascontiguousarray(table[:, columns], dtype=dtype), np.ascontiguousarray(row))
+    return None, CellWeights(_cast(table[:, columns], dtype), np.ascontiguousarray(row))
 
 
-def _heaviest(references: References) -> float:
-    heaviest = 1.0
+def _heaviest(references: References) -> FloatArray:
+    """Largest weight of each column that counts, in float64."""
     if references.feature_weights is not None:
-        heaviest = float(references.feature_weights.max())
-    elif references.cells is not None and references.cells.table is not None:
-        heaviest = float(references.cells.table.max())
-    return heaviest
+        return references.feature_weights.astype(np.float64)
+    cells = references.cells
+    if cells is None:
+        return np.ones(references.m)
+    if cells.table is not None:
+        return cells.table.max(axis=0).astype(np.float64)
+    assert cells.intervals is not None
+    largest = 1.0 if cells.intervals.normalize == "instance" else float(cells.intervals.weight.max())
+    return np.full(references.m, largest + cells.intervals.smoothing)
 
 
-def _refuse_overflow(largest: float, references: References) -> None:
-    scale = 1.0 if references.scales is None else max(1.0, float(references.scales.max()))
+def _refuse_overflow(largest: FloatArray, references: References) -> None:
+    """``largest``: the largest absolute value per column (nominal ones differ by 1 at most)."""
+    reach = np.where(np.arange(references.m) < references.n_numeric, 2.0 * largest, 1.0)
+    scale = 1.0 if references.scales is None else float(references.scales.max())
     with np.errstate(over="ignore"):
-        power = np.float64(2 * largest) ** references.p
-        bound = power * max(1.0, _heaviest(references)) * scale * references.m
-    limit = float(np.finfo(references.dtype).max) / 4
-    if bound > limit:
+        bound = float(np.sum(_heaviest(references) * reach**references.p)) * max(scale, 1.0)
+    if not bound <= float(np.finfo(references.dtype).max) / 4:
         wider = "" if references.dtype == np.float64 else " or convert them to float64"
         raise InvalidDataError(
-            f"values up to {largest:.3g} make distances that overflow {references.dtype}: "
-            f"rescale the features (for example with sklearn.preprocessing.StandardScaler){wider}"
+            f"values up to {np.max(largest, initial=0.0):.3g} under weights up to {_heaviest(references).max():.3g} "
+            f"make distances that overflow {references.dtype}: rescale the features (for example with "
+            f"sklearn.preprocessing.StandardScaler){wider}"
         )
 
 
 def _refuse_underflow(references: References) -> None:
-    ranges = references.high[: references.n_numeric].astype(np.float64) - references.low[: references.n_numeric]
-    if references.p == 1 or references.n_numeric < references.m or not (ranges > 0).any():
+    """Refuse data whose every distance would vanish, or lose its digits, in this dtype."""
+    terms = _heaviest(references) * references.gap.astype(np.float64) ** references.p
+    if not (references.gap > 0).any():
         return
-    widest = float(ranges.max())
+    scale = 1.0 if references.scales is None else float(references.scales[references.scales > 0].min(initial=1.0))
     info = np.finfo(references.dtype)
-    if widest**2 * max(1.0, _heaviest(references)) < float(info.tiny) / float(info.eps) ** 2:
+    if float(terms.max()) * min(scale, 1.0) < float(info.tiny) / float(info.eps) ** 2:
         raise InvalidDataError(
-            f"the widest feature spans only {widest:.3g}, and its square underflows {references.dtype}: "
-            "rescale the features (for example with sklearn.preprocessing.StandardScaler)"
+            f"the widest feature spans only {float(references.gap.max()):.3g} under weights up to "
+            f"{_heaviest(references).max():.3g}, and distances underflow {references.dtype}: rescale the features (for "
+            "example with sklearn.preprocessing.StandardScaler) or the weights"
         )
+
+
+def _cast(weights: FloatArray, dtype: Any) -> FloatArray:
+    """Weights in the data's dtype; those too small beside the others become 0."""
+    with np.errstate(over="ignore", under="ignore"):
+        out = np.ascontiguousarray(weights, dtype=dtype)
+    if not np.isfinite(out).all() or not (out > 0).any():
+        raise InvalidWeightsError(
+            f"weights up to {weights.max():.3g} do not fit {np.dtype(dtype)}: "
+            "divide them by their maximum, or convert the data to float64"
+        )
+    return out

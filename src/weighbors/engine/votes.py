@@ -14,7 +14,9 @@ from ..exceptions import InvalidDataError, NoVoteWarning
 __all__ = ["distance_votes", "mass_votes", "tally"]
 
 
-def distance_votes(distance: FloatArray, how: str | Callable[[FloatArray], Any], *, span: float) -> FloatArray | None:
+def distance_votes(
+    distance: FloatArray, how: str | Callable[[FloatArray], Any] | None, *, span: float
+) -> FloatArray | None:
     """What a neighbour's distance makes of its vote; None for equal votes.
 
     ``how`` is "uniform", "distance" (1/d; exact matches, if any, vote alone), "complement"
@@ -22,13 +24,13 @@ def distance_votes(distance: FloatArray, how: str | Callable[[FloatArray], Any],
     """
     if callable(how):
         votes = np.asarray(how(distance), dtype=np.float64)
-        if votes.shape != distance.shape or not np.isfinite(votes).all() or (votes < 0).any():
+        if votes.shape != distance.shape or not (votes >= 0).all():
             raise InvalidDataError(
-                f"the function given as weights must return finite votes >= 0 of the shape it was given, "
-                f"{distance.shape}; got shape {votes.shape}, from {np.min(votes, initial=0):.3g}"
+                "the function given as weights must return votes >= 0, none of them NaN, of the shape it was given, "
+                f"{distance.shape}; got shape {votes.shape}, {int((~(votes >= 0)).sum())} of them negative or NaN"
             )
-        return votes
-    if how == "uniform":
+        return _only_infinite(votes)
+    if how is None or how == "uniform":
         return None
     d = distance.astype(np.float64)
     if how == "complement":
@@ -36,8 +38,13 @@ def distance_votes(distance: FloatArray, how: str | Callable[[FloatArray], Any],
         return complement
     with np.errstate(divide="ignore"):
         inverse = 1.0 / d
-    exact = np.isinf(inverse)
-    return np.where(exact.any(axis=1, keepdims=True), exact.astype(np.float64), inverse)
+    return _only_infinite(inverse)
+
+
+def _only_infinite(votes: FloatArray) -> FloatArray:
+    """Where votes are infinite, they alone count, equally."""
+    infinite = np.isinf(votes)
+    return np.where(infinite.any(axis=1, keepdims=True), infinite.astype(np.float64), votes)
 
 
 def mass_votes(mass: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:

@@ -10,15 +10,15 @@ from .surf import SURF, MultiSURF, MultiSURFStar, SURFStar
 from .turf import TuRF
 
 __all__ = [
-    "MBIW",
-    "SURF",
     "ClassRelief",
     "IRelief",
+    "MBIW",
     "MultiSURF",
     "MultiSURFStar",
     "Relief",
     "ReliefF",
     "RelievedF",
+    "SURF",
     "SURFStar",
     "Simba",
     "SimbaMBIW",

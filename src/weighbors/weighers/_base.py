@@ -56,13 +56,13 @@ class FeatureWeigher(SelectorMixin, BaseEstimator):
             raise InvalidDataError("sample_weight is zero for every instance: nothing would contribute")
         return weight
 
-    def _close(self, X: Any, feature_weights: FloatArray, *, square: bool = False, **parts: Any) -> None:
+    def _close(self, X: Any, published: FloatArray, *, square: bool = False, **parts: Any) -> None:
         """Publish the weights, select features, and make the `Weights` for a k-NN."""
-        self.feature_weights_ = feature_weights
-        self.support_ = self._select(feature_weights)
+        self.feature_weights_ = published
+        self.support_ = self._select(published)
         selecting = self.n_features_to_select is not None or self.threshold is not None
         names = getattr(self, "feature_names_in_", None)
-        parts.setdefault("feature_weights", metric_weights(feature_weights, self.support_, square=square))
+        parts.setdefault("feature_weights", metric_weights(published, self.support_, square=square))
         bound = parts.get("votes") is not None
         self.weights_ = Weights(
             feature_mask=self.support_ if selecting else None,
@@ -76,7 +76,7 @@ class FeatureWeigher(SelectorMixin, BaseEstimator):
         wanted, M = self.n_features_to_select, len(weights)
         keep = np.ones(M, dtype=bool)
         if wanted is not None:
-            number = max(1, int(round(wanted * M))) if wanted < 1 else int(wanted)
+            number = max(1, round(wanted * M)) if wanted < 1 else int(wanted)
             if number > M:
                 raise InvalidDataError(f"n_features_to_select={number} is more than the {M} features there are")
             keep = np.zeros(M, dtype=bool)
@@ -129,7 +129,8 @@ def warn_lonely(codes: IndexArray, classes: AnyArray) -> None:
     lonely = classes[np.bincount(codes, minlength=len(classes)) == 1]
     if len(lonely):
         warnings.warn(
-            f"{len(lonely)} class(es) have one instance and so no nearest hit ({lonely[:5].tolist()}); that term counts 0",
+            f"{len(lonely)} class(es) have one instance and so no nearest hit ({lonely[:5].tolist()}); "
+            "that term counts 0",
             LonelyClassWarning,
             stacklevel=4,
         )

@@ -97,7 +97,13 @@ class Instances:
         """Search for the nearest of each class."""
         nominal = np.arange(self.n_features) >= self.n_numeric
         return NeighborEngine(
-            self.rows, p=self.p, nominal=nominal, groups=self.codes, n_groups=self.n_classes, backend="scan", n_jobs=self.n_jobs
+            self.rows,
+            p=self.p,
+            nominal=nominal,
+            groups=self.codes,
+            n_groups=self.n_classes,
+            backend="scan",
+            n_jobs=self.n_jobs,
         )
 
     def neighbors(self, k: int, *, ties: str = "share", skip_zero: bool = False) -> Iterator[Neighbors]:
@@ -132,7 +138,14 @@ class Instances:
         credit = np.broadcast_to(credit, coefficient.shape).reshape(flat)
         weight = np.where(neighbor >= 0, weight, 0.0)
         total = sum_listed(
-            self._complete_rows, self.n_numeric, found.query, neighbor, weight, credit, n_credits, effective_n_jobs(self.n_jobs)
+            self._complete_rows,
+            self.n_numeric,
+            found.query,
+            neighbor,
+            weight,
+            credit,
+            n_credits,
+            effective_n_jobs(self.n_jobs),
         )
         for j, expected in self._expectations.items():
             x = found.query[:, None]

@@ -30,7 +30,9 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
     base = instances.rows.toarray() if sparse.issparse(instances.rows) else instances.rows
     factor = np.where(np.arange(instances.n_features) < instances.n_numeric, ordered, 1.0)
     gap = instances.pairs.gap.astype(np.float64) * ordered
-    weighted = PackedRows((base * factor).astype(base.dtype), n_numeric=instances.n_numeric, gap=gap, missing=instances.missing)
+    weighted = PackedRows(
+        (base * factor).astype(base.dtype), n_numeric=instances.n_numeric, gap=gap, missing=instances.missing
+    )
     n, codes = instances.n, instances.codes
 
     def coefficients(begin: int, end: int) -> FloatArray:
@@ -139,7 +141,8 @@ class IRelief(FeatureWeigher):
         w = np.full(M, 1 / np.sqrt(M))
         self.sigma_ = self._width(instances, w)
         moved = np.inf
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        for iteration in range(1, self.max_iter + 1):
+            self.n_iter_ = iteration
             positive = np.maximum(expected_margins(instances, w, self.sigma_), 0.0)
             length = np.linalg.norm(positive)
             new = positive / length if length > 0 else positive
@@ -148,7 +151,8 @@ class IRelief(FeatureWeigher):
                 break
         else:
             warnings.warn(
-                f"I-RELIEF did not settle in max_iter={self.max_iter} rounds (the last moved {moved:.2g}); raise max_iter",
+                f"I-RELIEF did not settle in max_iter={self.max_iter} rounds (the last moved {moved:.2g}); "
+                "raise max_iter",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -76,7 +76,13 @@ def instance_weights(margins: FloatArray, n_jobs: int = 1) -> FloatArray:
 
 
 def mbiw(
-    X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, *, n_neighbors: int | None = 1, n_jobs: int | None = None
+    X: Any,
+    codes: IndexArray,
+    n_classes: int,
+    nominal: BoolArray,
+    *,
+    n_neighbors: int | None = 1,
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """Instance weights of coded rows."""
     instances = Instances(X, codes, n_classes, nominal, scaled=False, p=2, n_jobs=n_jobs)
@@ -147,7 +153,9 @@ class MBIW(BaseEstimator):
         self
         """
         if y is None:
-            raise InvalidDataError("MBIW requires y to be passed, but the target y is None: one label per row is needed")
+            raise InvalidDataError(
+                "MBIW requires y to be passed, but the target y is None: one label per row is needed"
+            )
         coder = TableCoder(self.categorical_features)
         X = coder.fit_transform(self, X)
         self.classes_, codes = check_labels(y)

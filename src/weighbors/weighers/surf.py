@@ -62,7 +62,12 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
             zone[np.arange(end - begin), rows] = False
             counts = zone @ by_class
             scale = direction * sign / np.maximum(counts, 1.0)
-            np.add(out[:, :n], np.take_along_axis(scale, np.broadcast_to(instances.codes, zone.shape), 1), out=out[:, :n], where=zone)
+            np.add(
+                out[:, :n],
+                np.take_along_axis(scale, np.broadcast_to(instances.codes, zone.shape), 1),
+                out=out[:, :n],
+                where=zone,
+            )
         return out
 
     return instances.sum_pairs(coefficients)

@@ -130,7 +130,7 @@ class TuRF(FeatureWeigher):
         wanted = self.n_features_to_select
         if wanted is None:
             return min(M, drop)
-        return max(1, int(round(wanted * M))) if wanted < 1 else min(int(wanted), M)
+        return max(1, round(wanted * M)) if wanted < 1 else min(int(wanted), M)
 
 
 def _ranked(scores: FloatArray, rounds: Any) -> FloatArray:

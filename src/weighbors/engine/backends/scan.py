@@ -12,15 +12,12 @@ import numpy as np
 from ... import _native
 from ..._threads import row_ranges, run_ranges
 from ..._typing import FloatArray, IndexArray
-from ..plan import PART_BYTES
+from ..plan import PART_BYTES, block_bytes, lanes_of
 from ..references import References
 
 __all__ = ["Scan"]
 
-
-def lanes_of(dtype: np.dtype[Any]) -> int:
-    """References per packed block."""
-    return _native.BLOCK_LANES_FLOAT32 if dtype == np.float32 else _native.BLOCK_LANES_FLOAT64
+CACHE_BYTES = 128 * 2**20  # packed references that a fitted engine may keep
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:
@@ -51,7 +48,7 @@ class Scan:
     def __init__(self, references: References, *, part_bytes: int = PART_BYTES) -> None:
         self.references = references
         self.part_bytes = part_bytes
-        self._cached: Part | None = None
+        self._cached: list[Part] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"references": self.references, "part_bytes": self.part_bytes, "_cached": None}
@@ -71,18 +68,22 @@ class Scan:
         return order, block_start
 
     def _parts(self, n_jobs: int) -> Iterator[Part]:
+        """Packed parts; kept for the next search where all of them are small."""
         if self._cached is not None:
-            yield self._cached
+            yield from self._cached
             return
-        references, lanes = self.references, lanes_of(self.references.dtype)
-        block_bytes = lanes * references.m * references.dtype.itemsize * (1 if references.cells is None else 2)
-        per_part = max(1, self.part_bytes // block_bytes)
-        n_blocks = int(self._layout[1][-1])
-        for begin in range(0, n_blocks, per_part):
-            part = self._pack(begin, min(begin + per_part, n_blocks), n_jobs)
-            if per_part >= n_blocks and not references.sparse:
-                self._cached = part
+        size = block_bytes(self.references)
+        per_part = max(1, self.part_bytes // size)
+        total = int(self._layout[1][-1])
+        keep = total * size <= CACHE_BYTES and not self.references.sparse
+        parts = []
+        for begin in range(0, total, per_part):
+            part = self._pack(begin, min(begin + per_part, total), n_jobs)
+            if keep:
+                parts.append(part)
             yield part
+        if keep:
+            self._cached = parts
 
     def _pack(self, begin: int, end: int, n_jobs: int) -> Part:
         references, lanes = self.references, lanes_of(self.references.dtype)

@@ -1,0 +1,59 @@
+"""Checks of arrays of weights: finite, not negative, of the right shape; read-only copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._typing import AnyArray, BoolArray, FloatArray
+from .exceptions import InvalidWeightsError
+
+
+def length(values: Sequence[Any] | AnyArray | None) -> int | None:
+    return None if values is None else len(values)
+
+
+def frozen(values: Any, dtype: Any) -> AnyArray:
+    out = np.array(values, dtype=dtype, order="C")
+    out.setflags(write=False)
+    return out
+
+
+def non_negative(values: Any, name: str, ndim: tuple[int, ...]) -> FloatArray:
+    raw = np.asarray(values)
+    if raw.dtype.kind not in "fiub":
+        raise InvalidWeightsError(f"{name} must be real numbers; got an array of {raw.dtype}")
+    if raw.ndim not in ndim or raw.size == 0:
+        wanted = " or ".join({1: "a vector", 2: "a matrix"}[n] for n in ndim)
+        raise InvalidWeightsError(f"{name} must be {wanted} that is not empty; got shape {raw.shape}")
+    out = frozen(raw, np.float64)
+    bad = ~np.isfinite(out)
+    if bad.any():
+        where = np.argwhere(bad)[0].tolist()
+        raise InvalidWeightsError(f"{name} must be finite; got {out[tuple(where)]} at position {_at(where)}")
+    if (out < 0).any():
+        where = np.argwhere(out < 0)[0].tolist()
+        raise InvalidWeightsError(
+            f"{name} must not be negative; got {out[tuple(where)]:g} at position {_at(where)}. "
+            "Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant feature."
+        )
+    if not (out > 0).any():
+        raise InvalidWeightsError(
+            f"{name} are all zero, so nothing would be told apart. Leave {name} out for equal weights"
+        )
+    return out
+
+
+def mask(values: Any, name: str) -> BoolArray:
+    out = frozen(values, None)
+    if out.ndim != 1 or out.dtype != bool:
+        raise InvalidWeightsError(f"{name} must be a vector of bool; got {out.dtype} of shape {out.shape}")
+    if not out.any():
+        raise InvalidWeightsError(f"{name} keeps nothing: at least one entry must be True")
+    return out
+
+
+def _at(where: list[int]) -> str:
+    return str(where[0]) if len(where) == 1 else str(tuple(where))
