@@ -281,7 +281,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidDataError(f"n_neighbors must be a whole number of at least 1; got {k!r}")
         queries, own = self._queries(X)
         available = self._engine.n_references - (own is not None)
-        if k > available:
+        if int(k) > available:
             besides = " besides the query itself" if own is not None else ""
             raise InvalidDataError(
                 f"n_neighbors={k} neighbours are wanted, but there are only {available} training rows{besides} "

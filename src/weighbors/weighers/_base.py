@@ -52,8 +52,6 @@ class FeatureWeigher(SelectorMixin, BaseEstimator):
     def _sample_weight(self, sample_weight: Any, X: Any) -> FloatArray:
         """How much each instance contributes; positive in sum."""
         weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.sum() > 0:
-            raise InvalidDataError("sample_weight is zero for every instance: nothing would contribute")
         return weight
 
     def _close(self, X: Any, published: FloatArray, *, square: bool = False, **parts: Any) -> None:

@@ -128,7 +128,7 @@ class ClassRelief(_NeighborWeigher):
     >>> w.class_feature_weights_.shape
     (3, 4)
     >>> round(w.agreement_, 2)
-    0.99
+    1.0
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012

@@ -63,7 +63,7 @@ class IRelief(FeatureWeigher):
     ----------
     sigma : float or "scale", default="scale"
         Width of the kernel exp(−d / σ). "scale": the mean distance of all pairs under equal
-        weights, divided by 10.
+        weights. Rounds settle only if σ is not too small.
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps. None: all.
     max_iter : int, default=50
@@ -165,4 +165,4 @@ class IRelief(FeatureWeigher):
         from .surf import distance_moments
 
         mean = float(distance_moments(instances)[0].mean()) * w[0]
-        return mean / 10 if mean > 0 else 1.0
+        return mean if mean > 0 else 1.0

@@ -178,7 +178,7 @@ class Relief(_NeighborWeigher):
     >>> from weighbors import Relief
     >>> X, y = load_iris(return_X_y=True)
     >>> Relief(n_neighbors=1).fit(X, y).feature_weights_.argsort()[::-1]
-    array([2, 3, 0, 1])
+    array([2, 3, 1, 0])
     """
     )
 

@@ -224,7 +224,7 @@ class Simba(FeatureWeigher):
     >>> from weighbors import Simba
     >>> X, y = load_iris(return_X_y=True)
     >>> Simba(step="1/n", random_state=0).fit(scale(X), y).feature_weights_.argsort()[::-1]
-    array([2, 3, 0, 1])
+    array([3, 2, 1, 0])
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -284,7 +284,8 @@ class Simba(FeatureWeigher):
         n, rng = len(codes), check_random_state(self.random_state)
         step = np.full(n * self.n_passes, 1.0 / n if self.step == "1/n" else float(self.step))
         beta = self.beta if self.utility == "sigmoid" else 0.0
-        best, self.margin_sum_ = np.ones(margins.rows.shape[1]), None
+        best: FloatArray = np.ones(margins.rows.shape[1])
+        self.margin_sum_: float | None = None
         for _ in range(self.n_restarts):
             passes = [np.arange(n) if self.order == "fixed" else rng.permutation(n) for _ in range(self.n_passes)]
             w = simba_steps(margins, np.ones(margins.rows.shape[1]), np.concatenate(passes), step, beta=beta)

@@ -15,7 +15,7 @@ from ._base import FeatureWeigher
 from .mbiw import mbiw
 from .simba import Margins, published, simba_steps
 
-__all__ = ["SimbaMBIW", "step_order"]
+__all__ = ["SimbaMBIW", "step_order", "step_sizes"]
 
 
 def step_order(omega: FloatArray, strategy: str, rng: Any) -> IndexArray:
@@ -30,6 +30,16 @@ def step_order(omega: FloatArray, strategy: str, rng: Any) -> IndexArray:
     if strategy == "sample":
         return np.asarray(rng.choice(n, size=n, replace=True, p=omega / omega.sum()))
     return np.asarray(rng.permutation(n))
+
+
+def step_sizes(omega: FloatArray, strategy: str, scale: str) -> FloatArray:
+    """Step of every instance: ω ("sum"), ω with mean 1 ("mean"), or 1 for plain SIMBA ("normal").
+
+    Equal ω of mean 1 are exactly 1, so that SIMBAMBIW is exactly SIMBA then.
+    """
+    if strategy == "normal" or (scale == "mean" and np.ptp(omega) == 0):
+        return np.ones(len(omega))
+    return omega if scale == "sum" else omega * len(omega)
 
 
 class SimbaMBIW(FeatureWeigher):
@@ -86,7 +96,7 @@ class SimbaMBIW(FeatureWeigher):
     >>> from weighbors import SimbaMBIW, WeightedKNeighborsClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> SimbaMBIW().fit(scale(X), y).feature_weights_.argsort()[::-1]
-    array([2, 3, 0, 1])
+    array([3, 2, 1, 0])
     >>> model = WeightedKNeighborsClassifier(5, weigher=SimbaMBIW()).fit(scale(X), y)
     """
 
@@ -148,7 +158,7 @@ class SimbaMBIW(FeatureWeigher):
         X, codes = self._open(X, y)
         margins = Margins.of(X, codes, len(self.classes_), self._coder.nominal_of(X), self.n_jobs)
         rng, n = check_random_state(self.random_state), len(codes)
-        w = np.ones(margins.rows.shape[1])
+        w: FloatArray = np.ones(margins.rows.shape[1])
         if self.compose == "simba_first":
             w = simba_steps(margins, w, rng.permutation(n), np.ones(n))
         omega = self._omega(margins, w)
@@ -158,7 +168,7 @@ class SimbaMBIW(FeatureWeigher):
             order = step_order(omega, self.strategy, rng)
             for begin in range(0, n, every):
                 part = order[begin : begin + every]
-                w = simba_steps(margins, w, part, self._steps(omega)[part])
+                w = simba_steps(margins, w, part, step_sizes(omega, self.strategy, self.scale)[part])
                 if self.synergy and begin + every < n:
                     omega = self._omega(margins, w)
         self.instance_weights_ = omega
@@ -171,9 +181,3 @@ class SimbaMBIW(FeatureWeigher):
         return mbiw(
             margins.scaled_rows(w), margins.codes, margins.n_classes, margins.nominal, n_neighbors=k, n_jobs=self.n_jobs
         )
-
-    def _steps(self, omega: FloatArray) -> FloatArray:
-        """Step of every instance: ω, N·ω, or 1 for plain SIMBA."""
-        if self.strategy == "normal":
-            return np.ones(len(omega))
-        return omega if self.scale == "sum" else omega * len(omega)

@@ -122,7 +122,7 @@ class TuRF(FeatureWeigher):
             alive = np.sort(alive[np.argsort(-scores[alive], kind="stable")[:kept]])
         final = _ranked(scores, self.round_)
         survivors = np.where(self.round_ == self.round_.max(), np.maximum(scores, 0.0), 0.0)
-        parts = {"feature_weights": survivors} if (survivors > 0).any() else {}
+        parts: dict[str, Any] = {"feature_weights": survivors} if (survivors > 0).any() else {}
         self._close(X, final, **parts)
         return self
 

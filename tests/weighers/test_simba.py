@@ -1,0 +1,243 @@
+"""MBIW, SIMBA and SIMBAMBIW against loops written from the paper."""
+
+import warnings
+
+import numpy as np
+import pytest
+from naive import simba as naive
+from scipy import sparse
+from sklearn.datasets import load_iris, make_classification
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from weighbors import MBIW, Simba, SimbaMBIW, WeightedKNeighborsClassifier
+from weighbors.exceptions import InvalidDataError, LonelyClassWarning
+from weighbors.weighers import simba as module
+from weighbors.weighers.simba import Margins, simba_steps
+from weighbors.weighers.simba_mbiw import step_order, step_sizes
+
+RNG = np.random.default_rng
+
+
+def generated(seed):
+    """Integers full of ties, or reals; duplicates and constant columns; 2 to 8 classes."""
+    rng = RNG(seed)
+    n, m, classes = int(rng.integers(20, 60)), int(rng.integers(2, 9)), 2 + seed % 7
+    X = rng.integers(0, 4, size=(n, m)).astype(float) if seed % 4 == 1 else rng.normal(size=(n, m))
+    if seed % 3 == 0:
+        X[:, 0] = 7.0
+    if seed % 5 == 0:
+        X[: n // 4] = X[n // 4 : 2 * (n // 4)]
+    y = np.concatenate([np.arange(classes), np.arange(classes), rng.integers(0, classes, size=n - 2 * classes)])
+    return X, y
+
+
+def margins_of(X, y):
+    return Margins.of(X, y, int(y.max()) + 1, np.zeros(X.shape[1], dtype=bool), None)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_mbiw_equals_the_oracle(seed):
+    X, y = generated(seed)
+    for k in (1, 3, "all"):
+        found = MBIW(k).fit(X, y).instance_weights_
+        np.testing.assert_allclose(found, naive.mbiw(X, y, k), rtol=0, atol=1e-9)
+        assert found.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("step", [1.0, "1/n"])
+def test_simba_equals_the_oracle(seed, step):
+    X, y = generated(seed)
+    if seed % 4 == 1:
+        X = X + RNG(seed).normal(size=X.shape) * 1e-3  # after the first step ties would hang on rounding
+    size = 1 / len(X) if step == "1/n" else 0.3
+    order = RNG(seed).permutation(len(X))
+    found = simba_steps(margins_of(X, y), np.ones(X.shape[1]), order, np.full(len(X), size))
+    expected = naive.simba(X, y, order, np.full(len(X), size))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    sigmoid = simba_steps(margins_of(X, y), np.ones(X.shape[1]), order, np.full(len(X), size), beta=2.0)
+    np.testing.assert_allclose(sigmoid, naive.simba(X, y, order, np.full(len(X), size), beta=2.0), rtol=1e-9, atol=1e-9)
+
+
+def test_first_steps_on_ties_go_to_the_lower_row():
+    for seed in range(20):
+        X = RNG(seed).integers(0, 3, size=(40, 4)).astype(float)
+        y = RNG(seed + 100).integers(0, 3, size=40)
+        order = RNG(seed).permutation(40)[:1]
+        found = simba_steps(margins_of(X, y), np.ones(4), order, np.ones(1))
+        np.testing.assert_allclose(found, naive.simba(X, y, order, [1.0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, "1/n", 30.0])
+def test_pruning_changes_nothing(monkeypatch, scale):
+    """Lists, feature order and chunks are short cuts: without them the same bits."""
+    X, y = make_classification(400, 30, n_informative=5, n_classes=3, random_state=0)
+    order = RNG(0).permutation(400)
+    step = np.full(400, 1 / 400 if scale == "1/n" else scale * 0.02)
+    margins = margins_of(X, y)
+    expected = simba_steps(margins, np.ones(30), order, step)
+    lists = Margins.lists
+
+    def no_lists(self, w):
+        listed, reach = lists(self, w)
+        return np.full_like(listed, -1), np.zeros_like(reach)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Margins, "lists", no_lists)
+        assert simba_steps(margins, np.ones(30), order, step).tobytes() == expected.tobytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_CHUNK", 7)
+        assert simba_steps(margins, np.ones(30), order, step).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("strategy", ["order", "sample", "normal"])
+@pytest.mark.parametrize("scale", ["sum", "mean"])
+def test_simba_mbiw_equals_the_oracle(strategy, scale):
+    X, y = make_classification(60, 6, n_informative=3, random_state=1)
+    found = SimbaMBIW(strategy, scale=scale, random_state=0).fit(X, y)
+    omega = naive.mbiw(X, y)
+    order = step_order(omega, strategy, np.random.RandomState(0))
+    step = np.ones(60) if strategy == "normal" else omega[order] * (60 if scale == "mean" else 1)
+    w = naive.simba(X, y, order, step)
+    np.testing.assert_allclose(found.feature_weights_, w**2 / (w**2).max(), rtol=1e-9)
+    np.testing.assert_allclose(found.instance_weights_, omega, rtol=1e-9)
+    np.testing.assert_allclose(found.weights_.feature_weights, found.feature_weights_**2)
+    np.testing.assert_allclose(found.weights_.votes, omega * 60)
+
+
+def test_the_reverse_composition_and_synergy():
+    X, y = make_classification(60, 6, n_informative=3, random_state=1)
+    reverse = SimbaMBIW(compose="simba_first", random_state=0).fit(X, y)
+    w = naive.simba(X, y, np.random.RandomState(0).permutation(60), np.ones(60))
+    np.testing.assert_allclose(reverse.instance_weights_, naive.mbiw(X * w, y), rtol=1e-8)
+    synergetic = SimbaMBIW(synergy=True, update_every=20).fit(X, y)
+    omega, w = naive.mbiw(X, y), np.ones(6)
+    order = np.argsort(-omega, kind="stable")
+    steps, used = [], []
+    for begin in (0, 20, 40):
+        used += order[begin : begin + 20].tolist()
+        steps += omega[order[begin : begin + 20]].tolist()
+        w = naive.simba(X, y, used, steps)
+        if begin < 40:
+            omega = naive.mbiw(X * w, y)
+    np.testing.assert_allclose(synergetic.feature_weights_, w**2 / (w**2).max(), rtol=1e-8)
+    np.testing.assert_allclose(synergetic.instance_weights_, omega, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_uniform_weights_of_mean_one_are_simba(seed):
+    X, y = generated(seed)
+    order = RNG(seed).permutation(len(X))
+    uniform = np.full(len(X), 1 / len(X))
+    plain = simba_steps(margins_of(X, y), np.ones(X.shape[1]), order, np.ones(len(X)))
+    sizes = step_sizes(uniform, "order", "mean")
+    weighted = simba_steps(margins_of(X, y), np.ones(X.shape[1]), order, sizes[order])
+    assert weighted.tobytes() == plain.tobytes()
+
+
+def test_restarts_keep_the_largest_margin():
+    X, y = make_classification(100, 8, n_informative=3, random_state=0)
+    one = [Simba(n_restarts=2, random_state=s).fit(X, y).margin_sum_ for s in range(3)]
+    many = Simba(n_restarts=8, random_state=0).fit(X, y)
+    assert many.margin_sum_ >= one[0]
+    w = np.sqrt(many.feature_weights_)
+    by_hand = 0.0
+    for i in range(100):
+        for z, sign in ((naive.near(X, y, i, w, False), 0.5), (naive.near(X, y, i, w, True), -0.5)):
+            by_hand += sign * np.sqrt(np.sum(w**2 * (X[i] - X[z]) ** 2))
+    assert many.margin_sum_ == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("weigher", [Simba(random_state=0), SimbaMBIW(), MBIW()], ids=lambda w: type(w).__name__)
+def test_threads_layout_sparse_and_seed(weigher):
+    X, y = make_classification(150, 10, random_state=0)
+    X[np.abs(X) < 0.3] = 0
+    name = "instance_weights_" if isinstance(weigher, MBIW) else "feature_weights_"
+    expected = getattr(weigher.set_params(n_jobs=1).fit(X, y), name)
+    for other in (np.asfortranarray(X), sparse.csr_matrix(X)):
+        found = getattr(weigher.set_params(n_jobs=2).fit(other, np.array(["a", "b"])[y]), name)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_sparse_matrix_too_large_to_be_dense_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "DENSE_BYTES", 1000)
+    X = sparse.random(50, 50, density=0.1, format="csr", random_state=0)
+    with pytest.raises(InvalidDataError, match="would take 0.0 GiB.*Select features first"):
+        Simba().fit(X, np.arange(50) % 2)
+
+
+def test_equal_margins_give_uniform_weights():
+    X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    assert MBIW().fit(np.zeros((4, 2)), [0, 0, 1, 1]).instance_weights_.tolist() == [0.25] * 4
+    assert MBIW().fit(X, [0, 0, 1, 1]).instance_weights_.sum() == pytest.approx(1)
+
+
+def test_classes_with_one_instance():
+    X, y = RNG(0).normal(size=(7, 2)), np.array([0, 0, 0, 1, 1, 1, 2])
+    for weigher in (Simba(random_state=0), SimbaMBIW(), MBIW()):
+        with pytest.warns(LonelyClassWarning):
+            weigher.fit(X, y)
+    w = simba_steps(margins_of(X, y), np.ones(2), np.arange(7), np.ones(7))
+    np.testing.assert_allclose(w, naive.simba(X, y, range(7), np.ones(7)), rtol=1e-9)
+
+
+def test_categories_and_missing_values():
+    rng = RNG(0)
+    X = np.column_stack([rng.integers(0, 3, size=50), rng.normal(size=50), rng.normal(size=50)]).astype(float)
+    y = (X[:, 0] == 1).astype(int)
+    found = Simba(step="1/n", random_state=0, categorical_features=[0]).fit(X, y)
+    assert found.feature_weights_.argmax() == 0
+    X[3, 1] = np.nan
+    holes = SimbaMBIW(categorical_features=[0]).fit(X, y)
+    assert np.isfinite(holes.feature_weights_).all()
+    assert holes.feature_weights_.argmax() == 0
+    # by hand: one step with a missing cell, which is at full range
+    Z = np.array([[0.0, 0.0], [np.nan, 1.0], [4.0, 0.0], [3.0, 3.0]])
+    w = simba_steps(margins_of(Z, np.array([0, 0, 1, 1])), np.ones(2), np.array([1]), np.ones(1))
+    miss = np.array([4.0, 1.0]) ** 2 / np.sqrt(17)  # rows 2 and 3 at 16 + 1 and 16 + 4
+    hit = np.array([4.0, 1.0]) ** 2 / np.sqrt(17)
+    np.testing.assert_allclose(w, 1 + 0.5 * (miss - hit))
+
+
+def test_algorithm_2_is_the_classifier_with_this_weigher():
+    X, y = load_iris(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = WeightedKNeighborsClassifier(7, SimbaMBIW()).fit(X[::2], y[::2])
+    W, omega = model.weigher_.feature_weights_, model.weigher_.instance_weights_
+    for q, label in zip(X[1:40:2], model.predict(X[1:40:2]), strict=True):
+        d = np.sqrt((W**2 * (X[::2] - q) ** 2).sum(axis=1))
+        nearest = np.argsort(d, kind="stable")[:7]
+        votes = np.bincount(y[::2][nearest], weights=omega[nearest], minlength=3)
+        assert label == votes.argmax()
+    pipeline = make_pipeline(StandardScaler(), WeightedKNeighborsClassifier(5, SimbaMBIW()))
+    assert cross_val_score(pipeline, *load_iris(return_X_y=True)).mean() > 0.9
+
+
+def test_orders_and_passes():
+    X, y = make_classification(80, 5, random_state=0)
+    fixed = Simba(2, order="fixed", step=0.1).fit(X, y).feature_weights_
+    w = naive.simba(X, y, [*range(80), *range(80)], np.full(160, 0.1))
+    np.testing.assert_allclose(fixed, w**2 / (w**2).max(), rtol=1e-9)
+    a, b = (Simba(random_state=s).fit(X, y).feature_weights_ for s in (0, 1))
+    assert not np.array_equal(a, b)
+
+
+def test_instance_weights_are_bound_to_their_rows():
+    X, y = make_classification(60, 5, random_state=0)
+    weights = SimbaMBIW().fit(X, y).weights_
+    WeightedKNeighborsClassifier(3, weights).fit(X, y)
+    with pytest.raises(ValueError, match="other rows"):
+        WeightedKNeighborsClassifier(3, weights).fit(X[::-1], y)
+
+
+@pytest.mark.parametrize("weigher", [Simba(), SimbaMBIW(), MBIW()], ids=lambda w: type(w).__name__)
+def test_bad_input_is_refused(weigher):
+    X, y = make_classification(30, 4, random_state=0)
+    for bad_X, bad_y, message in ((X, np.zeros(30), "2 classes"), (X * np.inf, y, "infinity"), (X, None, "y is None")):
+        with pytest.raises(ValueError, match=message):
+            weigher.fit(bad_X, bad_y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weigher.fit(X, y)
