@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <optional>
@@ -190,28 +191,36 @@ void py_add_listed(Array<T, 2> rows, int64_t n_numeric, Array<int64_t, 1> query,
                     total.data(), begin, end);
 }
 
-int64_t py_simba(Array<double, 2> rows, Array<int64_t, 1> codes, Array<double, 1> gap, Array<bool, 1> nominal, bool mixed, Array<double, 3> packed, Array<int64_t, 1> ids,
-                 Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, Array<int64_t, 3> listed,
-                 Array<double, 2> reach, Array<double, 1> reference, Array<int64_t, 1> order, Array<double, 1> step,
-                 double beta, Output<double, 1> w, int64_t begin, int64_t end) {
+std::pair<int64_t, int64_t> py_simba(
+    Array<double, 2> rows, Array<int64_t, 1> codes, Array<double, 1> gap, Array<bool, 1> nominal, bool mixed,
+    Array<float, 3> packed, Array<double, 1> largest, Array<double, 1> center, Array<int64_t, 1> ids,
+    Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, Array<int64_t, 3> listed,
+    Array<double, 3> listed_square, Array<double, 2> reach, Array<double, 1> reference, Array<int64_t, 1> order,
+    Array<double, 1> step, double beta, Output<double, 1> w, int64_t begin, int64_t end) {
   const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), blocks = int64_t(packed.shape(0));
-  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<double>, "packed: wrong shape");
+  const auto per_feature = [&](auto& array) { return int64_t(array.shape(0)) == m; };
+  require(blocks == 0 || (int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<float>),
+          "packed: wrong shape");
   require(int64_t(codes.shape(0)) == n && int64_t(listed.shape(0)) == n && listed.shape(1) == 2 &&
               int64_t(reach.shape(0)) == n && reach.shape(1) == 2,
           "codes, listed, reach: one entry per row is needed");
-  require(int64_t(ids.shape(0)) == blocks * wb::BLOCK_LANES<double> && int64_t(block_code.shape(0)) == blocks,
+  require(listed_square.size() == listed.size(), "listed_square: the shape of listed is needed");
+  require(int64_t(ids.shape(0)) == blocks * wb::BLOCK_LANES<float> && int64_t(block_code.shape(0)) == blocks,
           "ids, block_code: wrong shape");
-  require(int64_t(feature_order.shape(0)) == m && int64_t(reference.shape(0)) == m && int64_t(w.shape(0)) == m,
-          "feature_order, reference, w: one per feature is needed");
+  require(per_feature(gap) && per_feature(nominal) && per_feature(largest) && per_feature(center) &&
+              per_feature(feature_order) && per_feature(reference) && per_feature(w),
+          "gap, nominal, largest, center, feature_order, reference, w: one per feature is needed");
   require(order.shape(0) == step.shape(0), "order, step: one shape is needed");
   require_range(begin, end, int64_t(order.shape(0)));
   for (int64_t i = begin; i < end; ++i) require(0 <= order.data()[i] && order.data()[i] < n, "order: row outside the data");
   for (size_t i = 0; i < listed.size(); ++i) require(listed.data()[i] < n, "listed: row outside the data");
+  for (size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] < n, "ids: row outside the data");
   for (int64_t i = 0; i < m; ++i) require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
-  require(int64_t(gap.shape(0)) == m && int64_t(nominal.shape(0)) == m, "gap, nominal: one per feature is needed");
-  const wb::MarginJob job{rows.data(), codes.data(), m, gap.data(), nominal.data(), packed.data(), ids.data(), block_code.data(), blocks,
-                          feature_order.data(), listed.data(), int64_t(listed.shape(2)), reach.data(), reference.data(),
-                          order.data(), step.data(), beta};
+  const wb::MarginJob job{rows.data(),    codes.data(),      m,                gap.data(),
+                          nominal.data(), packed.data(),     largest.data(),   center.data(),
+                          ids.data(),     block_code.data(), blocks,           feature_order.data(),
+                          listed.data(),  listed_square.data(), int64_t(listed.shape(2)), reach.data(),
+                          reference.data(), order.data(),    step.data(),      beta};
   return mixed ? WB_AT_LEVEL(level, simba<true>(job, w.data(), begin, end))
                : WB_AT_LEVEL(level, simba<false>(job, w.data(), begin, end));
 }
@@ -251,8 +260,10 @@ NB_MODULE(_native, m) {
   {
     using namespace nb::literals;
     m.def("simba", &py_simba, "rows"_a.noconvert(), "codes"_a.noconvert(), "gap"_a.noconvert(),
-          "nominal"_a.noconvert(), "mixed"_a, "packed"_a.noconvert(), "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "listed"_a.noconvert(), "reach"_a.noconvert(),
-          "reference"_a.noconvert(), "order"_a.noconvert(), "step"_a.noconvert(), "beta"_a, "w"_a.noconvert(), "begin"_a,
+          "nominal"_a.noconvert(), "mixed"_a, "packed"_a.noconvert(), "largest"_a.noconvert(), "center"_a.noconvert(),
+          "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "listed"_a.noconvert(),
+          "listed_square"_a.noconvert(), "reach"_a.noconvert(), "reference"_a.noconvert(), "order"_a.noconvert(),
+          "step"_a.noconvert(), "beta"_a, "w"_a.noconvert(), "begin"_a,
           "end"_a, nb::call_guard<nb::gil_scoped_release>());
   }
   m.attr("BLOCK_LANES_FLOAT32") = wb::BLOCK_LANES<float>;

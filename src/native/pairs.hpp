@@ -38,57 +38,66 @@ WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& f
   }
 }
 
-// total[j] += sum over pairs of coefficient * |difference of feature j|; in T within a tile row of
-// blocks, in double across them. coefficient: (end - begin, n_lanes), 0 for padding.
+// total[j] += sum over pairs of coefficient * |difference of feature j|. Sums stay per lane over a
+// run of blocks, in T, and are added up in double after it. coefficient: (end - begin, n_lanes), 0
+// for padding.
 template <class T>
 WB_KERNEL void add_differences(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
                                const T* coefficient, double* total, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, RUN = 32;
+  constexpr int WIDE = VECTOR_LANES<T>;
   const std::int64_t m = features.count, width = n_blocks * LANES;
-  std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES));
-  for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-    gather_tile(queries, first, end, m, tile_rows.data());
-    const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
-    for (std::int64_t block = 0; block < n_blocks; ++block) {
-      Vec<T> weight[TILE_QUERIES][TILE_VECTORS];
-      bool idle = true;
-      for (int q = 0; q < TILE_QUERIES; ++q)
-        for (int v = 0; v < TILE_VECTORS; ++v) {
-          weight[q][v] = q < used ? load<T>(coefficient + (first - begin + q) * width + block * LANES + v * VECTOR_LANES<T>)
-                                  : broadcast<T>(T(0));
-          if (idle) idle = bits<T>(equal<T>(weight[q][v], broadcast<T>(T(0)))) == (1u << VECTOR_LANES<T>) - 1;
-        }
-      if (idle) continue;
-      const T* values = packed + block * m * LANES;
-      for (std::int64_t j = 0; j < m; ++j) {
-        const bool numeric = j < features.numeric;
-        Vec<T> sum[TILE_VECTORS];
+  std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES)), by_lane(std::size_t(m * WIDE));
+  for (std::int64_t from = 0; from < n_blocks; from += RUN) {
+    const std::int64_t to = std::min(from + RUN, n_blocks);
+    for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
+      gather_tile(queries, first, end, m, tile_rows.data());
+      const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
+      std::fill(by_lane.begin(), by_lane.end(), T(0));
+      for (std::int64_t block = from; block < to; ++block) {
+        Vec<T> weight[TILE_QUERIES][TILE_VECTORS];
+        Mask<T> busy = no_lane<T>();
         WB_UNROLL
-        for (int v = 0; v < TILE_VECTORS; ++v) sum[v] = broadcast<T>(T(0));
-        WB_UNROLL
-        for (int q = 0; q < TILE_QUERIES; ++q) {
-          const Vec<T> query = broadcast<T>(tile_rows[j * TILE_QUERIES + q]);
+        for (int q = 0; q < TILE_QUERIES; ++q)
           WB_UNROLL
           for (int v = 0; v < TILE_VECTORS; ++v) {
-            const Vec<T> ref = load<T>(values + (j * TILE_VECTORS + v) * VECTOR_LANES<T>);
-            const Vec<T> diff = numeric ? absolute<T>(ref - query)
-                                        : choose<T>(equal<T>(ref, query), broadcast<T>(T(0)), broadcast<T>(T(1)));
-            sum[v] = sum[v] + weight[q][v] * diff;
+            const T* from_row = coefficient + (first - begin + std::min(q, used - 1)) * width + block * LANES;
+            weight[q][v] = q < used ? load<T>(from_row + v * WIDE) : broadcast<T>(T(0));
+            busy = busy | less<T>(broadcast<T>(T(0)), absolute<T>(weight[q][v]));
           }
+        if (!any<T>(busy)) continue;
+        const T* values = packed + block * m * LANES;
+        std::int64_t j = 0;
+        for (; j < features.numeric; ++j) {
+          const Vec<T> ref[TILE_VECTORS] = {load<T>(values + j * LANES), load<T>(values + j * LANES + WIDE)};
+          Vec<T> sum[TILE_VECTORS] = {load<T>(by_lane.data() + j * WIDE), broadcast<T>(T(0))};
+          WB_UNROLL
+          for (int q = 0; q < TILE_QUERIES; ++q) {
+            const Vec<T> query = broadcast<T>(tile_rows[std::size_t(j * TILE_QUERIES + q)]);
+            WB_UNROLL
+            for (int v = 0; v < TILE_VECTORS; ++v)
+              sum[v] = add_product<T>(sum[v], weight[q][v], absolute<T>(ref[v] - query));
+          }
+          store<T>(by_lane.data() + j * WIDE, sum[0] + sum[1]);
         }
-        T lanes[VECTOR_LANES<T>];
-        Vec<T> both = sum[0];
-        for (int v = 1; v < TILE_VECTORS; ++v) both = both + sum[v];
-        store<T>(lanes, both);
-        double added = 0;
-        for (int i = 0; i < VECTOR_LANES<T>; ++i) added += double(lanes[i]);
-        total[j] += added;
+        for (; j < m; ++j) {
+          const Vec<T> ref[TILE_VECTORS] = {load<T>(values + j * LANES), load<T>(values + j * LANES + WIDE)};
+          Vec<T> sum = load<T>(by_lane.data() + j * WIDE);
+          for (int q = 0; q < TILE_QUERIES; ++q) {
+            const Vec<T> query = broadcast<T>(tile_rows[std::size_t(j * TILE_QUERIES + q)]);
+            for (int v = 0; v < TILE_VECTORS; ++v)
+              sum = sum + choose<T>(equal<T>(ref[v], query), broadcast<T>(T(0)), weight[q][v]);
+          }
+          store<T>(by_lane.data() + j * WIDE, sum);
+        }
       }
+      for (std::int64_t j = 0; j < m; ++j)
+        for (int i = 0; i < WIDE; ++i) total[j] += double(by_lane[std::size_t(j * WIDE + i)]);
     }
   }
 }
 
-// mean_distance[i] = sum over references of the Euclidean distance (double), for rows [begin, end)
+// sums[i] = sum over references of the Euclidean distance, in double, for rows [begin, end)
 template <class T>
 WB_KERNEL void distance_sums(const T* queries, const T* packed, const Features<T>& features, std::int64_t n,
                              double* sums, std::int64_t begin, std::int64_t end) {
@@ -99,21 +108,23 @@ WB_KERNEL void distance_sums(const T* queries, const T* packed, const Features<T
   std::vector<T> tile_rows(std::size_t(n_tiles * m * TILE_QUERIES));
   for (std::int64_t t = 0; t < n_tiles; ++t)
     gather_tile(queries, begin + t * TILE_QUERIES, end, m, tile_rows.data() + t * m * TILE_QUERIES);
-  std::fill(sums + begin, sums + end, 0.0);
+  std::vector<double> by_lane(std::size_t(n_tiles * TILE_QUERIES * LANES), 0.0);
   for (std::int64_t from = 0; from < n_blocks; from += part)
     for (std::int64_t t = 0; t < n_tiles; ++t)
       for (std::int64_t block = from; block < std::min(from + part, n_blocks); ++block) {
         Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
         tile<T, 2, false, false>(tile_rows.data() + t * m * TILE_QUERIES, packed + block * m * LANES, nullptr, features, sum);
         const std::int64_t lanes = std::min(LANES, n - block * LANES);
-        for (std::int64_t q = 0; q < TILE_QUERIES && begin + t * TILE_QUERIES + q < end; ++q) {
+        for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
           T out[LANES];
           for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
-          double added = 0;
-          for (std::int64_t i = 0; i < lanes; ++i) added += std::sqrt(double(out[i]));
-          sums[begin + t * TILE_QUERIES + q] += added;
+          for (std::int64_t i = lanes; i < LANES; ++i) out[i] = 0;
+          double* total = by_lane.data() + (t * TILE_QUERIES + q) * LANES;
+          for (std::int64_t i = 0; i < LANES; ++i) total[i] += std::sqrt(double(out[i]));
         }
       }
+  for (std::int64_t row = begin; row < end; ++row)
+    sums[row] = std::accumulate(by_lane.data() + (row - begin) * LANES, by_lane.data() + (row - begin + 1) * LANES, 0.0);
 }
 
 }  // namespace wb::WB_LEVEL

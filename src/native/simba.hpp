@@ -4,9 +4,9 @@
 // Exact pruning, twice: (1) per row a list of its nearest hits and misses under reference weights
 // r is given, with a bound `reach` on the distance of all others. Since |z|_w >= min(w/r) |z|_r, the
 // lists hold the true neighbours while the best listed one is nearer than min(w/r) * reach.
-// (2) otherwise all rows are scanned, features in an order the caller chose, and a block is left as
-// soon as its partial sums exceed the best distance so far. Whatever may win is measured again in
-// the natural order of features, so the outcome depends on neither.
+// (2) otherwise all rows are scanned in single precision, features in an order the caller chose, and
+// a block is left as soon as its partial sums exceed the best distance so far. Whatever may win is
+// measured again in double precision and the natural order, so the outcome depends on neither.
 // Included once per CPU level: see levels.hpp.
 #ifndef WB_LEVEL
 #error "include levels.hpp, not this file"
@@ -33,107 +33,139 @@ template <bool MIXED> WB_INLINE double difference(const MarginJob& job, const do
   return diff == diff ? diff : job.gap[j];
 }
 
+// Distances of up to four rows at once: four independent sums, each in the natural order.
 template <bool MIXED>
-WB_INLINE double weighted_square(const MarginJob& job, const double* x, std::int64_t row, const double* a) {
-  double sum = 0;
-  for (std::int64_t j = 0; j < job.m; ++j)
-    sum = add_term<double, 2, true>(sum, a[j], difference<MIXED>(job, x, job.rows + row * job.m, j));
-  return sum;
+WB_INLINE void weighted_squares(const MarginJob& job, const double* x, const std::int64_t* rows, int count,
+                                const double* a, double* out) {
+  const double* z[4];
+  for (int i = 0; i < 4; ++i) z[i] = job.rows + rows[i < count ? i : 0] * job.m;
+  double sum[4] = {0, 0, 0, 0};
+  for (std::int64_t j = 0; j < job.m; ++j) {
+    WB_UNROLL
+    for (int i = 0; i < 4; ++i) sum[i] = add_term<double, 2, true>(sum[i], a[j], difference<MIXED>(job, x, z[i], j));
+  }
+  for (int i = 0; i < count; ++i) out[i] = sum[i];
 }
 
-// Nearest hit and miss among all rows, starting from what is known.
+// The nearest of a list that ascends under the reference weights; `ratio` bounds what w makes of it.
 template <bool MIXED>
-WB_INLINE void scan_margins(const MarginJob& job, std::int64_t x, const double* a, const double* a_ordered,
-                            const double* q_ordered, Nearest& hit, Nearest& miss) {
-  constexpr std::int64_t LANES = BLOCK_LANES<double>, BLOCKS = 4, CHUNK = 16;
+WB_INLINE void nearest_listed(const MarginJob& job, std::int64_t x, int side, const double* a, double ratio,
+                              Nearest& best) {
+  const std::int64_t* rows = job.listed + (2 * x + side) * job.width;
+  const double* square = job.listed_square + (2 * x + side) * job.width;
+  for (std::int64_t from = 0; from < job.width && rows[from] >= 0; from += 4) {
+    if (best.squared < ratio * square[from]) return;  // this one and all after it are farther
+    int count = 0;
+    while (count < 4 && from + count < job.width && rows[from + count] >= 0) ++count;
+    double d[4];
+    weighted_squares<MIXED>(job, job.rows + x * job.m, rows + from, count, a, d);
+    for (int i = 0; i < count; ++i) best.offer(d[i], rows[from + i]);
+  }
+}
+
+// Nearest hit and miss among all rows, starting from what is known. Single precision proposes:
+// its distances are off by at most `slack` (rounded coordinates) and a share (rounded sums).
+template <bool MIXED>
+WB_INLINE void scan_margins(const MarginJob& job, std::int64_t x, const double* a, const float* a_ordered,
+                            const float* q_ordered, double slack, Nearest& hit, Nearest& miss) {
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, BLOCKS = 4, CHUNK = 16;
   const std::int64_t m = job.m;
-  const double margin = 1 + double(2 * m + 16) * std::numeric_limits<double>::epsilon();
+  const double share = 1 + double(m + 16) * double(std::numeric_limits<float>::epsilon());
   for (std::int64_t first = 0; first < job.n_blocks; first += BLOCKS) {
     const std::int64_t used = std::min(BLOCKS, job.n_blocks - first);
-    Vec<double> sum[BLOCKS][TILE_VECTORS];
-    for (std::int64_t b = 0; b < BLOCKS; ++b)
-      for (int v = 0; v < TILE_VECTORS; ++v) sum[b][v] = broadcast<double>(0.0);
-    const double* block[BLOCKS];
-    double limit[BLOCKS];
+    Vec<float> sum[BLOCKS][TILE_VECTORS];
+    const float* block[BLOCKS];
+    float limit[BLOCKS];
     for (std::int64_t b = 0; b < BLOCKS; ++b) {
       const std::int64_t at = first + std::min(b, used - 1);
       block[b] = job.packed + at * m * LANES;
-      limit[b] = b < used ? (job.block_code[at] == job.codes[x] ? hit : miss).squared * margin : -1.0;
+      const double root = (std::sqrt((job.block_code[at] == job.codes[x] ? hit : miss).squared) + slack) * share;
+      limit[b] = b < used ? float(root * root * share) : -1.0f;
+      for (int v = 0; v < TILE_VECTORS; ++v) sum[b][v] = broadcast<float>(0.0f);
     }
     bool alive = true;
     for (std::int64_t from = 0; from < m && alive; from += CHUNK) {
       const std::int64_t to = std::min(from + CHUNK, m);
       for (std::int64_t j = from; j < to; ++j) {
-        const Vec<double> query = broadcast<double>(q_ordered[j]), weight = broadcast<double>(a_ordered[j]);
+        const Vec<float> query = broadcast<float>(q_ordered[j]), weight = broadcast<float>(a_ordered[j]);
         WB_UNROLL
         for (std::int64_t b = 0; b < BLOCKS; ++b)
           WB_UNROLL
           for (int v = 0; v < TILE_VECTORS; ++v) {
-            const Vec<double> ref = load<double>(block[b] + j * LANES + v * VECTOR_LANES<double>);
-            Vec<double> diff = ref - query;
+            const Vec<float> ref = load<float>(block[b] + j * LANES + v * VECTOR_LANES<float>);
+            Vec<float> diff = ref - query;
             if constexpr (MIXED) {
               const std::int64_t feature = job.feature_order[j];
-              const Vec<double> gap = broadcast<double>(job.gap[feature]);
-              if (job.nominal[feature]) diff = choose<double>(equal<double>(ref, query), broadcast<double>(0.0), gap);
-              else diff = choose<double>(equal<double>(diff, diff), diff, gap);
+              const Vec<float> gap = broadcast<float>(float(job.gap[feature]));
+              if (job.nominal[feature]) diff = choose<float>(equal<float>(ref, query), broadcast<float>(0.0f), gap);
+              else diff = choose<float>(equal<float>(diff, diff), diff, gap);
             }
             sum[b][v] = sum[b][v] + (weight * diff) * diff;
           }
       }
-      Mask<double> below = no_lane<double>();
+      Mask<float> below = no_lane<float>();
       WB_UNROLL
       for (std::int64_t b = 0; b < BLOCKS; ++b)
         WB_UNROLL
-        for (int v = 0; v < TILE_VECTORS; ++v)
-          below = below | less<double>(sum[b][v], broadcast<double>(limit[b]));
-      alive = any<double>(below);
+        for (int v = 0; v < TILE_VECTORS; ++v) below = below | less<float>(sum[b][v], broadcast<float>(limit[b]));
+      alive = any<float>(below);
     }
     if (!alive) continue;
     for (std::int64_t b = 0; b < used; ++b) {
       Nearest& best = job.block_code[first + b] == job.codes[x] ? hit : miss;
       for (int v = 0; v < TILE_VECTORS; ++v) {
-        double lane[VECTOR_LANES<double>];
-        store<double>(lane, sum[b][v]);
-        for (int i = 0; i < VECTOR_LANES<double>; ++i) {
-          const std::int64_t row = job.ids[(first + b) * LANES + v * VECTOR_LANES<double> + i];
-          if (row < 0 || row == x || !(lane[i] <= best.squared * margin)) continue;
-          best.offer(weighted_square<MIXED>(job, job.rows + x * m, row, a), row);
+        unsigned lanes = bits<float>(less<float>(sum[b][v], broadcast<float>(limit[b])));
+        for (; lanes; lanes &= lanes - 1) {
+          const std::int64_t row = job.ids[(first + b) * LANES + v * VECTOR_LANES<float> + std::countr_zero(lanes)];
+          if (row < 0 || row == x) continue;
+          double d;
+          weighted_squares<MIXED>(job, job.rows + x * m, &row, 1, a, &d);
+          best.offer(d, row);
         }
       }
     }
   }
 }
 
-// Runs steps [begin, end) and changes `w`; returns how many of them had to scan all rows.
+// Takes steps from `begin` on and changes `w`. Stops before a step that needs the packed rows when
+// there are none. Returns the step it stopped at, and how many steps scanned all rows.
 template <bool MIXED>
-WB_KERNEL std::int64_t simba(const MarginJob& job, double* w, std::int64_t begin, std::int64_t end) {
+WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, double* w, std::int64_t begin,
+                                                      std::int64_t end) {
   const std::int64_t m = job.m;
   const auto size = static_cast<std::size_t>(m);
-  std::vector<double> a(size), a_ordered(size), q_ordered(size);
+  std::vector<double> a(size);
+  std::vector<float> a_ordered(size), q_ordered(size);
   std::int64_t scans = 0;
   for (std::int64_t s = begin; s < end; ++s) {
     const std::int64_t x = job.order[s];
     const double* row = job.rows + x * m;
     double ratio = std::numeric_limits<double>::infinity();  // min (w / r)^2
     for (std::int64_t j = 0; j < m; ++j) {
-      a[static_cast<std::size_t>(j)] = w[j] * w[j];
-      ratio = std::min(ratio, a[static_cast<std::size_t>(j)] / (job.reference[j] * job.reference[j]));
+      const double ahead = w[j] * w[j];
+      const double r = ahead / (job.reference[j] * job.reference[j]);
+      a[static_cast<std::size_t>(j)] = ahead;
+      ratio = r < ratio ? r : ratio;
     }
+    ratio *= 1 - double(2 * m + 16) * std::numeric_limits<double>::epsilon();
     Nearest hit, miss;
-    const std::int64_t* listed = job.listed + x * 2 * job.width;
-    for (std::int64_t i = 0; i < 2 * job.width; ++i)
-      if (listed[i] >= 0)
-        (i < job.width ? hit : miss).offer(weighted_square<MIXED>(job, row, listed[i], a.data()), listed[i]);
-    const double slack = 1 - double(2 * m + 16) * std::numeric_limits<double>::epsilon();
+    nearest_listed<MIXED>(job, x, 0, a.data(), ratio, hit);
+    nearest_listed<MIXED>(job, x, 1, a.data(), ratio, miss);
     const double reach_hit = job.reach[2 * x], reach_miss = job.reach[2 * x + 1];
-    if (!(hit.squared < ratio * reach_hit * reach_hit * slack) ||
-        !(miss.squared < ratio * reach_miss * reach_miss * slack)) {
+    if (!(hit.squared < ratio * reach_hit * reach_hit) || !(miss.squared < ratio * reach_miss * reach_miss)) {
+      if (job.n_blocks == 0) return {s, scans};
       ++scans;
+      double own = 0, other = 0;
       for (std::int64_t j = 0; j < m; ++j) {
-        a_ordered[static_cast<std::size_t>(j)] = a[static_cast<std::size_t>(job.feature_order[j])];
-        q_ordered[static_cast<std::size_t>(j)] = row[job.feature_order[j]];
+        const std::int64_t feature = job.feature_order[j];
+        const double value = row[feature] - job.center[feature];
+        a_ordered[static_cast<std::size_t>(j)] = float(a[static_cast<std::size_t>(feature)]);
+        q_ordered[static_cast<std::size_t>(j)] = float(value);
+        if (value == value) own += a[static_cast<std::size_t>(feature)] * value * value;
+        other += a[static_cast<std::size_t>(feature)] * job.largest[feature] * job.largest[feature];
       }
-      scan_margins<MIXED>(job, x, a.data(), a_ordered.data(), q_ordered.data(), hit, miss);
+      const double slack = 2 * double(std::numeric_limits<float>::epsilon()) * (std::sqrt(own) + std::sqrt(other));
+      scan_margins<MIXED>(job, x, a.data(), a_ordered.data(), q_ordered.data(), slack, hit, miss);
     }
     const double to_hit = hit.row < 0 ? 0 : std::sqrt(hit.squared);
     const double to_miss = miss.row < 0 ? 0 : std::sqrt(miss.squared);
@@ -155,7 +187,7 @@ WB_KERNEL std::int64_t simba(const MarginJob& job, double* w, std::int64_t begin
       w[j] += gain * 0.5 * delta * w[j];
     }
   }
-  return scans;
+  return {end, scans};
 }
 
 }  // namespace wb::WB_LEVEL

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -31,7 +33,7 @@ namespace wb {
 
 constexpr int VECTOR_BYTES = 32;
 constexpr int TILE_QUERIES = 6;
-constexpr int TILE_VECTORS = 2;
+constexpr int TILE_VECTORS = 2;  // pairs.hpp writes the two out
 
 template <class T> constexpr int VECTOR_LANES = VECTOR_BYTES / int(sizeof(T));
 // References per packed block.
@@ -108,19 +110,23 @@ template <class T> struct Candidates {
   const std::int64_t* self;        // (n_queries,) row to leave out, or null
 };
 
-// What SIMBA's steps read. Packed blocks hold rows of one class each, features in `feature_order`.
+// What SIMBA's steps read. Packed blocks hold centred rows of one class each, in single precision,
+// features in `feature_order`; there may be none yet (n_blocks = 0).
 struct MarginJob {
   const double* rows;                 // (n, m)
   const std::int64_t* codes;          // (n,) class of each row
   std::int64_t m;
   const double* gap;                  // (m,) what a mismatch or a missing value counts
   const bool* nominal;                // (m,)
-  const double* packed;               // (n_blocks, m, BLOCK_LANES)
+  const float* packed;                // (n_blocks, m, BLOCK_LANES)
+  const double* largest;              // (m,) largest absolute value per feature in `packed`
+  const double* center;               // (m,) what was subtracted there
   const std::int64_t* ids;            // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
   const std::int64_t* block_code;     // (n_blocks,)
   std::int64_t n_blocks;
   const std::int64_t* feature_order;  // (m,)
   const std::int64_t* listed;         // (n, 2, width) nearest hits, nearest misses under `reference`; -1: none
+  const double* listed_square;        // (n, 2, width) their squared distances, ascending
   std::int64_t width;
   const double* reach;                // (n, 2) all others are at least this far under `reference`
   const double* reference;            // (m,) positive

@@ -116,11 +116,14 @@ def simba(
     gap: FloatArray,  # (m,)
     nominal: BoolArray,  # (m,)
     mixed: bool,  # nominal features or missing values occur
-    packed: FloatArray,  # blocks of one class each, features in feature_order
+    packed: FloatArray,  # float32 blocks of one class each, centred, in feature_order; none yet: (0, m, lanes)
+    largest: FloatArray,  # (m,) largest absolute value in packed
+    center: FloatArray,  # (m,)
     ids: IndexArray,
     block_code: IndexArray,  # (n_blocks,)
     feature_order: IndexArray,  # (m,)
     listed: IndexArray,  # (n, 2, width) nearest hits and misses under reference
+    listed_square: FloatArray,  # the same shape: their squared distances, ascending
     reach: FloatArray,  # (n, 2) all others are at least this far under reference
     reference: FloatArray,  # (m,) positive
     order: IndexArray,  # (n_steps,) row of each step
@@ -129,4 +132,4 @@ def simba(
     w: FloatArray,  # (m,) float64, changed
     begin: int,
     end: int,
-) -> int: ...  # steps that had to scan all rows
+) -> tuple[int, int]: ...  # the step it stopped at (packed rows are needed), steps that scanned all rows

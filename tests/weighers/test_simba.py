@@ -81,8 +81,8 @@ def test_pruning_changes_nothing(monkeypatch, scale):
     lists = Margins.lists
 
     def no_lists(self, w):
-        listed, reach = lists(self, w)
-        return np.full_like(listed, -1), np.zeros_like(reach)
+        found = lists(self, w)
+        return found._replace(row=np.full_like(found.row, -1), reach=np.zeros_like(found.reach))
 
     with monkeypatch.context() as patch:
         patch.setattr(Margins, "lists", no_lists)

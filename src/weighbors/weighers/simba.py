@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,16 +17,35 @@ from .. import _native
 from .._threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.backends.scan import Scan
-from ..engine.references import References, build_references
+from ..engine.plan import lanes_of
+from ..engine.references import build_references
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from ._base import FeatureWeigher
 
 __all__ = ["Margins", "Simba", "published", "simba_steps"]
 
-_LISTED = 16  # hits, and misses, listed per row
+_LISTED = (8, 16)  # hits, and misses, listed per row: where there are many, and few, rows
 _CHUNK = 256  # steps between two looks at the order of features and the lists
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
+
+
+class Lists(NamedTuple):
+    """Nearest hits and misses of every row under reference weights, and how far all others are."""
+
+    row: IndexArray  # (n, 2, width), -1: none
+    square: FloatArray  # their squared distances
+    reach: FloatArray  # (n, 2)
+    reference: FloatArray  # (m,)
+
+
+class Blocks(NamedTuple):
+    """Packed rows for scans."""
+
+    packed: FloatArray
+    ids: IndexArray
+    block_code: IndexArray
+    feature_order: IndexArray
 
 
 @dataclass
@@ -53,20 +73,23 @@ class Margins:
         return cls(rows, np.asarray(codes, dtype=np.int64), n_classes, nominal, n_jobs)
 
     def __post_init__(self) -> None:
-        self.mixed = bool(self.nominal.any() or np.isnan(self.rows).any())
-        known = np.where(np.isnan(self.rows), 0.0, self.rows)
-        span = np.nanmax(self.rows, axis=0, initial=-np.inf, where=~np.isnan(self.rows)) - np.nanmin(
-            self.rows, axis=0, initial=np.inf, where=~np.isnan(self.rows)
-        )
-        self.gap = np.where(self.nominal, 1.0, np.where(np.isfinite(span), span, 0.0))
-        self.variance = known.var(axis=0) + 1e-300
+        low, high = self.rows.min(axis=0), self.rows.max(axis=0)
+        missing = np.isnan(low)
+        if missing.any():
+            low[missing] = np.fmin.reduce(self.rows[:, missing], axis=0)
+            high[missing] = np.fmax.reduce(self.rows[:, missing], axis=0)
+        low, high = np.nan_to_num(low), np.nan_to_num(high)
+        self.mixed = bool(self.nominal.any() or missing.any())
+        self.gap = np.where(self.nominal, 1.0, high - low)
+        self.center = np.where(self.nominal, 0.0, low / 2 + high / 2)
+        self.largest = np.where(self.nominal, 0.0, np.maximum(high - self.center, self.center - low))
 
     def scaled_rows(self, w: FloatArray) -> FloatArray:
         """Numeric columns times w; categories as they are."""
         factor = np.where(self.nominal, 1.0, w)
         return self.rows if (factor == 1).all() else self.rows * factor
 
-    def lists(self, w: FloatArray) -> tuple[IndexArray, FloatArray]:
+    def lists(self, w: FloatArray) -> Lists:
         """The nearest hits and misses of every row under w, and how far all others are at least."""
         n = len(self.rows)
         weights = Weights(feature_weights=w**2) if (w != 1).any() else None
@@ -74,36 +97,44 @@ class Margins:
             self.rows, weights=weights, nominal=self.nominal, groups=self.codes, n_groups=self.n_classes
         )
         scan = Scan(references)
-        width = min(_LISTED + 1, n)
+        most = _LISTED[0] if n > 1000 else _LISTED[1]
+        width = min(most + 1, n)
         queries = references.select(self.rows)
         squared, slot = scan.search(
             queries, width, own_slot=np.arange(n), missing=references.missing, n_jobs=effective_n_jobs(self.n_jobs)
         )
-        listed = np.full((n, 2, _LISTED), -1, dtype=np.int64)
+        listed = np.full((n, 2, most), -1, dtype=np.int64)
+        square = np.full((n, 2, most), np.inf)
         reach = np.full((n, 2), np.inf)
         hit = np.arange(self.n_classes)[None, :] == self.codes[:, None]
         for side, mask in enumerate((hit, ~hit)):
             distance = np.where(mask[:, :, None], squared, np.inf).reshape(n, -1)
             order = np.argsort(distance, axis=1, kind="stable")[:, :width]
-            ranked = np.sqrt(np.take_along_axis(distance, order, axis=1))
+            ranked = np.take_along_axis(distance, order, axis=1)
             rows = np.where(np.isfinite(ranked), np.take_along_axis(slot.reshape(n, -1), order, axis=1), -1)
-            kept = min(_LISTED, rows.shape[1])
-            listed[:, side, :kept] = rows[:, :kept]
-            if rows.shape[1] > _LISTED:
-                reach[:, side] = ranked[:, _LISTED]
-        return listed, reach
+            kept = min(most, rows.shape[1])
+            listed[:, side, :kept], square[:, side, :kept] = rows[:, :kept], ranked[:, :kept]
+            if rows.shape[1] > most:
+                reach[:, side] = np.sqrt(ranked[:, most])
+        return Lists(listed, square, reach, w)
 
-    def pack(self, feature_order: IndexArray) -> tuple[FloatArray, IndexArray, IndexArray]:
-        """Blocks of one class each, features in the given order."""
-        groups = build_groups(self.rows[:, feature_order], self.codes, self.n_classes)
-        part = next(Scan(groups, part_bytes=2**62)._parts(effective_n_jobs(self.n_jobs)))
-        block_code = np.repeat(np.arange(self.n_classes), np.diff(part.group_start))
-        return part.packed, part.ids, block_code.astype(np.int64)
+    def pack(self, feature_order: IndexArray) -> Blocks:
+        """Centred rows in single precision: blocks of one class each, features in the given order."""
+        rows = np.take(self._centered, feature_order, axis=1)
+        grouped = build_references(rows, groups=self.codes, n_groups=self.n_classes)
+        part = next(Scan(grouped, part_bytes=2**62)._parts(effective_n_jobs(self.n_jobs)))
+        block_code = np.repeat(np.arange(self.n_classes), np.diff(part.group_start)).astype(np.int64)
+        return Blocks(part.packed, part.ids, block_code, feature_order)
 
+    @cached_property
+    def _centered(self) -> FloatArray:
+        return (self.rows - self.center).astype(np.float32)
 
-def build_groups(rows: FloatArray, codes: IndexArray, n_classes: int) -> References:
-    """Unweighted references grouped by class."""
-    return build_references(np.ascontiguousarray(rows), groups=codes, n_groups=n_classes)
+    def no_blocks(self) -> Blocks:
+        """None packed yet."""
+        m = self.rows.shape[1]
+        empty = np.zeros(0, dtype=np.int64)
+        return Blocks(np.zeros((0, m, lanes_of(np.dtype(np.float32))), np.float32), empty, empty, np.arange(m))
 
 
 def simba_steps(
@@ -117,33 +148,37 @@ def simba_steps(
     w = np.array(w, dtype=np.float64)
     order = np.ascontiguousarray(order, dtype=np.int64)
     step = np.ascontiguousarray(step, dtype=np.float64)
-    reference = np.where(w == 0, 1.0, np.abs(w))
-    listed, reach = margins.lists(reference)
-    feature_order = np.argsort(-(w**2) * margins.variance, kind="stable")
-    packed = margins.pack(feature_order)
-    for begin in range(0, len(order), _CHUNK):
-        end = min(begin + _CHUNK, len(order))
-        scans = _native.simba(
+    lists = margins.lists(np.where(w == 0, 1.0, np.abs(w)))
+    blocks, at, packed_at = margins.no_blocks(), 0, 0
+    while at < len(order):
+        end = min(at + _CHUNK, len(order))
+        stopped, scans = _native.simba(
             margins.rows,
             margins.codes,
             margins.gap,
             margins.nominal,
             margins.mixed,
-            *packed,
-            feature_order=feature_order,
-            listed=listed,
-            reach=reach,
-            reference=reference,
-            order=order,
-            step=step,
-            beta=beta,
-            w=w,
-            begin=begin,
-            end=end,
+            blocks.packed,
+            margins.largest,
+            margins.center,
+            blocks.ids,
+            blocks.block_code,
+            blocks.feature_order,
+            lists.row,
+            lists.square,
+            lists.reach,
+            lists.reference,
+            order,
+            step,
+            beta,
+            w,
+            at,
+            end,
         )
-        if scans > _CHUNK // 8 and end < len(order):
-            feature_order = np.argsort(-(w**2) * margins.variance, kind="stable")
-            packed = margins.pack(feature_order)
+        at = stopped
+        if stopped < end or (scans > _CHUNK // 8 and at >= 2 * packed_at):
+            # features that matter most first: partial sums tell sooner
+            blocks, packed_at = margins.pack(np.argsort(-((w * margins.gap) ** 2), kind="stable")), at
     return w
 
 
