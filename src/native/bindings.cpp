@@ -150,6 +150,31 @@ void py_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> gap, int6
 }
 
 template <class T>
+void py_zone_coefficients(Array<T, 2> rows, Array<T, 3> packed, Array<T, 1> gap, int64_t n_numeric, bool missing,
+                          Array<int64_t, 1> class_start, Array<double, 2> factor, Array<double, 1> weight,
+                          double threshold,
+                          bool far, double tolerance, Output<T, 2> coefficient, int64_t begin, int64_t end) {
+  const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), blocks = int64_t(packed.shape(0));
+  const int64_t classes = int64_t(factor.shape(0));
+  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
+  require(n >= 2 && n <= blocks * wb::BLOCK_LANES<T>, "packed: all rows are needed");
+  require(int64_t(gap.shape(0)) == m && 0 <= n_numeric && n_numeric <= m, "gap: one per feature is needed");
+  require(int64_t(class_start.shape(0)) == classes + 1 && int64_t(weight.shape(0)) == n &&
+              int64_t(factor.shape(1)) == classes,
+          "class_start, weight, factor: wrong shape");
+  require(class_start.data()[0] == 0 && class_start.data()[classes] == n, "class_start: all rows are needed");
+  for (int64_t c = 0; c < classes; ++c) require(class_start.data()[c] <= class_start.data()[c + 1], "class_start: descends");
+  require_range(begin, end, n);
+  require(int64_t(coefficient.shape(0)) == end - begin &&
+              int64_t(coefficient.shape(1)) == blocks * wb::BLOCK_LANES<T>,
+          "coefficient: (end - begin, lanes) is needed");
+  const wb::Features<T> features{gap.data(), n_numeric, m};
+  const wb::Zones zones{n, class_start.data(), classes, factor.data(), weight.data(), threshold, far, tolerance};
+  if (missing) WB_AT_LEVEL(level, zone_rows<T, true>(rows.data(), packed.data(), features, blocks, zones, coefficient.data(), begin, end));
+  else WB_AT_LEVEL(level, zone_rows<T, false>(rows.data(), packed.data(), features, blocks, zones, coefficient.data(), begin, end));
+}
+
+template <class T>
 void py_add_differences(Array<T, 2> queries, Array<T, 3> packed, int64_t n_numeric, Array<T, 2> coefficient,
                         Output<double, 1> total, int64_t begin, int64_t end) {
   const int64_t m = int64_t(queries.shape(1)), blocks = int64_t(packed.shape(0));
@@ -242,6 +267,10 @@ template <class T> void bind(nb::module_& m) {
         "id"_a.noconvert(), "begin"_a, "end"_a, release);
   m.def("distances", &py_distances<T>, "queries"_a.noconvert(), "packed"_a.noconvert(), "gap"_a.noconvert(),
         "n_numeric"_a, "missing"_a, "p"_a, "distance"_a.noconvert(), "begin"_a, "end"_a, release);
+  m.def("zone_coefficients", &py_zone_coefficients<T>, "rows"_a.noconvert(), "packed"_a.noconvert(),
+        "gap"_a.noconvert(), "n_numeric"_a, "missing"_a, "class_start"_a.noconvert(), "factor"_a.noconvert(),
+        "weight"_a.noconvert(), "threshold"_a, "far"_a, "tolerance"_a, "coefficient"_a.noconvert(), "begin"_a, "end"_a,
+        release);
   m.def("add_differences", &py_add_differences<T>, "queries"_a.noconvert(), "packed"_a.noconvert(), "n_numeric"_a,
         "coefficient"_a.noconvert(), "total"_a.noconvert(), "begin"_a, "end"_a, release);
   m.def("distance_sums", &py_distance_sums<T>, "queries"_a.noconvert(), "packed"_a.noconvert(), "n"_a,

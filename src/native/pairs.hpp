@@ -38,6 +38,63 @@ WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& f
   }
 }
 
+// Sum of f(d) over n distances: eight partial sums, so that the loop can use vectors.
+template <class T> WB_INLINE double sum_powers(const T* d, std::int64_t n, double mean, bool square) {
+  double part[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  std::int64_t z = 0;
+  for (; z + 8 <= n; z += 8)
+    for (int i = 0; i < 8; ++i) {
+      const double value = double(d[z + i]) - mean;
+      part[i] += square ? value * value : value;
+    }
+  for (; z < n; ++z) part[0] += square ? (double(d[z]) - mean) * (double(d[z]) - mean) : double(d[z]) - mean;
+  return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+// Distances of one row -> coefficients of its differences, in place: factor / number of rows of that
+// class in the zone; far rows with the opposite sign; 0 between the zones, for itself and padding.
+template <class T>
+WB_INLINE void zone_coefficients(const Zones& zones, std::int64_t row, T* distance, std::int64_t width) {
+  double low = zones.threshold, high = zones.threshold;
+  const std::int64_t n = zones.n;
+  if (low < 0) {
+    distance[row] = 0;  // a missing value is far even from itself
+    const double mean = sum_powers(distance, n, 0.0, false) / double(n - 1);
+    distance[row] = T(mean);  // adds nothing to the squares but the rounding of T
+    const double rest = (double(distance[row]) - mean) * (double(distance[row]) - mean);
+    const double half = std::sqrt(std::max(0.0, sum_powers(distance, n, mean, true) - rest) / double(n - 1)) / 2;
+    low = mean - half;
+    high = mean + half;
+  }
+  const T below = T(low * (1 - zones.tolerance)), above = T(high * (1 + zones.tolerance));
+  distance[row] = above;  // in neither zone
+  const std::int64_t* start = zones.class_start;
+  const std::int64_t own = std::upper_bound(start, start + zones.n_classes + 1, row) - start - 1;
+  for (std::int64_t c = 0; c < zones.n_classes; ++c) {
+    T* d = distance + start[c];
+    const std::int64_t size = start[c + 1] - start[c];
+    std::int64_t near = 0, far = 0;
+    for (std::int64_t z = 0; z < size; ++z) {
+      near += d[z] < below ? 1 : 0;
+      far += d[z] > above ? 1 : 0;
+    }
+    const double scale = zones.factor[own * zones.n_classes + c] * zones.weight[row];
+    const T for_near = T(near > 0 ? scale / double(near) : 0.0);
+    const T for_far = T(zones.far && far > 0 ? -scale / double(far) : 0.0);
+    for (std::int64_t z = 0; z < size; ++z) d[z] = d[z] < below ? for_near : d[z] > above ? for_far : T(0);
+  }
+  std::fill(distance + n, distance + width, T(0));
+}
+
+template <class T, bool MISSING>
+WB_KERNEL void zone_rows(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
+                         const Zones& zones, T* coefficient, std::int64_t begin, std::int64_t end) {
+  const std::int64_t width = n_blocks * BLOCK_LANES<T>;
+  distances<T, 1, MISSING>(queries, packed, features, n_blocks, coefficient, begin, end);
+  for (std::int64_t row = begin; row < end; ++row)
+    zone_coefficients(zones, row, coefficient + (row - begin) * width, width);
+}
+
 // total[j] += sum over pairs of coefficient * |difference of feature j|. Sums stay per lane over a
 // run of blocks, in T, and are added up in double after it. coefficient: (end - begin, n_lanes), 0
 // for padding.

@@ -110,6 +110,18 @@ template <class T> struct Candidates {
   const std::int64_t* self;        // (n_queries,) row to leave out, or null
 };
 
+// What the SURF family makes of a row's distances.
+struct Zones {
+  std::int64_t n;                   // rows, ordered by class
+  const std::int64_t* class_start;  // (n_classes + 1,) first row of each class
+  std::int64_t n_classes;
+  const double* factor;             // (n_classes, n_classes): own class, class of the neighbour
+  const double* weight;             // (n,) of each row's contribution
+  double threshold;                 // of all rows; negative: each row's mean, half its deviation on either side
+  bool far;                         // far rows count too, the other way round
+  double tolerance;                 // distances within this share of a threshold are neither
+};
+
 // What SIMBA's steps read. Packed blocks hold centred rows of one class each, in single precision,
 // features in `feature_order`; there may be none yet (n_blocks = 0).
 struct MarginJob {

@@ -4,7 +4,7 @@ Who calls what::
 
     engine.backends.scan    -> pack, k_nearest
     engine.backends.certify -> rerank
-    engine.pairs            -> pack, distances, add_differences, distance_sums, add_listed
+    engine.pairs            -> pack, distances, zone_coefficients, add_differences, distance_sums, add_listed
     weighers.simba          -> pack, simba
 
 All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
@@ -79,6 +79,22 @@ def distances(
     missing: bool,
     p: int,
     distance: FloatArray,  # (end - begin, n_blocks * lanes) written
+    begin: int,
+    end: int,
+) -> None: ...
+def zone_coefficients(
+    rows: FloatArray,  # (n, m)
+    packed: FloatArray,  # all of them
+    gap: FloatArray,
+    n_numeric: int,
+    missing: bool,
+    class_start: IndexArray,  # (n_classes + 1,) rows are ordered by class
+    factor: FloatArray,  # (n_classes, n_classes) float64: own class, class of the neighbour
+    weight: FloatArray,  # (n,) float64
+    threshold: float,  # negative: each row's mean, half its deviation on either side
+    far: bool,
+    tolerance: float,
+    coefficient: FloatArray,  # (end - begin, n_blocks * lanes) written
     begin: int,
     end: int,
 ) -> None: ...

@@ -21,7 +21,7 @@ from .plan import lanes_of
 __all__ = ["PackedRows", "distance_sums", "fixed_ranges", "sum_listed"]
 
 _LISTS = 512  # lists per chunk
-_CHUNK_BYTES = 8 * 2**20  # of distances in memory per thread
+_CHUNK_BYTES = 2**20  # of distances in memory per thread
 
 
 def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
@@ -61,6 +61,33 @@ class PackedRows:
         """Distances of rows [begin, end) to all rows; padding columns included."""
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
         _native.distances(self.rows, self.packed, self.gap, self.n_numeric, self.missing, p, out, begin, end)
+        return out
+
+    def zone_coefficients(
+        self,
+        begin: int,
+        end: int,
+        *,
+        class_start: IndexArray,
+        factor: FloatArray,
+        weight: FloatArray,
+        threshold: float | None,
+        far: bool,
+        tolerance: float,
+    ) -> FloatArray:
+        """Coefficients of rows [begin, end) for `sum_differences`, by city-block distance zones.
+
+        Near is below ``threshold`` and far above it; without one, below a row's mean distance less
+        half its standard deviation, and above the mean plus half of it. Rows are ordered by class. A neighbour of class c
+        counts ``weight[row] * factor[own, c]`` over the number of its class in the zone; far ones,
+        where wanted, the other way round.
+        """
+        out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
+        limit = -1.0 if threshold is None else threshold
+        _native.zone_coefficients(
+            self.rows, self.packed, self.gap, self.n_numeric, self.missing, class_start, factor, weight, limit, far, tolerance,
+            out, begin, end,
+        )  # fmt: skip
         return out
 
     def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:

@@ -162,7 +162,7 @@ class IRelief(FeatureWeigher):
     def _width(self, instances: Instances, w: FloatArray) -> float:
         if self.sigma != "scale":
             return float(self.sigma)
-        from .surf import distance_moments
+        from .surf import mean_distance
 
-        mean = float(distance_moments(instances)[0].mean()) * w[0]
+        mean = mean_distance(instances) * w[0]
         return mean if mean > 0 else 1.0

@@ -16,20 +16,17 @@ from .relief import prior_ratios
 __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "surf_scores"]
 
 
-def distance_moments(instances: Instances) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of each row's distances to all others (float64)."""
+def mean_distance(instances: Instances) -> float:
+    """Mean distance of all pairs of rows (float64)."""
     pairs, n = instances.pairs, instances.n
 
-    def task(begin: int, end: int) -> tuple[FloatArray, FloatArray]:
-        d = pairs.distances(begin, end, p=1)[:, :n].astype(np.float64, copy=False)
-        d[np.arange(end - begin), np.arange(begin, end)] = 0.0
-        mean = d.sum(axis=1) / (n - 1)
-        d -= mean[:, None]
-        squares = np.einsum("ij,ij->i", d, d) - mean**2  # without the row itself
-        return mean, np.sqrt(np.maximum(squares, 0.0) / (n - 1))
+    def task(begin: int, end: int) -> float:
+        d = pairs.distances(begin, end, p=1)[:, :n]
+        d[np.arange(end - begin), np.arange(begin, end)] = 0.0  # a missing value is far from itself
+        return float(d.sum(dtype=np.float64))
 
     parts = run_ranges(task, pairs.ranges(), effective_n_jobs(instances.n_jobs))
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    return float(np.sum(parts)) / (n * (n - 1))
 
 
 def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool, star: bool) -> FloatArray:
@@ -37,40 +34,19 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
 
     Near is below the mean of all distances (SURF) or, per instance, below its mean less half its
     standard deviation (MultiSURF); far is above the mean, or above the mean plus half of it.
+    Misses of a class count by its prior, as in ReliefF. The instances are ordered by class.
     """
-    mean, deviation = distance_moments(instances)
-    if multi:
-        low, high = mean - deviation / 2, mean + deviation / 2
-    else:
-        low = high = np.full(instances.n, mean.mean())
-    tol = tolerance(instances.rows.dtype)
-    ratio = prior_ratios(instances.codes, instances.n_classes)
-    by_class = np.eye(instances.n_classes)[instances.codes]
-    pairs, n = instances.pairs, instances.n
-
-    def coefficients(begin: int, end: int) -> FloatArray:
-        rows = np.arange(begin, end)
-        d = pairs.distances(begin, end, p=1)
-        sign = ratio[instances.codes[rows]]
-        sign[np.arange(end - begin), instances.codes[rows]] = -1.0
-        sign *= (sample_weight[rows] / sample_weight.sum())[:, None]
-        out = np.zeros_like(d)
-        zones = [(d[:, :n] < (low[rows] * (1 - tol))[:, None], 1.0)]
-        if star:
-            zones.append((d[:, :n] > (high[rows] * (1 + tol))[:, None], -1.0))
-        for zone, direction in zones:
-            zone[np.arange(end - begin), rows] = False
-            counts = zone @ by_class
-            scale = direction * sign / np.maximum(counts, 1.0)
-            np.add(
-                out[:, :n],
-                np.take_along_axis(scale, np.broadcast_to(instances.codes, zone.shape), 1),
-                out=out[:, :n],
-                where=zone,
-            )
-        return out
-
-    return instances.sum_pairs(coefficients)
+    factor = prior_ratios(instances.codes, instances.n_classes)
+    np.fill_diagonal(factor, -1.0)
+    zones: dict[str, Any] = {
+        "class_start": np.searchsorted(instances.codes, np.arange(instances.n_classes + 1)).astype(np.int64),
+        "factor": factor,
+        "weight": sample_weight / sample_weight.sum(),
+        "threshold": None if multi else mean_distance(instances),
+        "far": star,
+        "tolerance": tolerance(instances.rows.dtype),
+    }
+    return instances.sum_pairs(lambda begin, end: instances.pairs.zone_coefficients(begin, end, **zones))
 
 
 class _ThresholdWeigher(FeatureWeigher):
@@ -110,6 +86,8 @@ class _ThresholdWeigher(FeatureWeigher):
         X, codes = self._open(X, y)
         weight = self._sample_weight(sample_weight, X)
         nominal = self._coder.nominal_of(X)
+        order = np.argsort(codes, kind="stable")
+        X, codes, weight = X[order], codes[order], weight[order]
         instances = Instances(X, codes, len(self.classes_), nominal, scaled=True, p=1, n_jobs=self.n_jobs)
         self._close(X, surf_scores(instances, weight, multi=self._multi, star=self._star))
         return self
