@@ -17,7 +17,7 @@ endif
 help:
 	@echo "make demo   fit a weighted k-NN on real data and explain a prediction"
 	@echo "make test   run the tests (make slow: the long studies)"
-	@echo "make bench  measure against scikit-learn and FAISS"
+	@echo "make bench  measure against scikit-learn, FAISS and fast-select"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   build the documentation into docs/_build/html"
 
@@ -53,7 +53,7 @@ slow: $(VENV)/with-test
 	$(BIN)/python -m pytest -m slow
 
 bench: $(VENV)/with-bench
-	@for script in neighbors backends imports; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done
+	@for script in neighbors weighers backends imports; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done
 
 lint: $(VENV)/with-lint
 	$(BIN)/ruff format --check .

@@ -30,9 +30,8 @@ WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& f
       tile<T, P, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
       for (int q = 0; q < used; ++q) {
         T* out = distance + (first - begin + q) * width + block * LANES;
-        for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
-        if constexpr (P == 2)
-          for (std::int64_t lane = 0; lane < LANES; ++lane) out[lane] = std::sqrt(out[lane]);
+        for (int v = 0; v < TILE_VECTORS; ++v)
+          store<T>(out + v * VECTOR_LANES<T>, P == 2 ? root<T>(sum[q][v]) : sum[q][v]);
       }
     }
   }
@@ -174,10 +173,10 @@ WB_KERNEL void distance_sums(const T* queries, const T* packed, const Features<T
         const std::int64_t lanes = std::min(LANES, n - block * LANES);
         for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
           T out[LANES];
-          for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
+          for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, root<T>(sum[q][v]));
           for (std::int64_t i = lanes; i < LANES; ++i) out[i] = 0;
           double* total = by_lane.data() + (t * TILE_QUERIES + q) * LANES;
-          for (std::int64_t i = 0; i < LANES; ++i) total[i] += std::sqrt(double(out[i]));
+          for (std::int64_t i = 0; i < LANES; ++i) total[i] += double(out[i]);
         }
       }
   for (std::int64_t row = begin; row < end; ++row)

@@ -25,6 +25,15 @@ template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) { r
 template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return a == b; }
 template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return a < b; }
 template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
+template <class T> WB_INLINE Vec<T> root(Vec<T> v) {
+#ifdef WB_MOVEMASK
+  if constexpr (sizeof(T) == 4) return __builtin_ia32_sqrtps256(v);
+  else return __builtin_ia32_sqrtpd256(v);
+#else
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) v[i] = std::sqrt(v[i]);
+  return v;
+#endif
+}
 // Bit i is set where lane i is true.
 template <class T> WB_INLINE unsigned bits(Mask<T> m) {
 #ifdef WB_MOVEMASK
@@ -65,6 +74,7 @@ template <class T> WB_INLINE Vec<T> operator+(Vec<T> a, Vec<T> b) { return map<T
 template <class T> WB_INLINE Vec<T> operator-(Vec<T> a, Vec<T> b) { return map<T>([&](int i) { return a.lane[i] - b.lane[i]; }); }
 template <class T> WB_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) { return map<T>([&](int i) { return a.lane[i] * b.lane[i]; }); }
 template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) { return map<T>([&](int i) { return v.lane[i] < 0 ? -v.lane[i] : v.lane[i]; }); }
+template <class T> WB_INLINE Vec<T> root(Vec<T> v) { return map<T>([&](int i) { return std::sqrt(v.lane[i]); }); }
 template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) { return map<T>([&](int i) { return m.lane[i] ? yes.lane[i] : no.lane[i]; }); }
 template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] == b.lane[i]; }); }
 template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] < b.lane[i]; }); }
