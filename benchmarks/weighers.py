@@ -88,10 +88,7 @@ def simba_loop(X, y, step, *, products):
     w, squares = np.ones(m), X**2
     for i in np.random.RandomState(0).permutation(n):
         a = w**2
-        if products:
-            d = squares @ a - 2 * (X @ (a * X[i])) + a @ squares[i]
-        else:
-            d = ((X - X[i]) ** 2) @ a
+        d = squares @ a - 2 * (X @ (a * X[i])) + a @ squares[i] if products else ((X - X[i]) ** 2) @ a
         d[i] = np.inf
         hit = np.where(y == y[i], d, np.inf).argmin()
         miss = np.where(y == y[i], np.inf, d).argmin()

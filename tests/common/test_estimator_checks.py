@@ -53,7 +53,7 @@ ESTIMATORS = {
             MultiSURFStar(),
             ClassRelief(),
             TuRF(),
-        )  # fmt: skip
+        )
     },
 }
 

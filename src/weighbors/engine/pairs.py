@@ -77,17 +77,29 @@ class PackedRows:
     ) -> FloatArray:
         """Coefficients of rows [begin, end) for `sum_differences`, by city-block distance zones.
 
-        Near is below ``threshold`` and far above it; without one, below a row's mean distance less
-        half its standard deviation, and above the mean plus half of it. Rows are ordered by class. A neighbour of class c
-        counts ``weight[row] * factor[own, c]`` over the number of its class in the zone; far ones,
-        where wanted, the other way round.
+        Rows are ordered by class. Near is below ``threshold`` and far above it; without one, below a
+        row's mean distance less half its standard deviation, and above the mean plus half of it. A
+        neighbour of class c counts ``weight[row] * factor[own, c]`` over the number of its class in
+        the zone; far ones, where wanted, the other way round.
         """
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
         limit = -1.0 if threshold is None else threshold
         _native.zone_coefficients(
-            self.rows, self.packed, self.gap, self.n_numeric, self.missing, class_start, factor, weight, limit, far, tolerance,
-            out, begin, end,
-        )  # fmt: skip
+            self.rows,
+            self.packed,
+            self.gap,
+            self.n_numeric,
+            self.missing,
+            class_start,
+            factor,
+            weight,
+            limit,
+            far,
+            tolerance,
+            out,
+            begin,
+            end,
+        )
         return out
 
     def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:

@@ -98,7 +98,7 @@ class ClassRelief(_NeighborWeigher):
     metric : {"sum", "class"}, default="sum"
         What `weights_` hands to a k-NN: the ranked vector, or one per class, rows normalised.
         Attached per class, the class with larger weights is farther from everything; on pima a
-        5-NN falls from 74.6 to 42.7 % so.
+        5-NN falls from 74 to 45 % so.
     threshold, ties, categorical_features, n_jobs
         As in `Relief`.
 
