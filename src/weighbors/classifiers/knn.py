@@ -28,8 +28,9 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import TableCoder, check_labels
 from ..engine import NeighborEngine, Plan, contributions, distance_votes, mass_votes, tally
 from ..engine.plan import BACKENDS
-from ..exceptions import ForeignWeightsError, InvalidDataError, InvalidWeightsError
-from ..weights import Weights, fingerprint
+from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..weights import Weights
+from ._checks import check_enough, check_fits, class_of_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,11 +189,11 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             weights=weights,
             p=int(self.p),
             nominal=coder.nominal if coder.nominal.any() else None,
-            class_of_row=_class_of_row(weights, classes, codes),
+            class_of_row=class_of_row(weights, classes, codes),
             backend=self.backend,
             n_jobs=self.n_jobs,
         )
-        _check_enough(int(self.n_neighbors), engine, mass)
+        check_enough(int(self.n_neighbors), engine, mass)
         self.classes_, self.weights_, self.weigher_ = classes, weights, weigher
         self.n_samples_fit_ = X.shape[0]
         self._coder, self._engine = coder, engine
@@ -239,7 +240,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         """The weights of the kept rows, from the weigher or as they were given."""
         if weigher is None:
             weights = self.weigher or Weights()
-            _check_fits(weights, X, coder.names)
+            check_fits(weights, X, coder.names)
             return weights if len(kept) == X.shape[0] or not weights.instance_bound else weights.take(kept)
         learned: Any = getattr(weigher, "weights_", None)
         if not isinstance(learned, Weights):
@@ -325,7 +326,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
     def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
         """Batches of queries with their neighbours and votes; more neighbours where mass lacks."""
         k = int(self.n_neighbors)
-        _check_enough(k, self._engine, self._mass, own is not None)
+        check_enough(k, self._engine, self._mass, own is not None)
         most = self._engine.n_references - (own is not None)
         size = max(64, _BATCH_CELLS // k)
         for begin in range(0, X.shape[0], size):
@@ -434,59 +435,3 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _check_fits(weights: Weights, X: Any, names: list[str]) -> None:
-    """Refuse weights that were made for other columns or rows."""
-    if weights.n_features not in (None, X.shape[1]):
-        raise ForeignWeightsError(f"the weights are for {weights.n_features} features; X has {X.shape[1]}")
-    if weights.feature_names is not None and names and list(weights.feature_names) != names:
-        differ = next(j for j, pair in enumerate(zip(weights.feature_names, names, strict=True)) if pair[0] != pair[1])
-        raise ForeignWeightsError(
-            f"the weights are for other columns: column {differ} is '{names[differ]}' in X and "
-            f"'{weights.feature_names[differ]}' in the weights. Put the columns in the order of the weights"
-        )
-    if not weights.instance_bound:
-        return
-    if weights.n_samples != X.shape[0]:
-        raise ForeignWeightsError(
-            f"the weights belong to {weights.n_samples} training rows; X has {X.shape[0]}. "
-            "Learn them from these rows, or use only the feature weights"
-        )
-    if weights.fingerprint is not None and weights.fingerprint != fingerprint(X):
-        raise ForeignWeightsError(
-            "the weights were learned from other rows than X (their fingerprints differ). "
-            "Learn them from these rows, or use only the feature weights"
-        )
-
-
-def _class_of_row(weights: Weights, classes: AnyArray, codes: IndexArray) -> IndexArray | None:
-    """Position of every row's class among the classes of the weights."""
-    if weights.classes is None:
-        return None
-    position = {label: i for i, label in enumerate(weights.classes.tolist())}
-    lacking = [label for label in classes.tolist() if label not in position]
-    if lacking:
-        raise ForeignWeightsError(
-            f"the weights are for the classes {list(position)}; the training data also have {lacking}"
-        )
-    of_code = np.array([position[label] for label in classes.tolist()], dtype=np.int64)
-    return of_code[codes]
-
-
-def _check_enough(k: int, engine: NeighborEngine, mass: FloatArray | None, own: bool = False) -> None:
-    """Refuse to look for more neighbours, or more repetitions, than there are."""
-    if mass is None:
-        available = engine.n_references - own
-        if k > available:
-            raise InvalidDataError(
-                f"n_neighbors={k} neighbours are wanted, but there are only {available} training rows"
-                f"{' besides the query itself' if own else ''} (n_samples_fit). Use a smaller n_neighbors"
-            )
-        return
-    total = float(mass[engine.references.row_of_slot].sum())
-    if total < k * (1 - 1e-12):
-        raise InvalidDataError(
-            f"the sample weights sum to {total:.4g}, below n_neighbors={k}: they count repetitions. "
-            "Scale them to a mean of 1 (sample_weight / sample_weight.mean())"
-        )

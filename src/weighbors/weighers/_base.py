@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
@@ -17,7 +18,7 @@ from .._validation import TableCoder, check_labels
 from ..exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from ..weights import Weights, fingerprint
 
-__all__ = ["FeatureWeigher", "metric_weights", "warn_lonely"]
+__all__ = ["ContributionWeigher", "FeatureWeigher", "metric_weights", "warn_lonely"]
 
 TIES = StrOptions({"share", "index"})
 
@@ -106,6 +107,33 @@ class FeatureWeigher(SelectorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
+
+
+class ContributionWeigher(FeatureWeigher, ABC):
+    """Base of the weighers that sum what instances contribute, each by its ``sample_weight``."""
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Weigh the features.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Multiplies what an instance contributes.
+
+        Returns
+        -------
+        self
+        """
+        X, codes = self._open(X, y)
+        self._weigh(X, codes, self._sample_weight(sample_weight, X))
+        return self
+
+    @abstractmethod
+    def _weigh(self, X: Any, codes: IndexArray, sample_weight: FloatArray) -> None:
+        """Weigh coded rows and call `_close`."""
 
 
 def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = False) -> FloatArray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -166,40 +165,23 @@ class ClassRelief(_NeighborWeigher):
         self.ranking = ranking
         self.metric = metric
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Weigh the features for each class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Multiplies what an instance contributes.
-
-        Returns
-        -------
-        self
-        """
-        X, codes = self._open(X, y)
-        weight = self._sample_weight(sample_weight, X)
-        nominal = self._coder.nominal_of(X)
-        instances = Instances(X, codes, len(self.classes_), nominal, scaled=False, p=2, n_jobs=self.n_jobs)
+    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
         per_class = class_relief_scores(
-            instances, self.n_neighbors, weight, ties=self.ties, credit=self.credit, skip_zero=self.skip_zero
+            instances, self.n_neighbors, sample_weight, ties=self.ties, credit=self.credit, skip_zero=self.skip_zero
         )
         self.class_feature_weights_ = per_class
         self.class_correlations_, reasons = agreement(per_class)
         self.agreement_reasons_ = {self.classes_[c]: why for c, why in reasons.items()}
         known = self.class_correlations_[~np.isnan(self.class_correlations_)]
         self.agreement_ = float(known.max()) if len(known) else float("nan")
-        ranked = per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
-        parts: dict[str, Any] = {}
-        if self.metric == "class":
-            rows = np.array([metric_weights(row, np.ones(len(row), dtype=bool)) for row in per_class])
-            parts = {"feature_weights": rows / rows.sum(axis=1, keepdims=True), "classes": self.classes_}
-        self._close(X, ranked, **parts)
-        return self
+        return per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
+
+    def _metric_parts(self) -> dict[str, Any]:
+        if self.metric == "sum":
+            return {}
+        everything = np.ones(self.class_feature_weights_.shape[1], dtype=bool)
+        rows = np.array([metric_weights(row, everything) for row in self.class_feature_weights_])
+        return {"feature_weights": rows / rows.sum(axis=1, keepdims=True), "classes": self.classes_}
 
     def class_margins(self, X: Any, y: Any) -> FloatArray:
         """θ_c of each class on the given rows, each measured under its own w_c's positive part.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from .._typing import FloatArray, IndexArray
-from ._base import TIES, FeatureWeigher
+from ._base import TIES, ContributionWeigher
 from ._instances import Instances, Neighbors, share_slots, tolerance
 
 __all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", "relievedf_scores"]
@@ -74,11 +74,11 @@ def relieff_scores(instances: Instances, k: int, sample_weight: FloatArray, *, t
     return total[0]
 
 
-class _NeighborWeigher(FeatureWeigher):
+class _NeighborWeigher(ContributionWeigher):
     """Shared by the weighers that look at k neighbours."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **FeatureWeigher._parameter_constraints,
+        **ContributionWeigher._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "ties": [TIES],
     }
@@ -102,31 +102,18 @@ class _NeighborWeigher(FeatureWeigher):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Weigh the features.
+    def _weigh(self, X: Any, codes: IndexArray, sample_weight: FloatArray) -> None:
+        nominal = self._coder.nominal_of(X)
+        instances = Instances(X, codes, len(self.classes_), nominal, scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
+        self._close(X, self._scores(instances, sample_weight), **self._metric_parts())
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Multiplies what an instance contributes.
+    def _metric_parts(self) -> dict[str, Any]:
+        """What `weights_` holds beside or instead of the published vector; after `_scores`."""
+        return {}
 
-        Returns
-        -------
-        self
-        """
-        X, codes = self._open(X, y)
-        weight = self._sample_weight(sample_weight, X)
-        instances = Instances(
-            X, codes, len(self.classes_), self._coder.nominal_of(X), scaled=self._scaled, p=self._p, n_jobs=self.n_jobs
-        )
-        self._close(X, self._scores(instances, weight))
-        return self
-
+    @abstractmethod
     def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        """The published weights."""
 
 
 _PARAMETERS = """

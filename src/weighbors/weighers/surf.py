@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 
 from .._threads import effective_n_jobs, run_ranges
-from .._typing import FloatArray
-from ._base import FeatureWeigher
+from .._typing import FloatArray, IndexArray
+from ._base import ContributionWeigher
 from ._instances import Instances, tolerance
 from .relief import prior_ratios
 
@@ -49,7 +48,7 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
     return instances.sum_pairs(lambda begin, end: instances.pairs.zone_coefficients(begin, end, **zones))
 
 
-class _ThresholdWeigher(FeatureWeigher):
+class _ThresholdWeigher(ContributionWeigher):
     """Shared by the SURF family."""
 
     _multi = False
@@ -68,29 +67,11 @@ class _ThresholdWeigher(FeatureWeigher):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Weigh the features.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Multiplies what an instance contributes.
-
-        Returns
-        -------
-        self
-        """
-        X, codes = self._open(X, y)
-        weight = self._sample_weight(sample_weight, X)
-        nominal = self._coder.nominal_of(X)
+    def _weigh(self, X: Any, codes: IndexArray, sample_weight: FloatArray) -> None:
         order = np.argsort(codes, kind="stable")
-        X, codes, weight = X[order], codes[order], weight[order]
-        instances = Instances(X, codes, len(self.classes_), nominal, scaled=True, p=1, n_jobs=self.n_jobs)
-        self._close(X, surf_scores(instances, weight, multi=self._multi, star=self._star))
-        return self
+        nominal = self._coder.nominal_of(X)
+        instances = Instances(X[order], codes[order], len(self.classes_), nominal, scaled=True, p=1, n_jobs=self.n_jobs)
+        self._close(X, surf_scores(instances, sample_weight[order], multi=self._multi, star=self._star))
 
 
 _PARAMETERS = """

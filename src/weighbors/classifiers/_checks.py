@@ -1,0 +1,68 @@
+"""Do these weights and this number of neighbours fit these rows?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..engine import NeighborEngine
+from ..exceptions import ForeignWeightsError, InvalidDataError
+from ..weights import Weights, fingerprint
+
+
+def check_fits(weights: Weights, X: Any, names: list[str]) -> None:
+    """Refuse weights that were made for other columns or rows."""
+    if weights.n_features not in (None, X.shape[1]):
+        raise ForeignWeightsError(f"the weights are for {weights.n_features} features; X has {X.shape[1]}")
+    if weights.feature_names is not None and names and list(weights.feature_names) != names:
+        differ = next(j for j, pair in enumerate(zip(weights.feature_names, names, strict=True)) if pair[0] != pair[1])
+        raise ForeignWeightsError(
+            f"the weights are for other columns: column {differ} is '{names[differ]}' in X and "
+            f"'{weights.feature_names[differ]}' in the weights. Put the columns in the order of the weights"
+        )
+    if not weights.instance_bound:
+        return
+    if weights.n_samples != X.shape[0]:
+        raise ForeignWeightsError(
+            f"the weights belong to {weights.n_samples} training rows; X has {X.shape[0]}. "
+            "Learn them from these rows, or use only the feature weights"
+        )
+    if weights.fingerprint is not None and weights.fingerprint != fingerprint(X):
+        raise ForeignWeightsError(
+            "the weights were learned from other rows than X (their fingerprints differ). "
+            "Learn them from these rows, or use only the feature weights"
+        )
+
+
+def class_of_row(weights: Weights, classes: AnyArray, codes: IndexArray) -> IndexArray | None:
+    """Position of every row's class among the classes of the weights."""
+    if weights.classes is None:
+        return None
+    position = {label: i for i, label in enumerate(weights.classes.tolist())}
+    lacking = [label for label in classes.tolist() if label not in position]
+    if lacking:
+        raise ForeignWeightsError(
+            f"the weights are for the classes {list(position)}; the training data also have {lacking}"
+        )
+    of_code = np.array([position[label] for label in classes.tolist()], dtype=np.int64)
+    return of_code[codes]
+
+
+def check_enough(k: int, engine: NeighborEngine, mass: FloatArray | None, own: bool = False) -> None:
+    """Refuse to look for more neighbours, or more repetitions, than there are."""
+    if mass is None:
+        available = engine.n_references - own
+        if k > available:
+            raise InvalidDataError(
+                f"n_neighbors={k} neighbours are wanted, but there are only {available} training rows"
+                f"{' besides the query itself' if own else ''} (n_samples_fit). Use a smaller n_neighbors"
+            )
+        return
+    total = float(mass[engine.references.row_of_slot].sum())
+    if total < k * (1 - 1e-12):
+        raise InvalidDataError(
+            f"the sample weights sum to {total:.4g}, below n_neighbors={k}: they count repetitions. "
+            "Scale them to a mean of 1 (sample_weight / sample_weight.mean())"
+        )
