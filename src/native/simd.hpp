@@ -26,7 +26,9 @@ template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return a == b; 
 template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return a < b; }
 template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
 template <class T> WB_INLINE Vec<T> root(Vec<T> v) {
-#ifdef WB_MOVEMASK
+#if defined(__clang__) && __has_builtin(__builtin_elementwise_sqrt)
+  return __builtin_elementwise_sqrt(v);
+#elif defined(WB_MOVEMASK) && !defined(__clang__)
   if constexpr (sizeof(T) == 4) return __builtin_ia32_sqrtps256(v);
   else return __builtin_ia32_sqrtpd256(v);
 #else
