@@ -11,8 +11,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from weighbors import MBIW, Simba, SimbaMBIW, WeightedKNeighborsClassifier
+from weighbors import MBIW, IRelief, MultiSURF, Simba, SimbaMBIW, WeightedKNeighborsClassifier
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning
+from weighbors.weighers import _instances
 from weighbors.weighers import simba as module
 from weighbors.weighers.simba import Margins, simba_steps
 from weighbors.weighers.simba_mbiw import step_order, step_sizes
@@ -162,10 +163,11 @@ def test_threads_layout_sparse_and_seed(weigher):
 
 
 def test_a_sparse_matrix_too_large_to_be_dense_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "DENSE_BYTES", 1000)
+    monkeypatch.setattr(_instances, "DENSE_BYTES", 1000)
     X = sparse.random(50, 50, density=0.1, format="csr", random_state=0)
-    with pytest.raises(InvalidDataError, match="would take 0.0 GiB.*Select features first"):
-        Simba().fit(X, np.arange(50) % 2)
+    for weigher in (Simba(), MultiSURF(), IRelief()):
+        with pytest.raises(InvalidDataError, match="would take 0.0 GiB.*Select features first"):
+            weigher.fit(X, np.arange(50) % 2)
 
 
 def test_equal_margins_give_uniform_weights():

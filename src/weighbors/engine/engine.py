@@ -138,7 +138,8 @@ class NeighborEngine:
         own_slot = None if own_row is None else self._slot_of(own_row)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
         row_bytes = max(1, references.m * references.dtype.itemsize)
-        batch = max(6, self.part_bytes // row_bytes)
+        # sparse references are packed anew for every batch: let there be fewer
+        batch = max(6, self.part_bytes * (4 if references.sparse else 1) // row_bytes)
         for begin in range(0, n, batch):
             part = queries[begin : begin + batch]
             part = references.select(part.toarray() if sparse.issparse(part) else part)

@@ -21,8 +21,25 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..engine.pairs import PackedRows, sum_listed
 from ..engine.references import as_rows
+from ..exceptions import InvalidDataError
 
 __all__ = ["Instances", "Neighbors", "share_slots"]
+
+
+DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
+
+
+def densified(X: Any, who: str) -> Any:
+    """Dense rows; a sparse matrix only while it fits ``DENSE_BYTES``."""
+    if not sparse.issparse(X):
+        return X
+    size = X.shape[0] * X.shape[1] * 8
+    if size > DENSE_BYTES:
+        raise InvalidDataError(
+            f"{who} needs dense rows, and this sparse matrix would take {size / 2**30:.1f} GiB "
+            f"(limit {DENSE_BYTES / 2**30:.0f} GiB). Select features first, for example with ReliefF"
+        )
+    return X.toarray()
 
 
 def tolerance(dtype: Any) -> float:
@@ -219,7 +236,7 @@ class Instances:
     @cached_property
     def pairs(self) -> PackedRows:
         """All pairs of rows; missing numbers at full range in distances."""
-        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
+        rows = densified(self.rows, "a weigher that compares all pairs")
         gap = self.engine.references.gap
         return PackedRows(rows, n_numeric=self.n_numeric, gap=gap, missing=self.missing)
 

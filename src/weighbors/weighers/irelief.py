@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -27,7 +26,7 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
     one less the probability of being an outlier, the share of the misses in all.
     """
     ordered = w[instances.columns].astype(np.float64)
-    base = instances.rows.toarray() if sparse.issparse(instances.rows) else instances.rows
+    base = instances.pairs.rows
     factor = np.where(np.arange(instances.n_features) < instances.n_numeric, ordered, 1.0)
     gap = instances.pairs.gap.astype(np.float64) * ordered
     weighted = PackedRows(

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,15 +18,14 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.backends.scan import Scan
 from ..engine.plan import lanes_of
 from ..engine.references import build_references
-from ..exceptions import InvalidDataError
 from ..weights import Weights
 from ._base import FeatureWeigher
+from ._instances import densified
 
 __all__ = ["Margins", "Simba", "published", "simba_steps"]
 
 _LISTED = (8, 16)  # hits, and misses, listed per row: where there are many, and few, rows
 _CHUNK = 256  # steps between two looks at the order of features and the lists
-DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
 
 
 class Lists(NamedTuple):
@@ -60,16 +58,8 @@ class Margins:
 
     @classmethod
     def of(cls, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, n_jobs: int | None) -> Margins:
-        """From a coded table; sparse ones become dense while they fit ``DENSE_BYTES``."""
-        if sparse.issparse(X):
-            size = X.shape[0] * X.shape[1] * 8
-            if size > DENSE_BYTES:
-                raise InvalidDataError(
-                    f"SIMBA needs dense rows, and this sparse matrix would take {size / 2**30:.1f} GiB "
-                    f"(limit {DENSE_BYTES / 2**30:.0f} GiB). Select features first, for example with ReliefF"
-                )
-            X = X.toarray()
-        rows = np.ascontiguousarray(X, dtype=np.float64)
+        """From a coded table; sparse ones become dense while they fit 2 GiB."""
+        rows = np.ascontiguousarray(densified(X, "SIMBA"), dtype=np.float64)
         return cls(rows, np.asarray(codes, dtype=np.int64), n_classes, nominal, n_jobs)
 
     def __post_init__(self) -> None:
