@@ -54,6 +54,6 @@ def test_the_plan_counts_the_parts_that_run_and_they_are_kept(n, n_groups):
     for part_bytes in (700, 5_000, 2**20):
         references = build_references(X, groups=np.arange(n) % n_groups, n_groups=n_groups)
         scan = Scan(references, part_bytes=part_bytes)
-        first = list(scan._parts(1))
+        first = list(scan.parts(1))
         assert len(first) == make_plan(references, part_bytes=part_bytes).n_parts
-        assert all(a is b for a, b in zip(first, scan._parts(1), strict=True))
+        assert all(a is b for a, b in zip(first, scan.parts(1), strict=True))

@@ -325,7 +325,7 @@ def test_the_core_refuses_arrays_that_do_not_fit():
     with pytest.raises(TypeError):
         _native.pack(np.zeros((2, 2), dtype=int), *[None] * 9)
     scan = engine._backend
-    part = next(scan._parts(1))
+    part = next(scan.parts(1))
     shape = (3, 1, 2)
     arguments = [
         np.zeros((3, 5)),

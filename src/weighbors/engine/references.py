@@ -16,7 +16,7 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import IntervalTable, Weights
 
-__all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references"]
+__all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references", "extent"]
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def build_references(
     kept = X if every_row else X[row_of_slot]
     rows = kept if every_column else as_rows(kept[:, columns])
     n_numeric = int((~nominal[columns]).sum())
-    low, high, incomplete = _extent(rows)
+    low, high, incomplete = extent(rows)
     gap = np.where(np.arange(len(columns)) < n_numeric, high - low, 1).astype(rows.dtype)
     a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
     scales = None
@@ -208,7 +208,7 @@ def _columns(weights: Weights, nominal: BoolArray, M: int) -> IndexArray:
     return np.concatenate([np.flatnonzero(keep & ~nominal), np.flatnonzero(keep & nominal)])
 
 
-def _extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
+def extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Smallest and largest value per column (0 where all are missing), and who has missing ones."""
     if sparse.issparse(rows):
         from sklearn.utils.sparsefuncs import min_max_axis

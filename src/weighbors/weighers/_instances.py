@@ -20,7 +20,7 @@ from .._threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..engine.pairs import PackedRows, sum_listed
-from ..engine.references import as_rows
+from ..engine.references import as_rows, extent
 from ..exceptions import InvalidDataError
 
 __all__ = ["Instances", "Neighbors", "share_slots"]
@@ -304,9 +304,7 @@ class Expectation:
 
 def _range_scaled(rows: Any, n_numeric: int) -> Any:
     """Numbers divided by their range; constant columns become 0."""
-    from ..engine.references import _extent
-
-    low, high, _ = _extent(rows)
+    low, high, _ = extent(rows)
     span = high - low
     factor = np.divide(1.0, span, out=np.zeros(len(span)), where=span > 0)
     factor[n_numeric:] = 1.0

@@ -112,7 +112,7 @@ class Margins:
         """Centred rows in single precision: blocks of one class each, features in the given order."""
         rows = np.take(self._centered, feature_order, axis=1)
         grouped = build_references(rows, groups=self.codes, n_groups=self.n_classes)
-        part = next(Scan(grouped, part_bytes=2**62)._parts(effective_n_jobs(self.n_jobs)))
+        part = next(Scan(grouped, part_bytes=2**62).parts(effective_n_jobs(self.n_jobs)))
         block_code = np.repeat(np.arange(self.n_classes), np.diff(part.group_start)).astype(np.int64)
         return Blocks(part.packed, part.ids, block_code, feature_order)
 

@@ -67,7 +67,7 @@ class Scan:
         order[first_lane + np.arange(references.n)] = by_group
         return order, block_start
 
-    def _parts(self, n_jobs: int) -> Iterator[Part]:
+    def parts(self, n_jobs: int) -> Iterator[Part]:
         """Packed parts; kept for the next search where all of them are small."""
         if self._cached is not None:
             yield from self._cached
@@ -162,7 +162,7 @@ class Scan:
         slot = np.full(shape, -1, dtype=np.int64)
         folded = queries if fold is None else fold(queries)
         ranges = row_ranges(len(queries), n_jobs)
-        for part in self._parts(n_jobs):
+        for part in self.parts(n_jobs):
             recheck = self._recheck(part, queries, folded)
 
             def task(begin: int, end: int, part: Part = part, recheck: dict[str, Any] = recheck) -> None:
