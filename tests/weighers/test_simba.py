@@ -108,6 +108,21 @@ def test_simba_mbiw_equals_the_oracle(strategy, scale):
     np.testing.assert_allclose(found.weights_.votes, omega * 60)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_simba_mbiw_equals_the_oracle_on_many_tables(seed):
+    X, y = generated(seed)
+    if seed % 4 == 1:
+        X = X + RNG(seed).normal(size=X.shape) * 1e-3  # after the first step ties would hang on rounding
+    strategy, scale = ("order", "sample")[seed % 2], ("sum", "mean")[seed // 2 % 2]
+    found = SimbaMBIW(strategy, scale=scale, random_state=seed).fit(X, y)
+    omega = naive.mbiw(X, y)
+    np.testing.assert_allclose(found.instance_weights_, omega, rtol=0, atol=1e-9)
+    # equal weights of duplicates may round apart in the oracle: the order is taken from what was found
+    order = step_order(found.instance_weights_, strategy, np.random.RandomState(seed))
+    w = naive.simba(X, y, order, omega[order] * (len(X) if scale == "mean" else 1))
+    np.testing.assert_allclose(found.feature_weights_, w**2 / (w**2).max(), rtol=0, atol=1e-9)
+
+
 def test_the_reverse_composition_and_synergy():
     X, y = make_classification(60, 6, n_informative=3, random_state=1)
     reverse = SimbaMBIW(compose="simba_first", random_state=0).fit(X, y)
