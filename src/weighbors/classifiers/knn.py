@@ -281,13 +281,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
             raise InvalidDataError(f"n_neighbors must be a whole number of at least 1; got {k!r}")
         queries, own = self._queries(X)
-        available = self._engine.n_references - (own is not None)
-        if int(k) > available:
-            besides = " besides the query itself" if own is not None else ""
-            raise InvalidDataError(
-                f"n_neighbors={k} neighbours are wanted, but there are only {available} training rows{besides} "
-                f"(n_samples_fit = {self.n_samples_fit_}). Use a smaller n_neighbors"
-            )
+        check_enough(int(k), self._engine, None, own is not None)
         distance, row = self._engine.search(queries, int(k), own_row=own, n_jobs=self.n_jobs)
         indices: IndexArray = self._kept[row]
         return (distance, indices) if return_distance else indices

@@ -18,7 +18,7 @@ from .._validation import TableCoder, check_labels
 from ..exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from ..weights import Weights, fingerprint
 
-__all__ = ["ContributionWeigher", "FeatureWeigher", "metric_weights", "warn_lonely"]
+__all__ = ["ContributionWeigher", "FeatureWeigher", "metric_weights", "open_table"]
 
 TIES = StrOptions({"share", "index"})
 
@@ -39,15 +39,7 @@ class FeatureWeigher(SelectorMixin, BaseEstimator):
 
     def _open(self, X: Any, y: Any) -> tuple[Any, IndexArray]:
         """Check and code table and labels; leaves ``classes_`` and the coder."""
-        if y is None:
-            raise InvalidDataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
-            )
-        self._coder = TableCoder(self.categorical_features)
-        X = self._coder.fit_transform(self, X)
-        self.classes_, codes = check_labels(y)
-        check_consistent_length(X, codes)
-        warn_lonely(codes, self.classes_)
+        X, codes, self.classes_, self._coder = open_table(self, X, y)
         return X, codes
 
     def _sample_weight(self, sample_weight: Any, X: Any) -> FloatArray:
@@ -136,6 +128,27 @@ class ContributionWeigher(FeatureWeigher, ABC):
         """Weigh coded rows and call `_close`."""
 
 
+def open_table(weigher: Any, X: Any, y: Any) -> tuple[Any, IndexArray, AnyArray, TableCoder]:
+    """Check and code what a weigher is fitted to: rows, class codes, classes, and the coder."""
+    if y is None:
+        raise InvalidDataError(
+            f"{type(weigher).__name__} requires y to be passed, but the target y is None: one label per row is needed"
+        )
+    coder = TableCoder(weigher.categorical_features)
+    X = coder.fit_transform(weigher, X)
+    classes, codes = check_labels(y)
+    check_consistent_length(X, codes)
+    lonely = classes[np.bincount(codes, minlength=len(classes)) == 1]
+    if len(lonely):
+        warnings.warn(
+            f"{len(lonely)} class(es) have one instance and so no nearest hit ({lonely[:5].tolist()}); "
+            "that term counts 0",
+            LonelyClassWarning,
+            stacklevel=4,
+        )
+    return X, codes, classes, coder
+
+
 def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = False) -> FloatArray:
     """``a`` for the metric: negative weights count 0; uniform where none is positive."""
     clipped = np.maximum(weights, 0.0)
@@ -148,15 +161,3 @@ def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = Fa
         )
         return np.ones_like(a)
     return a
-
-
-def warn_lonely(codes: IndexArray, classes: AnyArray) -> None:
-    """One warning for all classes that have a single instance."""
-    lonely = classes[np.bincount(codes, minlength=len(classes)) == 1]
-    if len(lonely):
-        warnings.warn(
-            f"{len(lonely)} class(es) have one instance and so no nearest hit ({lonely[:5].tolist()}); "
-            "that term counts 0",
-            LonelyClassWarning,
-            stacklevel=4,
-        )

@@ -210,10 +210,7 @@ class Instances:
                     equal = np.where(kinds[position] == column, counts[position], 0.0)
                 sums = len(values) - equal
             else:
-                ordered = np.sort(values)
-                below = np.searchsorted(ordered, column, side="right")
-                prefix = np.concatenate([[0.0], np.cumsum(ordered)])
-                sums = column * (2 * below - len(ordered)) + prefix[-1] - 2 * prefix[below]
+                sums = absolute_sums(column, values)
             sums = np.where(known, sums, gap * len(values))
             out[c] = sums + gap * lacking - np.where(members & ~known, gap, 0.0)
         return out
@@ -285,12 +282,7 @@ class Expectation:
             kinds, counts = np.unique(others, return_counts=True)
             position = np.clip(np.searchsorted(kinds, values), 0, len(kinds) - 1)
             return 1.0 - np.where(kinds[position] == values, counts[position] / len(others), 0.0)
-        others = np.sort(others)
-        below = np.searchsorted(others, values, side="right")
-        prefix = np.concatenate([[0.0], np.cumsum(others)])
-        difference = values * (2 * below - len(others)) + prefix[-1] - 2 * prefix[below]
-        expected: FloatArray = difference / len(others)
-        return expected
+        return absolute_sums(values, others) / len(others)
 
     def differences(self, x: IndexArray, z: IndexArray) -> FloatArray:
         """Of rows ``x`` and ``z``, elementwise."""
@@ -300,6 +292,14 @@ class Expectation:
         plain = np.where(no_a & ~no_b, self.to_class[self.codes[x], z], plain)
         plain = np.where(no_b & ~no_a, self.to_class[self.codes[z], x], plain)
         return np.where(no_a & no_b, self.between[self.codes[x], self.codes[z]], plain)
+
+
+def absolute_sums(values: FloatArray, others: FloatArray) -> FloatArray:
+    """Σ over ``others`` of |value − other|, for every value, by sorting."""
+    others = np.sort(others)
+    below = np.searchsorted(others, values, side="right")
+    prefix = np.concatenate([[0.0], np.cumsum(others)])
+    return values * (2 * below - len(others)) + prefix[-1] - 2 * prefix[below]
 
 
 def _range_scaled(rows: Any, n_numeric: int) -> Any:

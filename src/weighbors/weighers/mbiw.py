@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length
 
 from .._threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels
 from ..engine.pairs import distance_sums
-from ..exceptions import InvalidDataError
 from ..weights import Weights, fingerprint
-from ._base import warn_lonely
+from ._base import open_table
 from ._instances import Instances
 
 __all__ = ["MBIW", "instance_weights", "margin_vectors"]
@@ -152,15 +149,7 @@ class MBIW(BaseEstimator):
         -------
         self
         """
-        if y is None:
-            raise InvalidDataError(
-                "MBIW requires y to be passed, but the target y is None: one label per row is needed"
-            )
-        coder = TableCoder(self.categorical_features)
-        X = coder.fit_transform(self, X)
-        self.classes_, codes = check_labels(y)
-        check_consistent_length(X, codes)
-        warn_lonely(codes, self.classes_)
+        X, codes, self.classes_, coder = open_table(self, X, y)
         k = None if self.n_neighbors == "all" else int(self.n_neighbors)
         self.instance_weights_ = mbiw(
             X, codes, len(self.classes_), coder.nominal_of(X), n_neighbors=k, n_jobs=self.n_jobs

@@ -17,7 +17,7 @@ from .._threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.backends.scan import Scan
 from ..engine.plan import lanes_of
-from ..engine.references import build_references
+from ..engine.references import build_references, extent
 from ..weights import Weights
 from ._base import FeatureWeigher
 from ._instances import densified
@@ -63,12 +63,7 @@ class Margins:
         return cls(rows, np.asarray(codes, dtype=np.int64), n_classes, nominal, n_jobs)
 
     def __post_init__(self) -> None:
-        low, high = self.rows.min(axis=0), self.rows.max(axis=0)
-        missing = np.isnan(low)
-        if missing.any():
-            low[missing] = np.fmin.reduce(self.rows[:, missing], axis=0)
-            high[missing] = np.fmax.reduce(self.rows[:, missing], axis=0)
-        low, high = np.nan_to_num(low), np.nan_to_num(high)
+        low, high, missing = extent(self.rows)
         self.mixed = bool(self.nominal.any() or missing.any())
         self.gap = np.where(self.nominal, 1.0, high - low)
         self.center = np.where(self.nominal, 0.0, low / 2 + high / 2)
