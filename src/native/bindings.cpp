@@ -133,20 +133,17 @@ void py_rerank(Array<T, 2> queries, Array<T, 2> source, Array<int64_t, 2> candid
 }
 
 template <class T>
-void py_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> gap, int64_t n_numeric, bool missing, int p,
+void py_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> gap, int64_t n_numeric, bool missing,
                   Output<T, 2> distance, int64_t begin, int64_t end) {
   const int64_t m = int64_t(queries.shape(1)), blocks = int64_t(packed.shape(0));
-  require(p == 1 || p == 2, "p: 1 or 2 is needed");
   require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
   require(int64_t(gap.shape(0)) == m && 0 <= n_numeric && n_numeric <= m, "gap: one per feature is needed");
   require_range(begin, end, int64_t(queries.shape(0)));
   require(int64_t(distance.shape(0)) == end - begin && int64_t(distance.shape(1)) == blocks * wb::BLOCK_LANES<T>,
           "distance: (end - begin, lanes) is needed");
   const wb::Features<T> features{gap.data(), n_numeric, m};
-  if (p == 1 && missing) WB_AT_LEVEL(level, distances<T, 1, true>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
-  else if (p == 1) WB_AT_LEVEL(level, distances<T, 1, false>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
-  else if (missing) WB_AT_LEVEL(level, distances<T, 2, true>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
-  else WB_AT_LEVEL(level, distances<T, 2, false>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
+  if (missing) WB_AT_LEVEL(level, distances<T, true>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
+  else WB_AT_LEVEL(level, distances<T, false>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
 }
 
 template <class T>
@@ -266,7 +263,7 @@ template <class T> void bind(nb::module_& m) {
         "self_row"_a.noconvert().none(), "gap"_a.noconvert(), "n_numeric"_a, "p"_a, "distance"_a.noconvert(),
         "id"_a.noconvert(), "begin"_a, "end"_a, release);
   m.def("distances", &py_distances<T>, "queries"_a.noconvert(), "packed"_a.noconvert(), "gap"_a.noconvert(),
-        "n_numeric"_a, "missing"_a, "p"_a, "distance"_a.noconvert(), "begin"_a, "end"_a, release);
+        "n_numeric"_a, "missing"_a, "distance"_a.noconvert(), "begin"_a, "end"_a, release);
   m.def("zone_coefficients", &py_zone_coefficients<T>, "rows"_a.noconvert(), "packed"_a.noconvert(),
         "gap"_a.noconvert(), "n_numeric"_a, "missing"_a, "class_start"_a.noconvert(), "factor"_a.noconvert(),
         "weight"_a.noconvert(), "threshold"_a, "far"_a, "tolerance"_a, "coefficient"_a.noconvert(), "begin"_a, "end"_a,

@@ -15,8 +15,8 @@ WB_INLINE void gather_tile(const T* rows, std::int64_t first, std::int64_t end, 
   }
 }
 
-// distance: (end - begin, n_lanes); for p = 2 the root is taken
-template <class T, int P, bool MISSING>
+// City-block distances: (end - begin, n_lanes)
+template <class T, bool MISSING>
 WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
                          T* distance, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
@@ -27,11 +27,11 @@ WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& f
     const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
     for (std::int64_t block = 0; block < n_blocks; ++block) {
       Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
-      tile<T, P, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
+      tile<T, 1, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
       for (int q = 0; q < used; ++q) {
         T* out = distance + (first - begin + q) * width + block * LANES;
         for (int v = 0; v < TILE_VECTORS; ++v)
-          store<T>(out + v * VECTOR_LANES<T>, P == 2 ? root<T>(sum[q][v]) : sum[q][v]);
+          store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
       }
     }
   }
@@ -89,7 +89,7 @@ template <class T, bool MISSING>
 WB_KERNEL void zone_rows(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
                          const Zones& zones, T* coefficient, std::int64_t begin, std::int64_t end) {
   const std::int64_t width = n_blocks * BLOCK_LANES<T>;
-  distances<T, 1, MISSING>(queries, packed, features, n_blocks, coefficient, begin, end);
+  distances<T, MISSING>(queries, packed, features, n_blocks, coefficient, begin, end);
   for (std::int64_t row = begin; row < end; ++row)
     zone_coefficients(zones, row, coefficient + (row - begin) * width, width);
 }

@@ -77,7 +77,6 @@ def distances(
     gap: FloatArray,  # (m,)
     n_numeric: int,
     missing: bool,
-    p: int,
     distance: FloatArray,  # (end - begin, n_blocks * lanes) written
     begin: int,
     end: int,

@@ -57,10 +57,10 @@ class PackedRows:
         size = max(6, _CHUNK_BYTES // (self.width * self.rows.dtype.itemsize) // 6 * 6)
         return fixed_ranges(self.n, size)
 
-    def distances(self, begin: int, end: int, *, p: int = 1) -> FloatArray:
-        """Distances of rows [begin, end) to all rows; padding columns included."""
+    def distances(self, begin: int, end: int) -> FloatArray:
+        """City-block distances of rows [begin, end) to all rows; padding columns included."""
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
-        _native.distances(self.rows, self.packed, self.gap, self.n_numeric, self.missing, p, out, begin, end)
+        _native.distances(self.rows, self.packed, self.gap, self.n_numeric, self.missing, out, begin, end)
         return out
 
     def zone_coefficients(

@@ -36,7 +36,7 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
 
     def coefficients(begin: int, end: int) -> FloatArray:
         rows = np.arange(begin, end)
-        d = weighted.distances(begin, end, p=1)[:, :n].astype(np.float64)
+        d = weighted.distances(begin, end)[:, :n].astype(np.float64)
         d[np.arange(end - begin), rows] = np.inf
         d -= d.min(axis=1, keepdims=True)  # the same factor everywhere: no underflow of all
         f = np.exp(-d / sigma)
