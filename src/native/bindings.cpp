@@ -213,6 +213,42 @@ void py_add_listed(Array<T, 2> rows, int64_t n_numeric, Array<int64_t, 1> query,
                     total.data(), begin, end);
 }
 
+template <class T>
+void py_to_bytes(Array<T, 2> rows, Array<double, 1> low, double delta, Output<uint8_t, 2> bytes,
+                 Output<double, 1> residual, int64_t begin, int64_t end) {
+  require(low.shape(0) == rows.shape(1) && bytes.shape(0) == rows.shape(0) && bytes.shape(1) >= rows.shape(1) &&
+              residual.shape(0) == rows.shape(0) && delta > 0,
+          "low, bytes, residual: wrong shape");
+  require_range(begin, end, int64_t(rows.shape(0)));
+  WB_AT_LEVEL(level, to_bytes<T>(rows.data(), int64_t(rows.shape(1)), low.data(), delta, bytes.data(),
+                                 int64_t(bytes.shape(1)), residual.data(), begin, end));
+}
+
+template <class T>
+void py_byte_nearest(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<int64_t, 1> group_start, double delta,
+                     double largest_residual, Array<T, 2> source, Array<uint64_t, 2> query_words,
+                     Array<double, 1> query_residual, Array<T, 2> queries, Optional<int64_t, 1> own_lane,
+                     Output<T, 3> distance, Output<int64_t, 3> id, int64_t begin, int64_t end) {
+  const int64_t n = int64_t(queries.shape(0)), m = int64_t(source.shape(1)), groups = int64_t(group_start.shape(0)) - 1;
+  const int64_t words = int64_t(packed.shape(1)), lanes = int64_t(packed.shape(0)) * wb::BYTE_LANES;
+  require(int64_t(packed.shape(2)) == wb::BYTE_LANES && words * 8 >= m, "packed: wrong shape");
+  require(int64_t(ids.shape(0)) == lanes, "ids: one per lane is needed");
+  require(groups >= 1 && group_start.data()[groups] == int64_t(packed.shape(0)), "group_start: wrong last block");
+  require(int64_t(query_words.shape(0)) == n && int64_t(query_words.shape(1)) == words &&
+              int64_t(queries.shape(1)) == m && int64_t(query_residual.shape(0)) == n &&
+              (!own_lane || int64_t(own_lane->shape(0)) == n),
+          "query_words, queries, query_residual, own_lane: wrong shape");
+  require(int64_t(distance.shape(0)) == n && int64_t(distance.shape(1)) == groups && distance.shape(2) >= 1 &&
+              id.shape(0) == distance.shape(0) && id.shape(1) == distance.shape(1) && id.shape(2) == distance.shape(2),
+          "distance, id: (n_queries, n_groups, k) is needed");
+  require_range(begin, end, n);
+  const wb::ByteJob<T> job{packed.data(),  words, ids.data(),         group_start.data(),    groups,         delta,
+                           largest_residual, source.data(), m, query_words.data(), query_residual.data(), queries.data(),
+                           data_or_null(own_lane)};
+  const wb::Lists<T> lists{distance.data(), id.data(), int64_t(distance.shape(2))};
+  WB_AT_LEVEL(level, byte_nearest<T>(job, lists, begin, end));
+}
+
 std::pair<int64_t, int64_t> py_simba(
     Array<double, 2> rows, Array<int64_t, 1> codes, Array<double, 1> gap, Array<bool, 1> nominal, bool mixed,
     Array<float, 3> packed, Array<double, 1> largest, Array<double, 1> center, Array<int64_t, 1> ids,
@@ -262,6 +298,12 @@ template <class T> void bind(nb::module_& m) {
         "weights"_a.noconvert().none(), "weight_row"_a.noconvert().none(), "scales"_a.noconvert().none(),
         "self_row"_a.noconvert().none(), "gap"_a.noconvert(), "n_numeric"_a, "p"_a, "distance"_a.noconvert(),
         "id"_a.noconvert(), "begin"_a, "end"_a, release);
+  m.def("to_bytes", &py_to_bytes<T>, "rows"_a.noconvert(), "low"_a.noconvert(), "delta"_a, "bytes"_a.noconvert(),
+        "residual"_a.noconvert(), "begin"_a, "end"_a, release);
+  m.def("byte_nearest", &py_byte_nearest<T>, "packed"_a.noconvert(), "ids"_a.noconvert(), "group_start"_a.noconvert(),
+        "delta"_a, "largest_residual"_a, "source"_a.noconvert(), "query_words"_a.noconvert(),
+        "query_residual"_a.noconvert(), "queries"_a.noconvert(), "own_lane"_a.noconvert().none(),
+        "distance"_a.noconvert(), "id"_a.noconvert(), "begin"_a, "end"_a, release);
   m.def("distances", &py_distances<T>, "queries"_a.noconvert(), "packed"_a.noconvert(), "gap"_a.noconvert(),
         "n_numeric"_a, "missing"_a, "distance"_a.noconvert(), "begin"_a, "end"_a, release);
   m.def("zone_coefficients", &py_zone_coefficients<T>, "rows"_a.noconvert(), "packed"_a.noconvert(),
@@ -293,6 +335,7 @@ NB_MODULE(_native, m) {
           "end"_a, nb::call_guard<nb::gil_scoped_release>());
   }
   m.attr("BLOCK_LANES_FLOAT32") = wb::BLOCK_LANES<float>;
+  m.attr("BYTE_LANES") = wb::BYTE_LANES;
   m.attr("BLOCK_LANES_FLOAT64") = wb::BLOCK_LANES<double>;
   m.attr("VECTOR_EXTENSIONS") = bool(WB_VECTOR_EXTENSIONS);
   m.def("cpu_level", [] { return LEVEL_NAMES[int(level)]; });

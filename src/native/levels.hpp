@@ -21,6 +21,7 @@
 #include "k_nearest.hpp"
 #include "rerank.hpp"
 #include "pairs.hpp"
+#include "bytes.hpp"
 #include "simba.hpp"
 #undef WB_LEVEL
 #undef WB_INLINE
@@ -41,6 +42,7 @@
 #include "k_nearest.hpp"
 #include "rerank.hpp"
 #include "pairs.hpp"
+#include "bytes.hpp"
 #include "simba.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
@@ -52,6 +54,7 @@
 #include "k_nearest.hpp"
 #include "rerank.hpp"
 #include "pairs.hpp"
+#include "bytes.hpp"
 #include "simba.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL

@@ -33,44 +33,83 @@ template <bool MIXED> WB_INLINE double difference(const MarginJob& job, const do
   return diff == diff ? diff : job.gap[j];
 }
 
-// Distances of up to four rows at once: four independent sums, each in the natural order.
+// The exact squared distance: features in lanes, lanes added up at the end, always in this order.
 template <bool MIXED>
-WB_INLINE void weighted_squares(const MarginJob& job, const double* x, const std::int64_t* rows, int count,
-                                const double* a, double* out) {
-  const double* z[4];
-  for (int i = 0; i < 4; ++i) z[i] = job.rows + rows[i < count ? i : 0] * job.m;
-  double sum[4] = {0, 0, 0, 0};
-  for (std::int64_t j = 0; j < job.m; ++j) {
+WB_INLINE double weighted_square(const MarginJob& job, const double* x, const double* z, const double* a) {
+  constexpr int WIDE = VECTOR_LANES<double>, LANES = 4 * WIDE;
+  Vec<double> sum[4];
+  for (auto& s : sum) s = broadcast<double>(0.0);
+  std::int64_t j = 0;
+  for (; j + LANES <= job.m; j += LANES) {
     WB_UNROLL
-    for (int i = 0; i < 4; ++i) sum[i] = add_term<double, 2, true>(sum[i], a[j], difference<MIXED>(job, x, z[i], j));
+    for (int v = 0; v < 4; ++v) {
+      const std::int64_t at = j + v * WIDE;
+      Vec<double> diff = load<double>(z + at) - load<double>(x + at);
+      if constexpr (MIXED) {
+        double mixed[WIDE];
+        for (int i = 0; i < WIDE; ++i) mixed[i] = difference<true>(job, x, z, at + i);
+        diff = load<double>(mixed);
+      }
+      sum[v] = add_term<double, 2, true>(sum[v], load<double>(a + at), diff);
+    }
   }
-  for (int i = 0; i < count; ++i) out[i] = sum[i];
+  double lane[WIDE];
+  store<double>(lane, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+  double total = 0;
+  for (; j < job.m; ++j) total = add_term<double, 2, true>(total, a[j], difference<MIXED>(job, x, z, j));
+  for (int i = 0; i < WIDE; ++i) total += lane[i];
+  return total;
 }
 
 // The nearest of a list that ascends under the reference weights; `ratio` bounds what w makes of it.
+// Gives up, with a bound, where the list is not going to hold the nearest for sure.
 template <bool MIXED>
 WB_INLINE void nearest_listed(const MarginJob& job, std::int64_t x, int side, const double* a, double ratio,
                               Nearest& best) {
+  constexpr std::int64_t TRIES = 4;
   const std::int64_t* rows = job.listed + (2 * x + side) * job.width;
   const double* square = job.listed_square + (2 * x + side) * job.width;
-  for (std::int64_t from = 0; from < job.width && rows[from] >= 0; from += 4) {
-    if (best.squared < ratio * square[from]) return;  // this one and all after it are farther
-    int count = 0;
-    while (count < 4 && from + count < job.width && rows[from + count] >= 0) ++count;
-    double d[4];
-    weighted_squares<MIXED>(job, job.rows + x * job.m, rows + from, count, a, d);
-    for (int i = 0; i < count; ++i) best.offer(d[i], rows[from + i]);
+  const double reach = job.reach[2 * x + side];
+  for (std::int64_t i = 0; i < job.width && rows[i] >= 0; ++i) {
+    if (best.squared < ratio * square[i]) return;  // this one and all after it are farther
+    if (i >= TRIES && !(best.squared < ratio * reach * reach)) return;
+    best.offer(weighted_square<MIXED>(job, job.rows + x * job.m, job.rows + rows[i] * job.m, a), rows[i]);
   }
 }
 
-// Nearest hit and miss among all rows, starting from what is known. Single precision proposes:
-// its distances are off by at most `slack` (rounded coordinates) and a share (rounded sums).
+// A row that may be the nearest hit or miss, and its distance in single precision.
+struct Candidate {
+  float squared;
+  std::int64_t row;
+};
+
+// Single-precision distances are off by at most `slack` (rounded coordinates) and a share (rounded
+// sums).
+struct Rounding {
+  double slack, share;
+  // what a row's sum stays below if the row is as near as `squared`
+  WB_INLINE float limit(double squared) const {
+    const double root = (std::sqrt(squared) + slack) * share;
+    return float(root * root * share);
+  }
+  // what a row's squared distance stays below, given its sum
+  WB_INLINE double ceiling(float sum) const {
+    const double root = std::sqrt(double(sum)) * share + slack;
+    return root * root * share;
+  }
+};
+
+// Nearest hit and miss among all rows, starting from what is known. Single precision proposes.
 template <bool MIXED>
 WB_INLINE void scan_margins(const MarginJob& job, std::int64_t x, const double* a, const float* a_ordered,
-                            const float* q_ordered, double slack, Nearest& hit, Nearest& miss) {
+                            const float* q_ordered, double slack, std::vector<Candidate> (&found)[2], Nearest& hit,
+                            Nearest& miss) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, BLOCKS = 4, CHUNK = 16;
   const std::int64_t m = job.m;
-  const double share = 1 + double(m + 16) * double(std::numeric_limits<float>::epsilon());
+  const Rounding rounding{slack, 1 + double(m + 16) * double(std::numeric_limits<float>::epsilon())};
+  double ceiling[2] = {miss.squared, hit.squared};  // of the nearest, by whether it is a hit
+  found[0].clear();
+  found[1].clear();
   for (std::int64_t first = 0; first < job.n_blocks; first += BLOCKS) {
     const std::int64_t used = std::min(BLOCKS, job.n_blocks - first);
     Vec<float> sum[BLOCKS][TILE_VECTORS];
@@ -79,8 +118,7 @@ WB_INLINE void scan_margins(const MarginJob& job, std::int64_t x, const double* 
     for (std::int64_t b = 0; b < BLOCKS; ++b) {
       const std::int64_t at = first + std::min(b, used - 1);
       block[b] = job.packed + at * m * LANES;
-      const double root = (std::sqrt((job.block_code[at] == job.codes[x] ? hit : miss).squared) + slack) * share;
-      limit[b] = b < used ? float(root * root * share) : -1.0f;
+      limit[b] = b < used ? rounding.limit(ceiling[job.block_code[at] == job.codes[x]]) : -1.0f;
       for (int v = 0; v < TILE_VECTORS; ++v) sum[b][v] = broadcast<float>(0.0f);
     }
     bool alive = true;
@@ -112,18 +150,26 @@ WB_INLINE void scan_margins(const MarginJob& job, std::int64_t x, const double* 
     }
     if (!alive) continue;
     for (std::int64_t b = 0; b < used; ++b) {
-      Nearest& best = job.block_code[first + b] == job.codes[x] ? hit : miss;
+      const bool side = job.block_code[first + b] == job.codes[x];
       for (int v = 0; v < TILE_VECTORS; ++v) {
+        float sums[VECTOR_LANES<float>];
+        store<float>(sums, sum[b][v]);
         unsigned lanes = bits<float>(less<float>(sum[b][v], broadcast<float>(limit[b])));
         for (; lanes; lanes &= lanes - 1) {
-          const std::int64_t row = job.ids[(first + b) * LANES + v * VECTOR_LANES<float> + std::countr_zero(lanes)];
+          const int lane = std::countr_zero(lanes);
+          const std::int64_t row = job.ids[(first + b) * LANES + v * VECTOR_LANES<float> + lane];
           if (row < 0 || row == x) continue;
-          double d;
-          weighted_squares<MIXED>(job, job.rows + x * m, &row, 1, a, &d);
-          best.offer(d, row);
+          found[side].push_back({sums[lane], row});
+          ceiling[side] = std::min(ceiling[side], rounding.ceiling(sums[lane]));
         }
       }
     }
+  }
+  for (int side = 0; side < 2; ++side) {
+    const float limit = rounding.limit(ceiling[side]);
+    Nearest& best = side ? hit : miss;
+    for (const Candidate& c : found[side])
+      if (c.squared < limit) best.offer(weighted_square<MIXED>(job, job.rows + x * m, job.rows + c.row * m, a), c.row);
   }
 }
 
@@ -136,6 +182,7 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
   const auto size = static_cast<std::size_t>(m);
   std::vector<double> a(size);
   std::vector<float> a_ordered(size), q_ordered(size);
+  std::vector<Candidate> found[2];
   std::int64_t scans = 0;
   for (std::int64_t s = begin; s < end; ++s) {
     const std::int64_t x = job.order[s];
@@ -165,7 +212,7 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
         other += a[static_cast<std::size_t>(feature)] * job.largest[feature] * job.largest[feature];
       }
       const double slack = 2 * double(std::numeric_limits<float>::epsilon()) * (std::sqrt(own) + std::sqrt(other));
-      scan_margins<MIXED>(job, x, a.data(), a_ordered.data(), q_ordered.data(), slack, hit, miss);
+      scan_margins<MIXED>(job, x, a.data(), a_ordered.data(), q_ordered.data(), slack, found, hit, miss);
     }
     const double to_hit = hit.row < 0 ? 0 : std::sqrt(hit.squared);
     const double to_miss = miss.row < 0 ? 0 : std::sqrt(miss.squared);

@@ -110,6 +110,25 @@ template <class T> struct Candidates {
   const std::int64_t* self;        // (n_queries,) row to leave out, or null
 };
 
+// References per packed block of bytes: two vectors of four words.
+constexpr int BYTE_LANES = 8;
+
+template <class T> struct ByteJob {
+  const std::uint64_t* packed;       // (n_blocks, words, BYTE_LANES): see byte_tile
+  std::int64_t words;                // of eight features each
+  const std::int64_t* ids;           // (n_blocks * BYTE_LANES,) row per lane, -1: padding, last in its group
+  const std::int64_t* group_start;   // (n_groups + 1,) first block of each group
+  std::int64_t n_groups;
+  double delta;                      // what one level of a byte is worth
+  double largest_residual;           // of the references
+  const T* source;                   // (n, m)
+  std::int64_t m;
+  const std::uint64_t* query_words;  // (n_queries, words)
+  const double* query_residual;      // (n_queries,)
+  const T* queries;                  // (n_queries, m)
+  const std::int64_t* own_lane;      // (n_queries,) the lane a query must not find, -1: none; or null
+};
+
 // What the SURF family makes of a row's distances.
 struct Zones {
   std::int64_t n;                   // rows, ordered by class

@@ -1,0 +1,188 @@
+// The nearest references by city-block distance: sums over rows rounded to bytes propose, exact
+// distances decide. With step `delta`, |d - delta * sum| is at most what rounding moved the two
+// rows by, their residuals; so whoever may be among the k nearest has a sum near the k-th smallest.
+// A list is exactly what k_nearest.hpp would give.
+// Included once per CPU level: see levels.hpp.
+#ifndef WB_LEVEL
+#error "include levels.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+// Sums of absolute differences: TILE_QUERIES x BYTE_LANES, over `words` words of eight bytes.
+// queries: (words, TILE_QUERIES); block: (words, 2, 4) with references 0 2 4 6, then 1 3 5 7.
+WB_INLINE void byte_tile(const std::uint64_t* queries, const std::uint64_t* block, std::int64_t words,
+                         float (&sum)[TILE_QUERIES][BYTE_LANES]) {
+#if WB_VECTOR_EXTENSIONS && defined(WB_MOVEMASK)
+  typedef char Chars __attribute__((vector_size(32)));
+  typedef std::uint64_t Wide __attribute__((vector_size(32)));
+  typedef std::int32_t Ints __attribute__((vector_size(32)));
+  Wide acc[TILE_QUERIES][2];
+  WB_UNROLL
+  for (int q = 0; q < TILE_QUERIES; ++q) acc[q][0] = acc[q][1] = Wide{};
+  for (std::int64_t w = 0; w < words; ++w) {
+    Wide ref[2];
+    std::memcpy(ref, block + w * BYTE_LANES, sizeof ref);
+    WB_UNROLL
+    for (int q = 0; q < TILE_QUERIES; ++q) {
+      const Wide query = queries[w * TILE_QUERIES + q] - Wide{};
+      acc[q][0] += (Wide)__builtin_ia32_psadbw256((Chars)ref[0], (Chars)query);
+      acc[q][1] += (Wide)__builtin_ia32_psadbw256((Chars)ref[1], (Chars)query);
+    }
+  }
+  WB_UNROLL
+  for (int q = 0; q < TILE_QUERIES; ++q) {
+    const Ints both = (Ints)(acc[q][0] | (acc[q][1] << 32));
+    store<float>(sum[q], __builtin_convertvector(both, Vec<float>));
+  }
+#else
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    for (int lane = 0; lane < BYTE_LANES; ++lane) {
+      std::int64_t total = 0;
+      for (std::int64_t w = 0; w < words; ++w) {
+        std::uint8_t a[8], b[8];
+        std::memcpy(a, queries + w * TILE_QUERIES + q, 8);
+        std::memcpy(b, block + w * BYTE_LANES + (lane % 2) * 4 + lane / 2, 8);
+        for (int i = 0; i < 8; ++i) total += a[i] < b[i] ? b[i] - a[i] : a[i] - b[i];
+      }
+      sum[q][lane] = float(total);
+    }
+#endif
+}
+
+// An upper bound of the k-th smallest of n values, and close to it: exact for few, otherwise the
+// k-th smallest among the smallest of 64 interleaved parts.
+WB_INLINE float kth_ceiling(const float* value, std::int64_t n, std::int64_t k, std::vector<float>& scratch) {
+  constexpr std::int64_t PARTS = 64;
+  if (k > n) return std::numeric_limits<float>::infinity();
+  if (n <= 4 * PARTS || k > PARTS / 2) {
+    scratch.assign(value, value + n);
+  } else {
+    float least[PARTS];
+    std::memcpy(least, value, sizeof least);
+    std::int64_t i = PARTS;
+    for (; i + PARTS <= n; i += PARTS)
+      for (std::int64_t p = 0; p < PARTS; ++p) least[p] = value[i + p] < least[p] ? value[i + p] : least[p];
+    for (; i < n; ++i) least[i % PARTS] = value[i] < least[i % PARTS] ? value[i] : least[i % PARTS];
+    scratch.assign(least, least + PARTS);
+  }
+  std::nth_element(scratch.begin(), scratch.begin() + (k - 1), scratch.end());
+  return scratch[std::size_t(k - 1)];
+}
+
+// Positions of values up to `limit`, ascending. n: a multiple of BYTE_LANES
+WB_INLINE void positions_up_to(const float* value, std::int64_t n, float limit, std::vector<std::int64_t>& found) {
+  static_assert(VECTOR_LANES<float> == BYTE_LANES);
+  found.clear();
+  const float above = std::nextafter(limit, std::numeric_limits<float>::infinity());
+  for (std::int64_t i = 0; i < n; i += BYTE_LANES) {
+    unsigned lanes = bits<float>(less<float>(load<float>(value + i), broadcast<float>(above)));
+    for (; lanes; lanes &= lanes - 1) found.push_back(i + std::countr_zero(lanes));
+  }
+}
+
+// Exact distances of one query to four rows, each sum in the order of `exact`.
+template <class T> WB_INLINE void exact_four(const T* query, const T* const (&row)[4], std::int64_t m, T (&d)[4]) {
+  T sum[4] = {0, 0, 0, 0};
+  for (std::int64_t j = 0; j < m; ++j)
+    WB_UNROLL
+    for (int i = 0; i < 4; ++i) sum[i] = add_term<T, 1, false>(sum[i], T(0), absolute(row[i][j] - query[j]));
+  for (int i = 0; i < 4; ++i) d[i] = sum[i];
+}
+
+template <class T> struct ByteSearch {
+  const ByteJob<T>& job;
+  const Lists<T>& lists;
+  std::vector<float> scratch;
+  std::vector<std::int64_t> found;
+
+  // What a sum may exceed the k-th smallest one by, of a row that is as near as that one.
+  WB_INLINE double slack(std::int64_t query, double reach) const {
+    const double rounding = double(job.m + 16) * double(std::numeric_limits<T>::epsilon()) * (reach + 1);
+    return 2 * (job.query_residual[query] + job.largest_residual) / job.delta + 4 * rounding + 2;
+  }
+
+  // Offers the rows of one group that may be near, given their sums; `at` is their first lane.
+  WB_INLINE void offer(std::int64_t query, std::int64_t g, float* sums, std::int64_t at, std::int64_t n) {
+    const std::int64_t k = lists.k, entry = (query * job.n_groups + g) * k;
+    T* list = lists.distance + entry;
+    std::int64_t* list_id = lists.id + entry;
+    const std::int64_t own = job.own_lane ? job.own_lane[query] : -1;
+    if (at <= own && own < at + n) sums[own - at] = std::numeric_limits<float>::infinity();
+    for (std::int64_t lane = n; lane > 0 && job.ids[at + lane - 1] < 0; --lane)
+      sums[lane - 1] = std::numeric_limits<float>::infinity();
+    double limit = kth_ceiling(sums, n, k, scratch);
+    limit += slack(query, limit);
+    if (list[0] < std::numeric_limits<T>::infinity()) {  // parts seen before may bound it closer
+      const double worst = double(list[0]) / job.delta;
+      limit = std::min(limit, worst + slack(query, worst));
+    }
+    positions_up_to(sums, n, std::min(float(limit), std::numeric_limits<float>::max()), found);
+    if (std::int64_t(found.size()) > k) {
+      scratch.clear();
+      for (const std::int64_t lane : found) scratch.push_back(sums[lane]);
+      std::nth_element(scratch.begin(), scratch.begin() + (k - 1), scratch.end());
+      const double kth = scratch[std::size_t(k - 1)], closer = kth + slack(query, kth);
+      std::erase_if(found, [&](std::int64_t lane) { return double(sums[lane]) > closer; });
+    }
+    for (std::size_t i = 0; i < found.size(); i += 4) {
+      const std::size_t count = std::min<std::size_t>(4, found.size() - i);
+      const T* row[4];
+      for (std::size_t c = 0; c < 4; ++c) row[c] = job.source + job.ids[at + found[i + std::min(c, count - 1)]] * job.m;
+      T d[4];
+      exact_four<T>(job.queries + query * job.m, row, job.m, d);
+      for (std::size_t c = 0; c < count; ++c)
+        if (d[c] < list[0]) replace_worst(list, list_id, k, d[c], job.ids[at + found[i + c]]);
+    }
+  }
+};
+
+template <class T> WB_KERNEL void byte_nearest(const ByteJob<T>& job, const Lists<T>& lists, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t CACHE_BYTES = 512 * 1024;  // of references at a time
+  const std::int64_t words = job.words, n_blocks = job.group_start[job.n_groups];
+  const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (words * BYTE_LANES * 8));
+  ByteSearch<T> search{job, lists, {}, {}};
+  std::vector<std::uint64_t> tile_rows(std::size_t(words * TILE_QUERIES));
+  std::vector<float> sums(std::size_t(TILE_QUERIES * std::min(part, n_blocks) * BYTE_LANES));
+  for (std::int64_t from = 0; from < n_blocks; from += part)
+    for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
+      gather_tile(job.query_words, first, end, words, tile_rows.data());
+      for (std::int64_t g = 0; g < job.n_groups; ++g) {
+        const std::int64_t start = std::max(from, job.group_start[g]), stop = std::min(from + part, job.group_start[g + 1]);
+        if (start >= stop) continue;
+        const std::int64_t width = (stop - start) * BYTE_LANES;
+        for (std::int64_t block = start; block < stop; ++block) {
+          float tile_sums[TILE_QUERIES][BYTE_LANES];
+          byte_tile(tile_rows.data(), job.packed + block * words * BYTE_LANES, words, tile_sums);
+          for (int q = 0; q < TILE_QUERIES; ++q)
+            std::memcpy(sums.data() + q * width + (block - start) * BYTE_LANES, tile_sums[q], sizeof tile_sums[q]);
+        }
+        for (std::int64_t q = 0; q < TILE_QUERIES && first + q < end; ++q)
+          search.offer(first + q, g, sums.data() + q * width, start * BYTE_LANES, width);
+      }
+    }
+  for (std::int64_t entry = begin * job.n_groups; entry < end * job.n_groups; ++entry)
+    sort_list(lists.distance + entry * lists.k, lists.id + entry * lists.k, lists.k);
+}
+
+// Rows -> bytes: round((x - low) / delta), clipped; and what that moves each row by, in all.
+template <class T>
+WB_KERNEL void to_bytes(const T* rows, std::int64_t m, const double* low, double delta, std::uint8_t* bytes,
+                        std::int64_t width, double* residual, std::int64_t begin, std::int64_t end) {
+  const double share = 1 / delta;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* x = rows + row * m;
+    std::uint8_t* out = bytes + row * width;
+    double moved = 0;
+    for (std::int64_t j = 0; j < m; ++j) {
+      const double at = (double(x[j]) - low[j]) * share;
+      const double level = at < 0 ? 0.0 : at > 255 ? 255.0 : std::floor(at + 0.5);
+      out[j] = std::uint8_t(level);
+      moved += absolute((at - level) * delta);
+    }
+    for (std::int64_t j = m; j < width; ++j) out[j] = 0;
+    residual[row] = moved * (1 + double(m) * 1e-15) + 1e-12 * delta;
+  }
+}
+
+}  // namespace wb::WB_LEVEL
