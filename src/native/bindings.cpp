@@ -225,10 +225,10 @@ void py_to_bytes(Array<T, 2> rows, Array<double, 1> low, double delta, Output<ui
 }
 
 template <class T>
-void py_byte_nearest(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<int64_t, 1> group_start, double delta,
-                     double largest_residual, Array<T, 2> source, Array<uint64_t, 2> query_words,
-                     Array<double, 1> query_residual, Array<T, 2> queries, Optional<int64_t, 1> own_lane,
-                     Output<T, 3> distance, Output<int64_t, 3> id, int64_t begin, int64_t end) {
+int64_t py_byte_nearest(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<int64_t, 1> group_start, double delta,
+                        double largest_residual, Array<T, 2> source, Array<uint64_t, 2> query_words,
+                        Array<double, 1> query_residual, Array<T, 2> queries, Optional<int64_t, 1> own_lane,
+                        Output<T, 3> distance, Output<int64_t, 3> id, int64_t begin, int64_t end) {
   const int64_t n = int64_t(queries.shape(0)), m = int64_t(source.shape(1)), groups = int64_t(group_start.shape(0)) - 1;
   const int64_t words = int64_t(packed.shape(1)), lanes = int64_t(packed.shape(0)) * wb::BYTE_LANES;
   require(int64_t(packed.shape(2)) == wb::BYTE_LANES && words * 8 >= m, "packed: wrong shape");
@@ -242,11 +242,13 @@ void py_byte_nearest(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<int
               id.shape(0) == distance.shape(0) && id.shape(1) == distance.shape(1) && id.shape(2) == distance.shape(2),
           "distance, id: (n_queries, n_groups, k) is needed");
   require_range(begin, end, n);
-  const wb::ByteJob<T> job{packed.data(),  words, ids.data(),         group_start.data(),    groups,         delta,
-                           largest_residual, source.data(), m, query_words.data(), query_residual.data(), queries.data(),
+  for (int64_t i = 0; i < lanes; ++i) require(ids.data()[i] < int64_t(source.shape(0)), "ids: row outside the data");
+  const wb::ByteJob<T> job{packed.data(),        words,         ids.data(),           group_start.data(),
+                           groups,               delta,         largest_residual,     source.data(),
+                           m,                    query_words.data(), query_residual.data(), queries.data(),
                            data_or_null(own_lane)};
   const wb::Lists<T> lists{distance.data(), id.data(), int64_t(distance.shape(2))};
-  WB_AT_LEVEL(level, byte_nearest<T>(job, lists, begin, end));
+  return WB_AT_LEVEL(level, byte_nearest<T>(job, lists, begin, end));
 }
 
 std::pair<int64_t, int64_t> py_simba(

@@ -81,13 +81,27 @@ WB_INLINE void positions_up_to(const float* value, std::int64_t n, float limit, 
   }
 }
 
-// Exact distances of one query to four rows, each sum in the order of `exact`.
-template <class T> WB_INLINE void exact_four(const T* query, const T* const (&row)[4], std::int64_t m, T (&d)[4]) {
-  T sum[4] = {0, 0, 0, 0};
-  for (std::int64_t j = 0; j < m; ++j)
+constexpr int TOGETHER = 8;  // rows measured at once: as many sums that do not wait for each other
+
+// Exact distances of one query to some rows, each sum in the order of `exact`.
+template <class T>
+WB_INLINE void exact_several(const T* query, const T* const (&row)[TOGETHER], std::int64_t m, T (&sum)[TOGETHER]) {
+  constexpr int WIDE = VECTOR_LANES<T>, RUN = 2 * WIDE;
+  for (T& s : sum) s = 0;
+  std::int64_t j = 0;
+  for (; j + RUN <= m; j += RUN) {
+    T term[TOGETHER][RUN];
     WB_UNROLL
-    for (int i = 0; i < 4; ++i) sum[i] = add_term<T, 1, false>(sum[i], T(0), absolute(row[i][j] - query[j]));
-  for (int i = 0; i < 4; ++i) d[i] = sum[i];
+    for (int i = 0; i < TOGETHER; ++i)
+      WB_UNROLL
+      for (int v = 0; v < 2; ++v)
+        store<T>(term[i] + v * WIDE, absolute<T>(load<T>(row[i] + j + v * WIDE) - load<T>(query + j + v * WIDE)));
+    for (int r = 0; r < RUN; ++r)
+      WB_UNROLL
+      for (int i = 0; i < TOGETHER; ++i) sum[i] += term[i][r];
+  }
+  for (; j < m; ++j)
+    for (int i = 0; i < TOGETHER; ++i) sum[i] += absolute(row[i][j] - query[j]);
 }
 
 template <class T> struct ByteSearch {
@@ -95,12 +109,16 @@ template <class T> struct ByteSearch {
   const Lists<T>& lists;
   std::vector<float> scratch;
   std::vector<std::int64_t> found;
+  std::int64_t measured = 0;
 
-  // What a sum may exceed the k-th smallest one by, of a row that is as near as that one.
-  WB_INLINE double slack(std::int64_t query, double reach) const {
-    const double rounding = double(job.m + 16) * double(std::numeric_limits<T>::epsilon()) * (reach + 1);
-    return 2 * (job.query_residual[query] + job.largest_residual) / job.delta + 4 * rounding + 2;
+  // Bound on |d - delta * sum| for sums up to `reach`.
+  WB_INLINE double error(std::int64_t query, double reach) const {
+    const double rounding = double(job.m + 16) * double(std::numeric_limits<T>::epsilon()) * (reach + 1) * job.delta;
+    return job.query_residual[query] + job.largest_residual + 2 * rounding;
   }
+
+  // What sums can be at most, of rows no farther than one whose sum is `sum`.
+  WB_INLINE double limit_of(std::int64_t query, double sum) const { return sum + 2 * error(query, sum) / job.delta + 1; }
 
   // Offers the rows of one group that may be near, given their sums; `at` is their first lane.
   WB_INLINE void offer(std::int64_t query, std::int64_t g, float* sums, std::int64_t at, std::int64_t n) {
@@ -111,37 +129,45 @@ template <class T> struct ByteSearch {
     if (at <= own && own < at + n) sums[own - at] = std::numeric_limits<float>::infinity();
     for (std::int64_t lane = n; lane > 0 && job.ids[at + lane - 1] < 0; --lane)
       sums[lane - 1] = std::numeric_limits<float>::infinity();
-    double limit = kth_ceiling(sums, n, k, scratch);
-    limit += slack(query, limit);
-    if (list[0] < std::numeric_limits<T>::infinity()) {  // parts seen before may bound it closer
-      const double worst = double(list[0]) / job.delta;
-      limit = std::min(limit, worst + slack(query, worst));
-    }
+    double limit = limit_of(query, kth_ceiling(sums, n, k, scratch));
+    if (list[0] < std::numeric_limits<T>::infinity())  // parts seen before may bound it closer
+      limit = std::min(limit, limit_of(query, double(list[0]) / job.delta));
     positions_up_to(sums, n, std::min(float(limit), std::numeric_limits<float>::max()), found);
-    if (std::int64_t(found.size()) > k) {
-      scratch.clear();
-      for (const std::int64_t lane : found) scratch.push_back(sums[lane]);
-      std::nth_element(scratch.begin(), scratch.begin() + (k - 1), scratch.end());
-      const double kth = scratch[std::size_t(k - 1)], closer = kth + slack(query, kth);
+    const double near = error(query, limit);
+    const auto nearer = [&](std::int64_t a, std::int64_t b) { return sums[a] < sums[b]; };
+    if (std::int64_t(found.size()) > k) {  // the likely ones first: they bring the limit down
+      std::nth_element(found.begin(), found.begin() + (k - 1), found.end(), nearer);
+      const double kth = sums[found[std::size_t(k - 1)]], closer = limit_of(query, kth);
       std::erase_if(found, [&](std::int64_t lane) { return double(sums[lane]) > closer; });
     }
-    for (std::size_t i = 0; i < found.size(); i += 4) {
-      const std::size_t count = std::min<std::size_t>(4, found.size() - i);
-      const T* row[4];
-      for (std::size_t c = 0; c < 4; ++c) row[c] = job.source + job.ids[at + found[i + std::min(c, count - 1)]] * job.m;
-      T d[4];
-      exact_four<T>(job.queries + query * job.m, row, job.m, d);
+    for (std::size_t i = 0; i < found.size();) {
+      const T* row[TOGETHER];
+      std::int64_t id[TOGETHER];
+      std::size_t count = 0;
+      for (; i < found.size() && count < TOGETHER; ++i) {
+        if (double(sums[found[i]]) * job.delta - near > double(list[0])) continue;
+        id[count] = job.ids[at + found[i]];
+        row[count] = job.source + id[count] * job.m;
+        ++count;
+      }
+      if (count == 0) continue;
+      measured += std::int64_t(count);
+      for (std::size_t c = count; c < TOGETHER; ++c) row[c] = row[0];
+      T d[TOGETHER];
+      exact_several<T>(job.queries + query * job.m, row, job.m, d);
       for (std::size_t c = 0; c < count; ++c)
-        if (d[c] < list[0]) replace_worst(list, list_id, k, d[c], job.ids[at + found[i + c]]);
+        if (worse(list[0], list_id[0], d[c], id[c])) replace_worst(list, list_id, k, d[c], id[c]);
     }
   }
 };
 
-template <class T> WB_KERNEL void byte_nearest(const ByteJob<T>& job, const Lists<T>& lists, std::int64_t begin, std::int64_t end) {
+// Returns how many exact distances it took.
+template <class T>
+WB_KERNEL std::int64_t byte_nearest(const ByteJob<T>& job, const Lists<T>& lists, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t CACHE_BYTES = 512 * 1024;  // of references at a time
   const std::int64_t words = job.words, n_blocks = job.group_start[job.n_groups];
   const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (words * BYTE_LANES * 8));
-  ByteSearch<T> search{job, lists, {}, {}};
+  ByteSearch<T> search{job, lists, {}, {}, 0};
   std::vector<std::uint64_t> tile_rows(std::size_t(words * TILE_QUERIES));
   std::vector<float> sums(std::size_t(TILE_QUERIES * std::min(part, n_blocks) * BYTE_LANES));
   for (std::int64_t from = 0; from < n_blocks; from += part)
@@ -163,6 +189,7 @@ template <class T> WB_KERNEL void byte_nearest(const ByteJob<T>& job, const List
     }
   for (std::int64_t entry = begin * job.n_groups; entry < end * job.n_groups; ++entry)
     sort_list(lists.distance + entry * lists.k, lists.id + entry * lists.k, lists.k);
+  return search.measured;
 }
 
 // Rows -> bytes: round((x - low) / delta), clipped; and what that moves each row by, in all.

@@ -11,6 +11,7 @@ from .._threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
+from .backends.bytes import Bytes
 from .backends.scan import Scan
 from .plan import PART_BYTES, Plan, make_plan
 from .references import References, build_references
@@ -28,6 +29,8 @@ class Backend(Protocol):
 
 def _backend(plan: Plan, references: References, part_bytes: int) -> Backend:
     scan = Scan(references, part_bytes=part_bytes)
+    if plan.backend == "bytes":
+        return Bytes(references, scan)
     if plan.backend == "tree":
         from .backends.tree import Tree
 
@@ -55,7 +58,7 @@ class NeighborEngine:
         Position of each row's class in ``weights.classes``, for weights per class or interval.
     groups, n_groups : int ndarray of shape (n,), int
         Codes of the groups whose nearest are wanted separately.
-    backend : {"auto", "scan", "tree", "faiss", "hnsw"}
+    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}
     n_jobs : int, optional
     part_bytes : int
         Packed references, and queries, that are in memory at once.

@@ -13,9 +13,10 @@ from .references import References
 
 __all__ = ["BACKENDS", "PART_BYTES", "Plan", "make_plan"]
 
-BACKENDS = ("auto", "scan", "tree", "faiss", "hnsw")
+BACKENDS = ("auto", "scan", "bytes", "tree", "faiss", "hnsw")
 #: Packed references that are in memory at once.
 PART_BYTES = 32 * 2**20
+_BYTE_FEATURES, _BYTE_ROWS = 8, 256  # fewer do not pay for the rounding
 # Where the tree overtakes the scan (benchmarks/backends.py prints the measurements).
 _TREE_ROWS = {1: 5_000, 2: 20_000, 3: 30_000, 4: 50_000, 5: 100_000}
 
@@ -72,6 +73,19 @@ def _obstacle(references: References) -> str | None:
     return None
 
 
+def _byte_obstacle(references: References) -> str | None:
+    """What keeps sums over bytes from proposing neighbours, or None."""
+    if references.p != 1:
+        return "the distance is not city-block"
+    if references.sparse or references.n_numeric < references.m or references.missing:
+        return "bytes need dense numbers without missing values"
+    if references.feature_weights is not None or references.cells is not None or references.scales is not None:
+        return "there are weights"
+    if references.m * 255 >= 2**24:
+        return "there are more than 65 000 features"
+    return None
+
+
 def _choose(references: References, backend: str) -> tuple[str, str]:
     obstacle = _obstacle(references)
     per_instance = references.cells is not None or references.scales is not None
@@ -82,7 +96,12 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
                 "tree",
                 f"{references.m} features and at least {rows} rows: a k-d tree on folded data is faster",
             )
+        few = references.m < _BYTE_FEATURES or references.n < _BYTE_ROWS or _native.cpu_level() == "baseline"
+        if not few and _byte_obstacle(references) is None:
+            return "bytes", "city-block: sums over rows rounded to bytes propose, exact distances decide"
         return "scan", "the compiled scan serves every kind of distance"
+    if backend == "bytes":
+        obstacle = _byte_obstacle(references)
     if backend == "scan":
         return "scan", "asked for"
     if backend == "tree" and per_instance:
@@ -92,6 +111,7 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
     if obstacle is not None:
         raise BackendError(f"backend='{backend}' cannot serve this search: {obstacle}. Use backend='auto' or 'scan'")
     told = {
+        "bytes": "asked for; sums over rows rounded to bytes propose, exact distances decide",
         "tree": "asked for; a k-d tree proposes, exact distances decide",
         "faiss": "asked for; FAISS Flat proposes, exact distances decide",
         "hnsw": "asked for; an approximate graph proposes, neighbours may be missed",

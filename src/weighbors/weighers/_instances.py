@@ -119,7 +119,6 @@ class Instances:
             nominal=nominal,
             groups=self.codes,
             n_groups=self.n_classes,
-            backend="scan",
             n_jobs=self.n_jobs,
         )
 
@@ -312,8 +311,9 @@ def _range_scaled(rows: Any, n_numeric: int) -> Any:
         return (rows @ sparse.diags(factor)).tocsr().astype(rows.dtype)
     low = low.copy()
     low[n_numeric:] = 0.0
-    scaled = (rows - low) * factor.astype(rows.dtype)
-    return np.ascontiguousarray(scaled, dtype=rows.dtype)
+    scaled: FloatArray = rows - low.astype(rows.dtype)
+    scaled *= factor.astype(rows.dtype)
+    return scaled
 
 
 def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray, IndexArray]:

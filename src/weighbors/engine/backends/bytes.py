@@ -1,0 +1,117 @@
+"""City-block neighbours from rows rounded to bytes: an eighth of the memory, many more cells per step."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import _native
+from ..._threads import row_ranges, run_ranges
+from ..._typing import FloatArray, IndexArray
+from ..references import References
+from .scan import Scan, lane_layout
+
+__all__ = ["Bytes"]
+
+_MOST = 32  # neighbours; for more of them the scan serves
+_PROBE = 60  # queries that tell whether bytes tell the rows apart
+_PROBED = 0.1  # share of the rows that may need exact distances
+
+
+class Packed(NamedTuple):
+    """The references as bytes, and where each of them is."""
+
+    words: Any  # (n_blocks, words, lanes) uint64
+    ids: IndexArray  # slot per lane, -1: padding
+    group_start: IndexArray
+    lane_of_slot: IndexArray
+    largest_residual: float
+
+
+class Bytes:
+    """Bytes propose, exact distances decide: the very lists the scan gives."""
+
+    def __init__(self, references: References, scan: Scan) -> None:
+        self.references = references
+        self.scan = scan
+        self._low = references.low.astype(np.float64)
+        span = float((references.high - references.low).max())
+        self._delta = span / 255 if span > 0 else 1.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_packed"}
+
+    def _to_bytes(self, rows: FloatArray, n_jobs: int) -> tuple[Any, FloatArray]:
+        """(n, words · 8) bytes, and what rounding moved each row by."""
+        out = np.empty((len(rows), -(-rows.shape[1] // 8) * 8), dtype=np.uint8)
+        residual = np.empty(len(rows))
+
+        def task(begin: int, end: int) -> None:
+            _native.to_bytes(rows, self._low, self._delta, out, residual, begin, end)
+
+        run_ranges(task, row_ranges(len(rows), n_jobs, least=256, most=4096), n_jobs)
+        return out, residual
+
+    @cached_property
+    def _packed(self) -> Packed:
+        lanes = _native.BYTE_LANES
+        order, group_start = lane_layout(self.references, lanes)
+        rows, residual = self._to_bytes(self.references.rows, 1)
+        words = rows.view(np.uint64)[np.maximum(order, 0)]
+        # eight references a block: even ones first, as the kernel interleaves their sums
+        blocks = words.reshape(-1, lanes // 2, 2, words.shape[1]).transpose(0, 3, 2, 1)
+        lane_of_slot = np.empty(self.references.n, dtype=np.int64)
+        lane_of_slot[order[order >= 0]] = np.flatnonzero(order >= 0)
+        return Packed(
+            np.ascontiguousarray(blocks).reshape(len(order) // lanes, words.shape[1], lanes),
+            order,
+            group_start,
+            lane_of_slot,
+            float(residual.max()),
+        )
+
+    def search(
+        self,
+        queries: FloatArray,
+        k: int,
+        *,
+        own_slot: IndexArray | None = None,
+        missing: bool = False,
+        n_jobs: int = 1,
+    ) -> tuple[FloatArray, IndexArray]:
+        """As `Scan.search`."""
+        if missing or k > _MOST:
+            return self.scan.search(queries, k, own_slot=own_slot, missing=missing, n_jobs=n_jobs)
+        shape = (len(queries), self.references.n_groups, k)
+        distance = np.full(shape, np.inf, dtype=self.references.dtype)
+        slot = np.full(shape, -1, dtype=np.int64)
+        packed = self._packed
+        words, residual = self._to_bytes(queries, n_jobs)
+        own_lane = None if own_slot is None else np.where(own_slot < 0, -1, packed.lane_of_slot[own_slot])
+
+        def task(begin: int, end: int) -> int:
+            return _native.byte_nearest(
+                packed.words,
+                packed.ids,
+                packed.group_start,
+                self._delta,
+                packed.largest_residual,
+                self.references.rows,
+                words.view(np.uint64),
+                residual,
+                queries,
+                own_lane,
+                distance,
+                slot,
+                begin,
+                end,
+            )
+
+        probe = min(_PROBE, len(queries))
+        if task(0, probe) > probe * (_PROBED * self.references.n + 4 * k * self.references.n_groups):
+            return self.scan.search(queries, k, own_slot=own_slot, n_jobs=n_jobs)
+        ranges = [(begin + probe, end + probe) for begin, end in row_ranges(len(queries) - probe, n_jobs)]
+        run_ranges(task, ranges, n_jobs)
+        return distance, slot
