@@ -146,27 +146,46 @@ void py_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> gap, int6
   else WB_AT_LEVEL(level, distances<T, false>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
 }
 
-template <class T>
-void py_zone_coefficients(Array<T, 2> rows, Array<T, 3> packed, Array<T, 1> gap, int64_t n_numeric, bool missing,
-                          Array<int64_t, 1> class_start, Array<double, 2> factor, Array<double, 1> weight,
-                          double threshold,
-                          bool far, double tolerance, Output<T, 2> coefficient, int64_t begin, int64_t end) {
-  const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), blocks = int64_t(packed.shape(0));
+wb::Zones zones_of(int64_t n, const Array<int64_t, 1>& class_start, const Array<double, 2>& factor,
+                   const Array<double, 1>& weight, double threshold, bool far, double tolerance) {
   const int64_t classes = int64_t(factor.shape(0));
-  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
-  require(n >= 2 && n <= blocks * wb::BLOCK_LANES<T>, "packed: all rows are needed");
-  require(int64_t(gap.shape(0)) == m && 0 <= n_numeric && n_numeric <= m, "gap: one per feature is needed");
   require(int64_t(class_start.shape(0)) == classes + 1 && int64_t(weight.shape(0)) == n &&
               int64_t(factor.shape(1)) == classes,
           "class_start, weight, factor: wrong shape");
   require(class_start.data()[0] == 0 && class_start.data()[classes] == n, "class_start: all rows are needed");
   for (int64_t c = 0; c < classes; ++c) require(class_start.data()[c] <= class_start.data()[c + 1], "class_start: descends");
+  return {n, class_start.data(), classes, factor.data(), weight.data(), threshold, far, tolerance};
+}
+
+void py_zone_sums(Array<double, 2> rows, Array<double, 3> packed, Array<double, 1> row_sums,
+                  Array<int64_t, 1> class_start, Array<double, 2> factor, Array<double, 1> weight, double threshold,
+                  bool far, double tolerance, Output<double, 1> total, int64_t begin, int64_t end) {
+  constexpr int64_t LANES = wb::BLOCK_LANES<double>;
+  const int64_t n = int64_t(rows.shape(0)), stride = int64_t(rows.shape(1));
+  const int64_t blocks = int64_t(packed.shape(0)), m = int64_t(packed.shape(1));
+  require(n >= 2 && blocks * LANES >= n && int64_t(packed.shape(2)) == LANES, "packed: all rows are needed");
+  require(stride >= m && stride % wb::VECTOR_LANES<double> == 0, "rows: whole vectors are needed");
+  require(int64_t(row_sums.shape(0)) == blocks * LANES && int64_t(total.shape(0)) == stride, "row_sums, total: wrong shape");
+  const wb::Zones zones = zones_of(n, class_start, factor, weight, threshold, far, tolerance);
+  require_range(begin, end, n);
+  const wb::ZoneJob job{rows.data(), packed.data(), row_sums.data(), m, stride};
+  WB_AT_LEVEL(level, zone_sums(job, zones, total.data(), begin, end));
+}
+
+template <class T>
+void py_zone_coefficients(Array<T, 2> rows, Array<T, 3> packed, Array<T, 1> gap, int64_t n_numeric, bool missing,
+                          Array<int64_t, 1> class_start, Array<double, 2> factor, Array<double, 1> weight,
+                          double threshold, bool far, double tolerance, Output<T, 2> coefficient, int64_t begin, int64_t end) {
+  const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), blocks = int64_t(packed.shape(0));
+  require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<T>, "packed: wrong shape");
+  require(n >= 2 && n <= blocks * wb::BLOCK_LANES<T>, "packed: all rows are needed");
+  require(int64_t(gap.shape(0)) == m && 0 <= n_numeric && n_numeric <= m, "gap: one per feature is needed");
+  const wb::Zones zones = zones_of(n, class_start, factor, weight, threshold, far, tolerance);
   require_range(begin, end, n);
   require(int64_t(coefficient.shape(0)) == end - begin &&
               int64_t(coefficient.shape(1)) == blocks * wb::BLOCK_LANES<T>,
           "coefficient: (end - begin, lanes) is needed");
   const wb::Features<T> features{gap.data(), n_numeric, m};
-  const wb::Zones zones{n, class_start.data(), classes, factor.data(), weight.data(), threshold, far, tolerance};
   if (missing) WB_AT_LEVEL(level, zone_rows<T, true>(rows.data(), packed.data(), features, blocks, zones, coefficient.data(), begin, end));
   else WB_AT_LEVEL(level, zone_rows<T, false>(rows.data(), packed.data(), features, blocks, zones, coefficient.data(), begin, end));
 }
@@ -329,6 +348,9 @@ NB_MODULE(_native, m) {
   bind<double>(m);
   {
     using namespace nb::literals;
+    m.def("zone_sums", &py_zone_sums, "rows"_a.noconvert(), "packed"_a.noconvert(), "row_sums"_a.noconvert(),
+          "class_start"_a.noconvert(), "factor"_a.noconvert(), "weight"_a.noconvert(), "threshold"_a, "far"_a, "tolerance"_a, "total"_a.noconvert(), "begin"_a, "end"_a,
+          nb::call_guard<nb::gil_scoped_release>());
     m.def("simba", &py_simba, "rows"_a.noconvert(), "codes"_a.noconvert(), "gap"_a.noconvert(),
           "nominal"_a.noconvert(), "mixed"_a, "packed"_a.noconvert(), "largest"_a.noconvert(), "center"_a.noconvert(),
           "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "listed"_a.noconvert(),

@@ -22,6 +22,13 @@ template <class T> WB_INLINE T add_product(T sum, T a, T b) {
 #endif
 }
 
+// A one that compilers cannot see through: sum + 1 * x is the very sum + x, but x86 cores add on
+// two units and multiply-add on two others, and subtractions keep the first two busy.
+template <class T> WB_INLINE Vec<T> hidden_one() {
+  static volatile T one = 1;
+  return broadcast<T>(T(one));
+}
+
 // One feature's term. `W` says whether a weight multiplies it. V is T or Vec<T>.
 template <class T, int P, bool W, class V> WB_INLINE V add_term(V sum, V weight, V diff) {
   if constexpr (P == 2 && W) return add_product<T>(sum, weight * diff, diff);
@@ -42,12 +49,13 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
     for (int v = 0; v < TILE_VECTORS; ++v) acc[q][v] = broadcast<T>(T(0));
 
   std::int64_t j = 0;
+  const Vec<T> one = hidden_one<T>();
   for (; j < features.numeric; ++j) {
     Vec<T> ref[TILE_VECTORS], weight[TILE_VECTORS];
     WB_UNROLL
     for (int v = 0; v < TILE_VECTORS; ++v) {
       ref[v] = load<T>(block + (j * TILE_VECTORS + v) * LANES);
-      weight[v] = W ? load<T>(weights + (j * TILE_VECTORS + v) * LANES) : ref[v];
+      weight[v] = W ? load<T>(weights + (j * TILE_VECTORS + v) * LANES) : one;
     }
     WB_UNROLL
     for (int q = 0; q < TILE_QUERIES; ++q) {
@@ -57,7 +65,8 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
         Vec<T> diff = ref[v] - query;
         if constexpr (P == 1) diff = absolute<T>(diff);
         if constexpr (MISSING) diff = choose<T>(equal<T>(diff, diff), diff, broadcast<T>(features.gap[j]));
-        acc[q][v] = add_term<T, P, W>(acc[q][v], weight[v], diff);
+        if constexpr (P == 1 && !W && !MISSING) acc[q][v] = add_product<T>(acc[q][v], weight[v], diff);
+        else acc[q][v] = add_term<T, P, W>(acc[q][v], weight[v], diff);
       }
     }
   }

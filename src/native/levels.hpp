@@ -22,6 +22,7 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "bytes.hpp"
+#include "surf.hpp"
 #include "simba.hpp"
 #undef WB_LEVEL
 #undef WB_INLINE
@@ -43,6 +44,7 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "bytes.hpp"
+#include "surf.hpp"
 #include "simba.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
@@ -55,6 +57,7 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "bytes.hpp"
+#include "surf.hpp"
 #include "simba.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL

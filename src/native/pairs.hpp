@@ -50,22 +50,28 @@ template <class T> WB_INLINE double sum_powers(const T* d, std::int64_t n, doubl
   return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
+// Where near ends and far begins, for one row.
+struct Thresholds {
+  double low, high;
+};
+
+template <class T> WB_INLINE Thresholds thresholds(const Zones& zones, std::int64_t row, T* distance) {
+  if (zones.threshold >= 0) return {zones.threshold, zones.threshold};
+  const std::int64_t n = zones.n;
+  distance[row] = 0;  // a missing value is far even from itself
+  const double mean = sum_powers(distance, n, 0.0, false) / double(n - 1);
+  distance[row] = T(mean);  // adds nothing to the squares but the rounding of T
+  const double rest = (double(distance[row]) - mean) * (double(distance[row]) - mean);
+  const double half = std::sqrt(std::max(0.0, sum_powers(distance, n, mean, true) - rest) / double(n - 1)) / 2;
+  return {mean - half, mean + half};
+}
+
 // Distances of one row -> coefficients of its differences, in place: factor / number of rows of that
 // class in the zone; far rows with the opposite sign; 0 between the zones, for itself and padding.
 template <class T>
 WB_INLINE void zone_coefficients(const Zones& zones, std::int64_t row, T* distance, std::int64_t width) {
-  double low = zones.threshold, high = zones.threshold;
-  const std::int64_t n = zones.n;
-  if (low < 0) {
-    distance[row] = 0;  // a missing value is far even from itself
-    const double mean = sum_powers(distance, n, 0.0, false) / double(n - 1);
-    distance[row] = T(mean);  // adds nothing to the squares but the rounding of T
-    const double rest = (double(distance[row]) - mean) * (double(distance[row]) - mean);
-    const double half = std::sqrt(std::max(0.0, sum_powers(distance, n, mean, true) - rest) / double(n - 1)) / 2;
-    low = mean - half;
-    high = mean + half;
-  }
-  const T below = T(low * (1 - zones.tolerance)), above = T(high * (1 + zones.tolerance));
+  const Thresholds at = thresholds(zones, row, distance);
+  const T below = T(at.low * (1 - zones.tolerance)), above = T(at.high * (1 + zones.tolerance));
   distance[row] = above;  // in neither zone
   const std::int64_t* start = zones.class_start;
   const std::int64_t own = std::upper_bound(start, start + zones.n_classes + 1, row) - start - 1;
@@ -82,7 +88,7 @@ WB_INLINE void zone_coefficients(const Zones& zones, std::int64_t row, T* distan
     const T for_far = T(zones.far && far > 0 ? -scale / double(far) : 0.0);
     for (std::int64_t z = 0; z < size; ++z) d[z] = d[z] < below ? for_near : d[z] > above ? for_far : T(0);
   }
-  std::fill(distance + n, distance + width, T(0));
+  std::fill(distance + zones.n, distance + width, T(0));
 }
 
 template <class T, bool MISSING>

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -139,6 +140,24 @@ struct Zones {
   double threshold;                 // of all rows; negative: each row's mean, half its deviation on either side
   bool far;                         // far rows count too, the other way round
   double tolerance;                 // distances within this share of a threshold are neither
+};
+
+// The places of the bits set in a byte, ascending, one byte each (little-endian).
+constexpr std::array<std::uint64_t, 256> BIT_PLACES = [] {
+  std::array<std::uint64_t, 256> places{};
+  for (unsigned byte = 0; byte < 256; ++byte)
+    for (unsigned bit = 0, at = 0; bit < 8; ++bit)
+      if (byte >> bit & 1) places[byte] |= std::uint64_t(bit) << (8 * at++);
+  return places;
+}();
+
+// Rows for `zone_sums`: ordered by class, numbers only, none missing.
+struct ZoneJob {
+  const double* rows;      // (n, stride), 0 beyond m
+  const double* packed;    // (n_blocks, m, BLOCK_LANES)
+  const double* row_sums;  // (n_blocks * BLOCK_LANES,)
+  std::int64_t m;
+  std::int64_t stride;     // whole vectors
 };
 
 // What SIMBA's steps read. Packed blocks hold centred rows of one class each, in single precision,

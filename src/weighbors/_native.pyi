@@ -3,8 +3,9 @@
 Who calls what::
 
     engine.backends.scan    -> pack, k_nearest
+    engine.backends.bytes   -> to_bytes, byte_nearest
     engine.backends.certify -> rerank
-    engine.pairs            -> pack, distances, zone_coefficients, add_differences, distance_sums, add_listed
+    engine.pairs            -> pack, distances, zone_coefficients, zone_sums, add_differences, distance_sums, add_listed
     weighers.simba          -> pack, simba
 
 All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
@@ -12,10 +13,14 @@ Features are ordered numeric first (``n_numeric`` of them), nominal last. Packed
 the shape (n_blocks, m, lanes) with ``lanes`` = BLOCK_LANES_FLOAT32 or BLOCK_LANES_FLOAT64.
 """
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ._typing import BoolArray, FloatArray, IndexArray
 
 BLOCK_LANES_FLOAT32: int
 BLOCK_LANES_FLOAT64: int
+BYTE_LANES: int
 VECTOR_EXTENSIONS: bool
 
 def cpu_level() -> str: ...
@@ -71,6 +76,31 @@ def rerank(
     begin: int,
     end: int,
 ) -> None: ...
+def to_bytes(
+    rows: FloatArray,  # (n, m), none missing
+    low: FloatArray,  # (m,) float64
+    delta: float,  # worth of one level
+    bytes: NDArray[np.uint8],  # (n, at least m) written: round((x - low) / delta), clipped
+    residual: FloatArray,  # (n,) float64 written: what that moved each row by
+    begin: int,
+    end: int,
+) -> None: ...
+def byte_nearest(
+    packed: NDArray[np.uint64],  # (n_blocks, words, BYTE_LANES): references 0 2 4 6 1 3 5 7 of a block
+    ids: IndexArray,  # (n_blocks * BYTE_LANES,) row of source per lane, -1: padding, last in its group
+    group_start: IndexArray,  # (n_groups + 1,) first block of each group
+    delta: float,
+    largest_residual: float,  # of the references
+    source: FloatArray,  # (n, m)
+    query_words: NDArray[np.uint64],  # (n_queries, words)
+    query_residual: FloatArray,  # (n_queries,) float64
+    queries: FloatArray,  # (n_queries, m)
+    own_lane: IndexArray | None,  # (n_queries,) lane that a query must not find
+    distance: FloatArray,  # (n_queries, n_groups, k) city-block; inf before the first call
+    id: IndexArray,  # the same shape; -1 before the first call
+    begin: int,
+    end: int,
+) -> int: ...  # exact distances that were needed
 def distances(
     queries: FloatArray,  # (n_queries, m)
     packed: FloatArray,
@@ -94,6 +124,20 @@ def zone_coefficients(
     far: bool,
     tolerance: float,
     coefficient: FloatArray,  # (end - begin, n_blocks * lanes) written
+    begin: int,
+    end: int,
+) -> None: ...
+def zone_sums(
+    rows: FloatArray,  # (n, stride) float64, whole vectors, 0 beyond m; ordered by class, none missing
+    packed: FloatArray,  # all of them, m features
+    row_sums: FloatArray,  # (n_blocks * lanes,)
+    class_start: IndexArray,
+    factor: FloatArray,
+    weight: FloatArray,
+    threshold: float,
+    far: bool,
+    tolerance: float,
+    total: FloatArray,  # (stride,) float64, added to
     begin: int,
     end: int,
 ) -> None: ...

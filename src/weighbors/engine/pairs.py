@@ -102,6 +102,53 @@ class PackedRows:
         )
         return out
 
+    def zone_sums(
+        self,
+        n_jobs: int,
+        *,
+        class_start: IndexArray,
+        factor: FloatArray,
+        weight: FloatArray,
+        threshold: float | None,
+        far: bool,
+        tolerance: float,
+    ) -> FloatArray:
+        """Σ over pairs of coefficient · |difference|, coefficients as `zone_coefficients` has them.
+
+        For float64 rows of numbers, none missing.
+        """
+        rows = aligned_empty((self.n, -(-self.m // 8) * 8), self.rows.dtype)  # whole cache lines
+        row_sums = np.zeros(self.width)
+
+        def prepare(begin: int, end: int) -> None:
+            rows[begin:end, : self.m], rows[begin:end, self.m :] = self.rows[begin:end], 0.0
+            row_sums[begin:end] = self.rows[begin:end].sum(axis=1)
+
+        def task(begin: int, end: int) -> FloatArray:
+            total = np.zeros(rows.shape[1])
+            limit = -1.0 if threshold is None else threshold
+            _native.zone_sums(
+                rows,
+                self.packed,
+                row_sums,
+                class_start,
+                factor,
+                weight,
+                limit,
+                far,
+                tolerance,
+                total,
+                begin,
+                end,
+            )
+            return total
+
+        run_ranges(prepare, fixed_ranges(self.n, 252), n_jobs)
+        size = min(240, max(48, self.n // 16 // 48 * 48))  # many rows share what is read, and threads share the rows
+        parts = run_ranges(task, fixed_ranges(self.n, size), n_jobs)
+        total: FloatArray = np.sum(parts, axis=0, dtype=np.float64)
+        return total[: self.m]
+
     def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:
         """Σ over pairs of coefficient · |difference|, per feature.
 

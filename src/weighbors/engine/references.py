@@ -96,6 +96,11 @@ class References:
         """Whether the rows are stored as CSR."""
         return bool(sparse.issparse(self.rows))
 
+    @property
+    def group_codes(self) -> IndexArray:
+        """Group of each slot; 0 where there is one group."""
+        return np.zeros(self.n, dtype=np.int64) if self.groups is None else self.groups
+
     def fold(self) -> Fold | None:
         """How to fold a global ``a`` into the data; None where there is nothing to fold."""
         if self.feature_weights is None:

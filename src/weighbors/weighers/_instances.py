@@ -109,6 +109,11 @@ class Instances:
         self.missing = bool(np.isnan(values).any())
         self.p = p
 
+    @property
+    def plain(self) -> bool:
+        """Whether all features are numbers and none is missing."""
+        return self.n_numeric == self.n_features and not self.missing
+
     @cached_property
     def engine(self) -> NeighborEngine:
         """Search for the nearest of each class."""
@@ -168,7 +173,7 @@ class Instances:
             difference = expected.differences(np.broadcast_to(x, neighbor.shape), neighbor)
             for c in range(n_credits):
                 total[c, j] = np.sum(np.where(credit == c, weight * difference, 0.0))
-        return self._in_place(total)
+        return self.in_place(total)
 
     def differences(self, x: IndexArray, z: IndexArray) -> FloatArray:
         """|x − z| of pairs of rows, over the original features, missing values at full range; float64.
@@ -184,7 +189,7 @@ class Instances:
         if self.missing:
             out = np.where(np.isnan(out), self.engine.references.gap.astype(np.float64), out)
         out[z < 0] = 0.0
-        return self._in_place(out)
+        return self.in_place(out)
 
     def class_difference_sums(self, j: int) -> FloatArray:
         """Σ over the rows of each class of their difference to every row, of original feature j.
@@ -227,13 +232,13 @@ class Instances:
             for begin, end in self.pairs.ranges():
                 x, z = np.meshgrid(np.arange(begin, end), everyone, indexing="ij")
                 total[j] += np.sum(coefficients(begin, end)[:, : self.n] * expected.differences(x, z))
-        return self._in_place(total[None])[0]
+        return self.in_place(total[None])[0]
 
     @cached_property
     def pairs(self) -> PackedRows:
         """All pairs of rows; missing numbers at full range in distances."""
         rows = densified(self.rows, "a weigher that compares all pairs")
-        gap = self.engine.references.gap
+        gap = None if self.plain else self.engine.references.gap
         return PackedRows(rows, n_numeric=self.n_numeric, gap=gap, missing=self.missing)
 
     @cached_property
@@ -256,7 +261,7 @@ class Instances:
             for j in incomplete
         }
 
-    def _in_place(self, total: FloatArray) -> FloatArray:
+    def in_place(self, total: FloatArray) -> FloatArray:
         """Columns back in the order of the original table."""
         out = np.empty_like(total)
         out[:, self.columns] = total

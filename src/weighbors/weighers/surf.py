@@ -17,7 +17,11 @@ __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "surf_scores"]
 
 def mean_distance(instances: Instances) -> float:
     """Mean distance of all pairs of rows (float64)."""
-    pairs, n = instances.pairs, instances.n
+    n = instances.n
+    if instances.plain:  # Σ over pairs of |x − z| = Σ_r (2 r − n + 1) x_(r), from the sorted values of a feature
+        rank = 2.0 * np.arange(n) - (n - 1)
+        return float(np.sum(rank @ np.sort(instances.pairs.rows, axis=0).astype(np.float64))) / (n * (n - 1) / 2)
+    pairs = instances.pairs
 
     def task(begin: int, end: int) -> float:
         d = pairs.distances(begin, end)[:, :n]
@@ -45,6 +49,8 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
         "far": star,
         "tolerance": tolerance(instances.rows.dtype),
     }
+    if instances.plain and instances.rows.dtype == np.float64:
+        return instances.in_place(instances.pairs.zone_sums(effective_n_jobs(instances.n_jobs), **zones)[None])[0]
     return instances.sum_pairs(lambda begin, end: instances.pairs.zone_coefficients(begin, end, **zones))
 
 

@@ -57,7 +57,7 @@ class Bytes:
     @cached_property
     def _packed(self) -> Packed:
         lanes = _native.BYTE_LANES
-        order, group_start = lane_layout(self.references, lanes)
+        order, group_start = lane_layout(self.references.group_codes, self.references.n_groups, lanes)
         rows, residual = self._to_bytes(self.references.rows, 1)
         words = rows.view(np.uint64)[np.maximum(order, 0)]
         # eight references a block: even ones first, as the kernel interleaves their sums

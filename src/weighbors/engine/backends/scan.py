@@ -15,7 +15,7 @@ from ..._typing import FloatArray, IndexArray
 from ..plan import PART_BYTES, block_bytes, lanes_of
 from ..references import References
 
-__all__ = ["Scan", "lane_layout"]
+__all__ = ["Scan", "aligned_empty", "lane_layout"]
 
 CACHE_BYTES = 128 * 2**20  # packed references that a fitted engine may keep
 
@@ -28,16 +28,15 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:
     return raw[offset : offset + size].view(dtype).reshape(shape)
 
 
-def lane_layout(references: References, lanes: int) -> tuple[IndexArray, IndexArray]:
+def lane_layout(groups: IndexArray, n_groups: int, lanes: int) -> tuple[IndexArray, IndexArray]:
     """Slot per lane, -1 for padding, group after group; and the first block of each group."""
-    groups = np.zeros(references.n, dtype=np.int64) if references.groups is None else references.groups
     by_group = np.argsort(groups, kind="stable")  # slots ascend within a group
-    counts = np.bincount(groups, minlength=references.n_groups)
+    counts = np.bincount(groups, minlength=n_groups)
     blocks = -(-counts // lanes)
     block_start = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
     order = np.full(int(block_start[-1]) * lanes, -1, dtype=np.int64)
     first_lane = np.repeat(block_start[:-1] * lanes - np.cumsum(counts) + counts, counts)
-    order[first_lane + np.arange(references.n)] = by_group
+    order[first_lane + np.arange(len(groups))] = by_group
     return order, block_start
 
 
@@ -68,7 +67,7 @@ class Scan:
 
     @cached_property
     def _layout(self) -> tuple[IndexArray, IndexArray]:
-        return lane_layout(self.references, lanes_of(self.references.dtype))
+        return lane_layout(self.references.group_codes, self.references.n_groups, lanes_of(self.references.dtype))
 
     def parts(self, n_jobs: int) -> Iterator[Part]:
         """Packed parts; kept for the next search where all of them are small."""
