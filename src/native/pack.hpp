@@ -2,6 +2,8 @@
 // contiguous load. On the way a row may be folded: (x - center) * factor.
 #pragma once
 
+#include <type_traits>
+
 #include "types.hpp"
 
 namespace wb {
@@ -42,6 +44,34 @@ template <class T> double pack(const Packing<T>& job, std::int64_t begin, std::i
     }
   }
   return largest;
+}
+
+// Rows -> blocks of (x - center) / scale, features in `order`, for blocks [begin, end). P is float, or
+// a 16-bit integer to which values are rounded.
+template <class P> struct MarginPacking {
+  const double* rows;  // (n, m)
+  std::int64_t m;
+  const double* center;
+  const double* scale;
+  const std::int64_t* order;  // (m,)
+  const std::int64_t* ids;    // (n_blocks * BLOCK_LANES<float>,) row per lane, -1: padding
+  P* packed;
+};
+
+template <class P> void pack_margins(const MarginPacking<P>& job, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<float>;
+  for (std::int64_t block = begin; block < end; ++block)
+    for (std::int64_t j = 0; j < job.m; ++j) {
+      const std::int64_t feature = job.order[j];
+      const double center = job.center[feature], share = 1 / job.scale[feature];
+      P* out = job.packed + (block * job.m + j) * LANES;
+      for (std::int64_t lane = 0; lane < LANES; ++lane) {
+        const std::int64_t row = job.ids[block * LANES + lane];
+        const double value = row < 0 ? 0.0 : (job.rows[row * job.m + feature] - center) * share;
+        if constexpr (std::is_floating_point_v<P>) out[lane] = row < 0 ? std::numeric_limits<P>::infinity() : P(value);
+        else out[lane] = row < 0 ? std::numeric_limits<P>::max() : P(value + (value < 0 ? -0.5 : 0.5));
+      }
+    }
 }
 
 }  // namespace wb

@@ -4,9 +4,10 @@
 // Exact pruning, twice: (1) per row a list of its nearest hits and misses under reference weights
 // r is given, with a bound `reach` on the distance of all others. Since |z|_w >= min(w/r) |z|_r, the
 // lists hold the true neighbours while the best listed one is nearer than min(w/r) * reach.
-// (2) otherwise all rows are scanned in single precision, features in an order the caller chose, and
-// a block is left as soon as its partial sums exceed the best distance so far. Whatever may win is
-// measured again in double precision and the natural order, so the outcome depends on neither.
+// (2) otherwise all rows, rounded to 16 bits (to floats where values are nominal or missing), are
+// scanned, features in an order the caller chose, and a block is left as soon as its partial sums
+// exceed the best distance so far. Whatever may win is measured again in double precision and the
+// natural order, so the outcome depends on neither.
 // Included once per CPU level: see levels.hpp.
 #ifndef WB_LEVEL
 #error "include levels.hpp, not this file"
@@ -86,51 +87,100 @@ struct Candidate {
 // Single-precision distances are off by at most `slack` (rounded coordinates) and a share (rounded
 // sums).
 struct Rounding {
-  double slack, share;
+  double slack, share, unit;  // sums are squared distances in units of `unit`
   // what a row's sum stays below if the row is as near as `squared`
   WB_INLINE float limit(double squared) const {
     const double root = (std::sqrt(squared) + slack) * share;
-    return float(root * root * share);
+    return float(root * root * share / unit);
   }
   // what a row's squared distance stays below, given its sum
   WB_INLINE double ceiling(float sum) const {
-    const double root = std::sqrt(double(sum)) * share + slack;
+    const double root = std::sqrt(double(sum) * unit) * share + slack;
     return root * root * share;
   }
 };
 
+#if WB_VECTOR_EXTENSIONS
+WB_INLINE Vec<float> load_packed(const std::int16_t* from) {
+  typedef std::int16_t Shorts __attribute__((vector_size(16)));
+  Shorts v;
+  std::memcpy(&v, from, sizeof v);
+#if defined(WB_MOVEMASK) && !defined(__clang__)  // GCC halves the conversion before it knows the CPU level
+  typedef std::int32_t Ints __attribute__((vector_size(32)));
+  return __builtin_convertvector((Ints)__builtin_ia32_pmovsxwd256(v), Vec<float>);
+#else
+  return __builtin_convertvector(v, Vec<float>);
+#endif
+}
+#else
+WB_INLINE Vec<float> load_packed(const std::int16_t* from) { return map<float>([=](int i) { return float(from[i]); }); }
+#endif
+WB_INLINE Vec<float> load_packed(const float* from) { return load<float>(from); }
+
+// Weights and a query as the packed rows see them.
+struct Seen {
+  std::vector<float> weight, query;  // in `feature_order`; the largest weight is 1
+  double unit = 1;                   // what that one is worth
+  double slack = 0;                  // what rounding can move a distance by
+};
+
+WB_INLINE void see(const MarginJob& job, const double* row, const double* a, Seen& seen) {
+  constexpr int LANES = 8;
+  double own[LANES] = {}, moved[LANES] = {}, top[LANES] = {};
+  for (std::int64_t j = 0; j < job.m; j += LANES)
+    for (int i = 0; i < LANES && j + i < job.m; ++i) {
+      const double value = row[j + i] - job.center[j + i], step = job.scale[j + i] * job.rounding[j + i];
+      const double weight = a[j + i] * job.scale[j + i] * job.scale[j + i];
+      own[i] += value == value ? a[j + i] * value * value : 0.0;
+      moved[i] += a[j + i] * step * step;
+      top[i] = weight > top[i] ? weight : top[i];
+    }
+  const double largest = *std::max_element(top, top + LANES), eps = double(std::numeric_limits<float>::epsilon());
+  seen.unit = largest > 0 ? largest : 1.0;
+  seen.slack = 2 * eps * std::sqrt(std::accumulate(own, own + LANES, 0.0)) + std::sqrt(std::accumulate(moved, moved + LANES, 0.0));
+  for (std::int64_t j = 0; j < job.m; ++j) {
+    const std::int64_t feature = job.feature_order[j];
+    seen.weight[std::size_t(j)] = float(a[feature] * job.scale[feature] * job.scale[feature] / seen.unit);
+    seen.query[std::size_t(j)] = float((row[feature] - job.center[feature]) / job.scale[feature]);
+  }
+}
+
 // Nearest hit and miss among all rows, starting from what is known. Single precision proposes.
-template <bool MIXED>
-WB_INLINE void scan_margins(const MarginJob& job, std::int64_t x, const double* a, const float* a_ordered,
-                            const float* q_ordered, double slack, std::vector<Candidate> (&found)[2], Nearest& hit,
-                            Nearest& miss) {
-  constexpr std::int64_t LANES = BLOCK_LANES<float>, BLOCKS = 4, CHUNK = 16;
+template <bool MIXED, class Packed>
+WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int64_t x, const double* a, const Seen& seen,
+                            std::vector<Candidate> (&found)[2], Nearest& hit, Nearest& miss) {
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, BLOCKS = 4, CHUNK = 32;
   const std::int64_t m = job.m;
-  const Rounding rounding{slack, 1 + double(m + 16) * double(std::numeric_limits<float>::epsilon())};
+  const Rounding rounding{seen.slack, 1 + double(CHUNK + m / CHUNK + 16) * double(std::numeric_limits<float>::epsilon()), seen.unit};
   double ceiling[2] = {miss.squared, hit.squared};  // of the nearest, by whether it is a hit
   found[0].clear();
   found[1].clear();
   for (std::int64_t first = 0; first < job.n_blocks; first += BLOCKS) {
     const std::int64_t used = std::min(BLOCKS, job.n_blocks - first);
     Vec<float> sum[BLOCKS][TILE_VECTORS];
-    const float* block[BLOCKS];
+    const Packed* block[BLOCKS];
     float limit[BLOCKS];
     for (std::int64_t b = 0; b < BLOCKS; ++b) {
       const std::int64_t at = first + std::min(b, used - 1);
-      block[b] = job.packed + at * m * LANES;
+      block[b] = packed + at * m * LANES;
       limit[b] = b < used ? rounding.limit(ceiling[job.block_code[at] == job.codes[x]]) : -1.0f;
       for (int v = 0; v < TILE_VECTORS; ++v) sum[b][v] = broadcast<float>(0.0f);
     }
     bool alive = true;
     for (std::int64_t from = 0; from < m && alive; from += CHUNK) {
       const std::int64_t to = std::min(from + CHUNK, m);
+      Vec<float> part[BLOCKS][TILE_VECTORS];  // stays in registers; sums of sums lose less by rounding
+      WB_UNROLL
+      for (std::int64_t b = 0; b < BLOCKS; ++b)
+        WB_UNROLL
+        for (int v = 0; v < TILE_VECTORS; ++v) part[b][v] = broadcast<float>(0.0f);
       for (std::int64_t j = from; j < to; ++j) {
-        const Vec<float> query = broadcast<float>(q_ordered[j]), weight = broadcast<float>(a_ordered[j]);
+        const Vec<float> query = broadcast<float>(seen.query[std::size_t(j)]), weight = broadcast<float>(seen.weight[std::size_t(j)]);
         WB_UNROLL
         for (std::int64_t b = 0; b < BLOCKS; ++b)
           WB_UNROLL
           for (int v = 0; v < TILE_VECTORS; ++v) {
-            const Vec<float> ref = load<float>(block[b] + j * LANES + v * VECTOR_LANES<float>);
+            const Vec<float> ref = load_packed(block[b] + j * LANES + v * VECTOR_LANES<float>);
             Vec<float> diff = ref - query;
             if constexpr (MIXED) {
               const std::int64_t feature = job.feature_order[j];
@@ -138,14 +188,17 @@ WB_INLINE void scan_margins(const MarginJob& job, std::int64_t x, const double* 
               if (job.nominal[feature]) diff = choose<float>(equal<float>(ref, query), broadcast<float>(0.0f), gap);
               else diff = choose<float>(equal<float>(diff, diff), diff, gap);
             }
-            sum[b][v] = sum[b][v] + (weight * diff) * diff;
+            part[b][v] = part[b][v] + (weight * diff) * diff;
           }
       }
       Mask<float> below = no_lane<float>();
       WB_UNROLL
       for (std::int64_t b = 0; b < BLOCKS; ++b)
         WB_UNROLL
-        for (int v = 0; v < TILE_VECTORS; ++v) below = below | less<float>(sum[b][v], broadcast<float>(limit[b]));
+        for (int v = 0; v < TILE_VECTORS; ++v) {
+          sum[b][v] = sum[b][v] + part[b][v];
+          below = below | less<float>(sum[b][v], broadcast<float>(limit[b]));
+        }
       alive = any<float>(below);
     }
     if (!alive) continue;
@@ -181,17 +234,16 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
   const std::int64_t m = job.m;
   const auto size = static_cast<std::size_t>(m);
   std::vector<double> a(size);
-  std::vector<float> a_ordered(size), q_ordered(size);
+  Seen seen{std::vector<float>(size), std::vector<float>(size), 1.0, 0.0};
   std::vector<Candidate> found[2];
   std::int64_t scans = 0;
   for (std::int64_t s = begin; s < end; ++s) {
     const std::int64_t x = job.order[s];
     const double* row = job.rows + x * m;
+    for (std::int64_t j = 0; j < m; ++j) a[static_cast<std::size_t>(j)] = w[j] * w[j];
     double ratio = std::numeric_limits<double>::infinity();  // min (w / r)^2
-    for (std::int64_t j = 0; j < m; ++j) {
-      const double ahead = w[j] * w[j];
-      const double r = ahead / (job.reference[j] * job.reference[j]);
-      a[static_cast<std::size_t>(j)] = ahead;
+    for (std::int64_t j = 0; j < m && job.width > 0; ++j) {
+      const double r = a[static_cast<std::size_t>(j)] / (job.reference[j] * job.reference[j]);
       ratio = r < ratio ? r : ratio;
     }
     ratio *= 1 - double(2 * m + 16) * std::numeric_limits<double>::epsilon();
@@ -199,20 +251,12 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
     nearest_listed<MIXED>(job, x, 0, a.data(), ratio, hit);
     nearest_listed<MIXED>(job, x, 1, a.data(), ratio, miss);
     const double reach_hit = job.reach[2 * x], reach_miss = job.reach[2 * x + 1];
-    if (!(hit.squared < ratio * reach_hit * reach_hit) || !(miss.squared < ratio * reach_miss * reach_miss)) {
+    if (job.width == 0 || !(hit.squared < ratio * reach_hit * reach_hit) || !(miss.squared < ratio * reach_miss * reach_miss)) {
       if (job.n_blocks == 0) return {s, scans};
       ++scans;
-      double own = 0, other = 0;
-      for (std::int64_t j = 0; j < m; ++j) {
-        const std::int64_t feature = job.feature_order[j];
-        const double value = row[feature] - job.center[feature];
-        a_ordered[static_cast<std::size_t>(j)] = float(a[static_cast<std::size_t>(feature)]);
-        q_ordered[static_cast<std::size_t>(j)] = float(value);
-        if (value == value) own += a[static_cast<std::size_t>(feature)] * value * value;
-        other += a[static_cast<std::size_t>(feature)] * job.largest[feature] * job.largest[feature];
-      }
-      const double slack = 2 * double(std::numeric_limits<float>::epsilon()) * (std::sqrt(own) + std::sqrt(other));
-      scan_margins<MIXED>(job, x, a.data(), a_ordered.data(), q_ordered.data(), slack, found, hit, miss);
+      see(job, row, a.data(), seen);
+      if constexpr (MIXED) scan_margins<true>(job, job.packed, x, a.data(), seen, found, hit, miss);
+      else scan_margins<false>(job, job.packed_short, x, a.data(), seen, found, hit, miss);
     }
     const double to_hit = hit.row < 0 ? 0 : std::sqrt(hit.squared);
     const double to_miss = miss.row < 0 ? 0 : std::sqrt(miss.squared);
@@ -221,17 +265,13 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
       const double u = 1 / (1 + std::exp(-job.beta * (to_miss - to_hit) / 2));
       gain *= job.beta * u * (1 - u);
     }
+    // paper 000, algorithm 1, line 13; a term whose norm is 0 counts as 0
+    const double by_miss = to_miss > 0 ? gain * 0.5 / to_miss : 0, by_hit = to_hit > 0 ? gain * 0.5 / to_hit : 0;
+    const double* near_miss = job.rows + std::max<std::int64_t>(miss.row, 0) * m;
+    const double* near_hit = job.rows + std::max<std::int64_t>(hit.row, 0) * m;
     for (std::int64_t j = 0; j < m; ++j) {
-      double delta = 0;  // paper 000, algorithm 1, line 13; a term whose norm is 0 counts as 0
-      if (to_miss > 0) {
-        const double diff = difference<MIXED>(job, row, job.rows + miss.row * m, j);
-        delta += diff * diff / to_miss;
-      }
-      if (to_hit > 0) {
-        const double diff = difference<MIXED>(job, row, job.rows + hit.row * m, j);
-        delta -= diff * diff / to_hit;
-      }
-      w[j] += gain * 0.5 * delta * w[j];
+      const double far = difference<MIXED>(job, row, near_miss, j), close = difference<MIXED>(job, row, near_hit, j);
+      w[j] += (far * far * by_miss - close * close * by_hit) * w[j];
     }
   }
   return {end, scans};

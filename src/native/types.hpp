@@ -160,17 +160,19 @@ struct ZoneJob {
   std::int64_t stride;     // whole vectors
 };
 
-// What SIMBA's steps read. Packed blocks hold centred rows of one class each, in single precision,
-// features in `feature_order`; there may be none yet (n_blocks = 0).
+// What SIMBA's steps read. Packed blocks hold centred rows of one class each, features in
+// `feature_order`; there may be none yet (n_blocks = 0).
 struct MarginJob {
   const double* rows;                 // (n, m)
   const std::int64_t* codes;          // (n,) class of each row
   std::int64_t m;
   const double* gap;                  // (m,) what a mismatch or a missing value counts
   const bool* nominal;                // (m,)
-  const float* packed;                // (n_blocks, m, BLOCK_LANES)
-  const double* largest;              // (m,) largest absolute value per feature in `packed`
-  const double* center;               // (m,) what was subtracted there
+  const float* packed;                // (n_blocks, m, BLOCK_LANES) where values are nominal or missing
+  const std::int16_t* packed_short;   // the same shape, elsewhere
+  const double* center;               // (m,) packed = (x - center) / scale
+  const double* scale;                // (m,)
+  const double* rounding;             // (m,) what packing moved a value by at most, in units of scale
   const std::int64_t* ids;            // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
   const std::int64_t* block_code;     // (n_blocks,)
   std::int64_t n_blocks;

@@ -6,7 +6,7 @@ Who calls what::
     engine.backends.bytes   -> to_bytes, byte_nearest
     engine.backends.certify -> rerank
     engine.pairs            -> pack, distances, zone_coefficients, zone_sums, add_differences, distance_sums, add_listed
-    weighers.simba          -> pack, simba
+    weighers.simba          -> pack_margins, simba
 
 All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
 Features are ordered numeric first (``n_numeric`` of them), nominal last. Packed references have
@@ -169,15 +169,26 @@ def add_listed(
     begin: int,
     end: int,
 ) -> None: ...
+def pack_margins(
+    rows: FloatArray,  # (n, m) float64
+    center: FloatArray,  # (m,)
+    scale: FloatArray,
+    feature_order: IndexArray,  # (m,)
+    ids: IndexArray,  # (n_blocks * lanes,) lanes as of float32
+    packed: FloatArray,  # (n_blocks, m, lanes) float32, or int16 to which values are rounded
+    begin: int,  # blocks
+    end: int,
+) -> None: ...
 def simba(
     rows: FloatArray,  # (n, m) float64
     codes: IndexArray,  # (n,)
     gap: FloatArray,  # (m,)
     nominal: BoolArray,  # (m,)
     mixed: bool,  # nominal features or missing values occur
-    packed: FloatArray,  # float32 blocks of one class each, centred, in feature_order; none yet: (0, m, lanes)
-    largest: FloatArray,  # (m,) largest absolute value in packed
-    center: FloatArray,  # (m,)
+    packed: FloatArray,  # blocks of one class each; float32 for mixed data, int16 otherwise; none yet: (0, m, lanes)
+    center: FloatArray,  # (m,) packed = (x - center) / scale
+    scale: FloatArray,
+    rounding: FloatArray,  # (m,) what packing moved a value by at most, in units of scale
     ids: IndexArray,
     block_code: IndexArray,  # (n_blocks,)
     feature_order: IndexArray,  # (m,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -67,7 +66,12 @@ class Margins:
         self.mixed = bool(self.nominal.any() or missing.any())
         self.gap = np.where(self.nominal, 1.0, high - low)
         self.center = np.where(self.nominal, 0.0, low / 2 + high / 2)
-        self.largest = np.where(self.nominal, 0.0, np.maximum(high - self.center, self.center - low))
+        largest = np.where(self.nominal, 0.0, np.maximum(high - self.center, self.center - low))
+        # packed values are (x - center) / scale: rounded to 16 bits, or floats where some are missing or nominal
+        self.scale, self.rounding = np.ones_like(largest), 2.0 * np.finfo(np.float32).eps * largest
+        if not self.mixed:
+            wide = largest > 0
+            self.scale[wide], self.rounding[wide] = largest[wide] / 32766, 0.5001
 
     def scaled_rows(self, w: FloatArray) -> FloatArray:
         """Numeric columns times w; categories as they are."""
@@ -131,35 +135,28 @@ class Margins:
         part = (w * self.gap) ** 2
         gathered = float(part.sum()) ** 2 < 0.5 * m * float((part**2).sum())
         feature_order = np.argsort(-part, kind="stable") if gathered else np.arange(m)
-        rows = np.take(self._centered, feature_order, axis=1) if gathered else self._centered
         lanes = lanes_of(np.dtype(np.float32))
         ids, block_start = lane_layout(self.codes, self.n_classes, lanes)
-        packed = aligned_empty((len(ids) // lanes, m, lanes), np.dtype(np.float32))
+        packed = aligned_empty((len(ids) // lanes, m, lanes), self.packed_dtype)
 
         def task(begin: int, end: int) -> None:
-            _native.pack(rows, ids, packed, np.inf, None, None, m, 2, begin, end)
+            _native.pack_margins(self.rows, self.center, self.scale, feature_order, ids, packed, begin, end)
 
         n_jobs = effective_n_jobs(self.n_jobs)
-        run_ranges(task, row_ranges(len(packed), n_jobs, least=6, most=512), n_jobs)
+        run_ranges(task, row_ranges(len(packed), n_jobs, least=6, most=504), n_jobs)
         block_code = np.repeat(np.arange(self.n_classes), np.diff(block_start)).astype(np.int64)
         return Blocks(packed, ids, block_code, feature_order)
 
-    @cached_property
-    def _centered(self) -> FloatArray:
-        out = np.empty(self.rows.shape, dtype=np.float32)
-
-        def task(begin: int, end: int) -> None:
-            out[begin:end] = self.rows[begin:end] - self.center
-
-        n_jobs = effective_n_jobs(self.n_jobs)
-        run_ranges(task, row_ranges(len(out), n_jobs, least=6, most=504), n_jobs)
-        return out
+    @property
+    def packed_dtype(self) -> np.dtype[Any]:
+        """Of packed rows."""
+        return np.dtype(np.float32 if self.mixed else np.int16)
 
     def no_blocks(self) -> Blocks:
         """None packed yet."""
         m = self.rows.shape[1]
         empty = np.zeros(0, dtype=np.int64)
-        return Blocks(np.zeros((0, m, lanes_of(np.dtype(np.float32))), np.float32), empty, empty, np.arange(m))
+        return Blocks(np.zeros((0, m, lanes_of(np.dtype(np.float32))), self.packed_dtype), empty, empty, np.arange(m))
 
 
 def simba_steps(
@@ -184,8 +181,9 @@ def simba_steps(
             margins.nominal,
             margins.mixed,
             blocks.packed,
-            margins.largest,
             margins.center,
+            margins.scale,
+            margins.rounding,
             blocks.ids,
             blocks.block_code,
             blocks.feature_order,
