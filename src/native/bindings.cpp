@@ -289,7 +289,7 @@ void py_pack_margins(Array<double, 2> rows, Array<double, 1> center, Array<doubl
 std::pair<int64_t, int64_t> py_simba(
     Array<double, 2> rows, Array<int64_t, 1> codes, Array<double, 1> gap, Array<bool, 1> nominal, bool mixed,
     nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu> packed, Array<double, 1> center,
-    Array<double, 1> scale, Array<double, 1> rounding, Array<int64_t, 1> ids, Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, Array<int64_t, 3> listed,
+    Array<double, 1> scale, Array<double, 1> rounding, Array<int64_t, 1> ids, Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, bool expanded, Array<int64_t, 3> listed,
     Array<double, 3> listed_square, Array<double, 2> reach, Array<double, 1> reference, Array<int64_t, 1> order,
     Array<double, 1> step, double beta, Output<double, 1> w, int64_t begin, int64_t end) {
   const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), blocks = int64_t(packed.shape(0));
@@ -327,6 +327,7 @@ std::pair<int64_t, int64_t> py_simba(
                           block_code.data(),
                           blocks,
                           feature_order.data(),
+                          expanded && !mixed,
                           listed.data(),
                           listed_square.data(),
                           int64_t(listed.shape(2)),
@@ -395,7 +396,7 @@ NB_MODULE(_native, m) {
     bind_pack_margins(&py_pack_margins<std::int16_t>);
     m.def("simba", &py_simba, "rows"_a.noconvert(), "codes"_a.noconvert(), "gap"_a.noconvert(),
           "nominal"_a.noconvert(), "mixed"_a, "packed"_a.noconvert(), "center"_a.noconvert(), "scale"_a.noconvert(),
-          "rounding"_a.noconvert(), "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "listed"_a.noconvert(),
+          "rounding"_a.noconvert(), "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "expanded"_a, "listed"_a.noconvert(),
           "listed_square"_a.noconvert(), "reach"_a.noconvert(), "reference"_a.noconvert(), "order"_a.noconvert(),
           "step"_a.noconvert(), "beta"_a, "w"_a.noconvert(), "begin"_a,
           "end"_a, nb::call_guard<nb::gil_scoped_release>());

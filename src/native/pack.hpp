@@ -59,19 +59,25 @@ template <class P> struct MarginPacking {
 };
 
 template <class P> void pack_margins(const MarginPacking<P>& job, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t LANES = BLOCK_LANES<float>;
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, RUN = 64;  // features of a row read together
+  std::vector<double> share(static_cast<std::size_t>(job.m));
+  for (std::int64_t j = 0; j < job.m; ++j) share[std::size_t(j)] = 1 / job.scale[j];
   for (std::int64_t block = begin; block < end; ++block)
-    for (std::int64_t j = 0; j < job.m; ++j) {
-      const std::int64_t feature = job.order[j];
-      const double center = job.center[feature], share = 1 / job.scale[feature];
-      P* out = job.packed + (block * job.m + j) * LANES;
+    for (std::int64_t from = 0; from < job.m; from += RUN)
       for (std::int64_t lane = 0; lane < LANES; ++lane) {
         const std::int64_t row = job.ids[block * LANES + lane];
-        const double value = row < 0 ? 0.0 : (job.rows[row * job.m + feature] - center) * share;
-        if constexpr (std::is_floating_point_v<P>) out[lane] = row < 0 ? std::numeric_limits<P>::infinity() : P(value);
-        else out[lane] = row < 0 ? std::numeric_limits<P>::max() : P(value + (value < 0 ? -0.5 : 0.5));
+        for (std::int64_t j = from; j < std::min(from + RUN, job.m); ++j) {
+          const std::int64_t feature = job.order[j];
+          P& out = job.packed[(block * job.m + j) * LANES + lane];
+          if (row < 0) {
+            out = std::is_floating_point_v<P> ? std::numeric_limits<P>::infinity() : std::numeric_limits<P>::max();
+            continue;
+          }
+          const double value = (job.rows[row * job.m + feature] - job.center[feature]) * share[std::size_t(feature)];
+          if constexpr (std::is_floating_point_v<P>) out = P(value);
+          else out = P(value + (value < 0 ? -0.5 : 0.5));
+        }
       }
-    }
 }
 
 }  // namespace wb

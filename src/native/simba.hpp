@@ -15,6 +15,8 @@
 
 namespace wb::WB_LEVEL {
 
+constexpr std::int64_t SCAN_RUN = 32;  // features between two looks at partial sums
+
 struct Nearest {
   double squared = std::numeric_limits<double>::infinity();
   std::int64_t row = -1;
@@ -84,19 +86,24 @@ struct Candidate {
   std::int64_t row;
 };
 
-// Single-precision distances are off by at most `slack` (rounded coordinates) and a share (rounded
-// sums).
+// How sums in single precision bound squared distances: rounded coordinates move a distance by
+// `slack` at most, and a sum of terms that together reach (reach + d)^2 is off by a `share` of that.
 struct Rounding {
-  double slack, share, unit;  // sums are squared distances in units of `unit`
+  double slack, share, reach;
+  double unit, rest;  // squared distance = unit * sum + rest
+
   // what a row's sum stays below if the row is as near as `squared`
   WB_INLINE float limit(double squared) const {
-    const double root = (std::sqrt(squared) + slack) * share;
-    return float(root * root * share / unit);
+    const double d = std::sqrt(squared) + slack;
+    const double most = d * d + share * (reach + d) * (reach + d);
+    return float((most - rest) / unit * (1 + 1e-6)) + float(std::abs(most - rest) / unit * 2e-6);
   }
-  // what a row's squared distance stays below, given its sum
+  // what a row's squared distance stays below, given its sum: d^2 <= sum + share * (reach + d)^2
   WB_INLINE double ceiling(float sum) const {
-    const double root = std::sqrt(double(sum) * unit) * share + slack;
-    return root * root * share;
+    const double measured = std::max(0.0, double(sum) * unit + rest);
+    const double b = share * reach, c = measured + share * reach * reach;
+    const double d = (b + std::sqrt(b * b + (1 - share) * c)) / (1 - share) + slack;
+    return d * d * (1 + 1e-12);
   }
 };
 
@@ -117,11 +124,10 @@ WB_INLINE Vec<float> load_packed(const std::int16_t* from) { return map<float>([
 #endif
 WB_INLINE Vec<float> load_packed(const float* from) { return load<float>(from); }
 
-// Weights and a query as the packed rows see them.
+// Weights and a query as the packed rows see them, in `feature_order`; the largest weight is 1.
 struct Seen {
-  std::vector<float> weight, query;  // in `feature_order`; the largest weight is 1
-  double unit = 1;                   // what that one is worth
-  double slack = 0;                  // what rounding can move a distance by
+  std::vector<float> weight, query;  // expanded: query holds -2 * weight * query
+  Rounding rounding{};
 };
 
 WB_INLINE void see(const MarginJob& job, const double* row, const double* a, Seen& seen) {
@@ -135,23 +141,29 @@ WB_INLINE void see(const MarginJob& job, const double* row, const double* a, See
       moved[i] += a[j + i] * step * step;
       top[i] = weight > top[i] ? weight : top[i];
     }
-  const double largest = *std::max_element(top, top + LANES), eps = double(std::numeric_limits<float>::epsilon());
-  seen.unit = largest > 0 ? largest : 1.0;
-  seen.slack = 2 * eps * std::sqrt(std::accumulate(own, own + LANES, 0.0)) + std::sqrt(std::accumulate(moved, moved + LANES, 0.0));
+  const double square = std::accumulate(own, own + LANES, 0.0), largest = *std::max_element(top, top + LANES);
+  const double eps = double(std::numeric_limits<float>::epsilon());
+  seen.rounding.unit = largest > 0 ? largest : 1.0;
+  seen.rounding.slack = 2 * eps * std::sqrt(square) + std::sqrt(std::accumulate(moved, moved + LANES, 0.0));
+  seen.rounding.share = eps * double(SCAN_RUN + job.m / SCAN_RUN + 16);
+  seen.rounding.reach = job.expanded ? 2 * std::sqrt(square) : 0.0;
+  seen.rounding.rest = job.expanded ? square : 0.0;
   for (std::int64_t j = 0; j < job.m; ++j) {
     const std::int64_t feature = job.feature_order[j];
-    seen.weight[std::size_t(j)] = float(a[feature] * job.scale[feature] * job.scale[feature] / seen.unit);
-    seen.query[std::size_t(j)] = float((row[feature] - job.center[feature]) / job.scale[feature]);
+    const double weight = a[feature] * job.scale[feature] * job.scale[feature] / seen.rounding.unit;
+    const double value = (row[feature] - job.center[feature]) / job.scale[feature];
+    seen.weight[std::size_t(j)] = float(weight);
+    seen.query[std::size_t(j)] = float(job.expanded ? -2 * weight * value : value);
   }
 }
 
 // Nearest hit and miss among all rows, starting from what is known. Single precision proposes.
-template <bool MIXED, class Packed>
+// EXPANDED: sums of (w z - 2 w x) z, one operation less than w (z - x)^2; but partial sums bound nothing.
+template <bool MIXED, bool EXPANDED, class Packed>
 WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int64_t x, const double* a, const Seen& seen,
                             std::vector<Candidate> (&found)[2], Nearest& hit, Nearest& miss) {
-  constexpr std::int64_t LANES = BLOCK_LANES<float>, BLOCKS = 4, CHUNK = 32;
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, BLOCKS = 4;
   const std::int64_t m = job.m;
-  const Rounding rounding{seen.slack, 1 + double(CHUNK + m / CHUNK + 16) * double(std::numeric_limits<float>::epsilon()), seen.unit};
   double ceiling[2] = {miss.squared, hit.squared};  // of the nearest, by whether it is a hit
   found[0].clear();
   found[1].clear();
@@ -163,24 +175,30 @@ WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int
     for (std::int64_t b = 0; b < BLOCKS; ++b) {
       const std::int64_t at = first + std::min(b, used - 1);
       block[b] = packed + at * m * LANES;
-      limit[b] = b < used ? rounding.limit(ceiling[job.block_code[at] == job.codes[x]]) : -1.0f;
+      limit[b] = b < used ? seen.rounding.limit(ceiling[job.block_code[at] == job.codes[x]])
+                          : -std::numeric_limits<float>::infinity();
       for (int v = 0; v < TILE_VECTORS; ++v) sum[b][v] = broadcast<float>(0.0f);
     }
     bool alive = true;
-    for (std::int64_t from = 0; from < m && alive; from += CHUNK) {
-      const std::int64_t to = std::min(from + CHUNK, m);
+    for (std::int64_t from = 0; from < m && alive; from += SCAN_RUN) {
+      const std::int64_t to = std::min(from + SCAN_RUN, m);
       Vec<float> part[BLOCKS][TILE_VECTORS];  // stays in registers; sums of sums lose less by rounding
       WB_UNROLL
       for (std::int64_t b = 0; b < BLOCKS; ++b)
         WB_UNROLL
         for (int v = 0; v < TILE_VECTORS; ++v) part[b][v] = broadcast<float>(0.0f);
       for (std::int64_t j = from; j < to; ++j) {
-        const Vec<float> query = broadcast<float>(seen.query[std::size_t(j)]), weight = broadcast<float>(seen.weight[std::size_t(j)]);
+        const Vec<float> query = broadcast<float>(seen.query[std::size_t(j)]);
+        const Vec<float> weight = broadcast<float>(seen.weight[std::size_t(j)]);
         WB_UNROLL
         for (std::int64_t b = 0; b < BLOCKS; ++b)
           WB_UNROLL
           for (int v = 0; v < TILE_VECTORS; ++v) {
             const Vec<float> ref = load_packed(block[b] + j * LANES + v * VECTOR_LANES<float>);
+            if constexpr (EXPANDED) {
+              part[b][v] = add_product<float>(part[b][v], add_product<float>(query, weight, ref), ref);
+              continue;
+            }
             Vec<float> diff = ref - query;
             if constexpr (MIXED) {
               const std::int64_t feature = job.feature_order[j];
@@ -197,9 +215,9 @@ WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int
         WB_UNROLL
         for (int v = 0; v < TILE_VECTORS; ++v) {
           sum[b][v] = sum[b][v] + part[b][v];
-          below = below | less<float>(sum[b][v], broadcast<float>(limit[b]));
+          if constexpr (!EXPANDED) below = below | less<float>(sum[b][v], broadcast<float>(limit[b]));
         }
-      alive = any<float>(below);
+      if constexpr (!EXPANDED) alive = any<float>(below);
     }
     if (!alive) continue;
     for (std::int64_t b = 0; b < used; ++b) {
@@ -213,13 +231,13 @@ WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int
           const std::int64_t row = job.ids[(first + b) * LANES + v * VECTOR_LANES<float> + lane];
           if (row < 0 || row == x) continue;
           found[side].push_back({sums[lane], row});
-          ceiling[side] = std::min(ceiling[side], rounding.ceiling(sums[lane]));
+          ceiling[side] = std::min(ceiling[side], seen.rounding.ceiling(sums[lane]));
         }
       }
     }
   }
   for (int side = 0; side < 2; ++side) {
-    const float limit = rounding.limit(ceiling[side]);
+    const float limit = seen.rounding.limit(ceiling[side]);
     Nearest& best = side ? hit : miss;
     for (const Candidate& c : found[side])
       if (c.squared < limit) best.offer(weighted_square<MIXED>(job, job.rows + x * m, job.rows + c.row * m, a), c.row);
@@ -234,7 +252,7 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
   const std::int64_t m = job.m;
   const auto size = static_cast<std::size_t>(m);
   std::vector<double> a(size);
-  Seen seen{std::vector<float>(size), std::vector<float>(size), 1.0, 0.0};
+  Seen seen{std::vector<float>(size), std::vector<float>(size)};
   std::vector<Candidate> found[2];
   std::int64_t scans = 0;
   for (std::int64_t s = begin; s < end; ++s) {
@@ -255,8 +273,9 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
       if (job.n_blocks == 0) return {s, scans};
       ++scans;
       see(job, row, a.data(), seen);
-      if constexpr (MIXED) scan_margins<true>(job, job.packed, x, a.data(), seen, found, hit, miss);
-      else scan_margins<false>(job, job.packed_short, x, a.data(), seen, found, hit, miss);
+      if constexpr (MIXED) scan_margins<true, false>(job, job.packed, x, a.data(), seen, found, hit, miss);
+      else if (job.expanded) scan_margins<false, true>(job, job.packed_short, x, a.data(), seen, found, hit, miss);
+      else scan_margins<false, false>(job, job.packed_short, x, a.data(), seen, found, hit, miss);
     }
     const double to_hit = hit.row < 0 ? 0 : std::sqrt(hit.squared);
     const double to_miss = miss.row < 0 ? 0 : std::sqrt(miss.squared);

@@ -192,6 +192,7 @@ def simba(
     ids: IndexArray,
     block_code: IndexArray,  # (n_blocks,)
     feature_order: IndexArray,  # (m,)
+    expanded: bool,  # scan by (w z - 2 w x) z: fewer operations, no early end
     listed: IndexArray,  # (n, 2, width) nearest hits and misses under reference
     listed_square: FloatArray,  # the same shape: their squared distances, ascending
     reach: FloatArray,  # (n, 2) all others are at least this far under reference

@@ -43,6 +43,7 @@ class Blocks(NamedTuple):
     ids: IndexArray
     block_code: IndexArray
     feature_order: IndexArray
+    expanded: bool  # weights are even: a scan that cannot stop early, but takes fewer operations
 
 
 @dataclass
@@ -145,7 +146,7 @@ class Margins:
         n_jobs = effective_n_jobs(self.n_jobs)
         run_ranges(task, row_ranges(len(packed), n_jobs, least=6, most=504), n_jobs)
         block_code = np.repeat(np.arange(self.n_classes), np.diff(block_start)).astype(np.int64)
-        return Blocks(packed, ids, block_code, feature_order)
+        return Blocks(packed, ids, block_code, feature_order, not gathered)
 
     @property
     def packed_dtype(self) -> np.dtype[Any]:
@@ -156,7 +157,7 @@ class Margins:
         """None packed yet."""
         m = self.rows.shape[1]
         empty = np.zeros(0, dtype=np.int64)
-        return Blocks(np.zeros((0, m, lanes_of(np.dtype(np.float32))), self.packed_dtype), empty, empty, np.arange(m))
+        return Blocks(np.zeros((0, m, lanes_of(np.dtype(np.float32))), self.packed_dtype), empty, empty, np.arange(m), False)
 
 
 def simba_steps(
@@ -187,6 +188,7 @@ def simba_steps(
             blocks.ids,
             blocks.block_code,
             blocks.feature_order,
+            blocks.expanded,
             lists.row,
             lists.square,
             lists.reach,
