@@ -157,90 +157,105 @@ WB_INLINE void see(const MarginJob& job, const double* row, const double* a, See
   }
 }
 
-// Nearest hit and miss among all rows, starting from what is known. Single precision proposes.
+// What a scan has found so far: who may be nearest, and how far the nearest is at most; misses, hits.
+struct Proposals {
+  std::vector<Candidate> rows[2];
+  double ceiling[2];
+};
+
+// Scans BLOCKS blocks from `first` on, of which `used` exist.
 // EXPANDED: sums of (w z - 2 w x) z, one operation less than w (z - x)^2; but partial sums bound nothing.
-template <bool MIXED, bool EXPANDED, class Packed>
-WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int64_t x, const double* a, const Seen& seen,
-                            std::vector<Candidate> (&found)[2], Nearest& hit, Nearest& miss) {
-  constexpr std::int64_t LANES = BLOCK_LANES<float>, BLOCKS = 4;
+template <bool MIXED, bool EXPANDED, int BLOCKS, class Packed>
+WB_INLINE void scan_blocks(const MarginJob& job, const Packed* packed, std::int64_t x, const Seen& seen, std::int64_t first,
+                           std::int64_t used, Proposals& found) {
+  constexpr std::int64_t LANES = BLOCK_LANES<float>;
   const std::int64_t m = job.m;
-  double ceiling[2] = {miss.squared, hit.squared};  // of the nearest, by whether it is a hit
-  found[0].clear();
-  found[1].clear();
-  for (std::int64_t first = 0; first < job.n_blocks; first += BLOCKS) {
-    const std::int64_t used = std::min(BLOCKS, job.n_blocks - first);
-    Vec<float> sum[BLOCKS][TILE_VECTORS];
-    const Packed* block[BLOCKS];
-    float limit[BLOCKS];
-    for (std::int64_t b = 0; b < BLOCKS; ++b) {
-      const std::int64_t at = first + std::min(b, used - 1);
-      block[b] = packed + at * m * LANES;
-      limit[b] = b < used ? seen.rounding.limit(ceiling[job.block_code[at] == job.codes[x]])
-                          : -std::numeric_limits<float>::infinity();
-      for (int v = 0; v < TILE_VECTORS; ++v) sum[b][v] = broadcast<float>(0.0f);
-    }
-    bool alive = true;
-    for (std::int64_t from = 0; from < m && alive; from += SCAN_RUN) {
-      const std::int64_t to = std::min(from + SCAN_RUN, m);
-      Vec<float> part[BLOCKS][TILE_VECTORS];  // stays in registers; sums of sums lose less by rounding
+  Vec<float> sum[BLOCKS][TILE_VECTORS];
+  const Packed* block[BLOCKS];
+  float limit[BLOCKS];
+  for (int b = 0; b < BLOCKS; ++b) {
+    const std::int64_t at = first + std::min<std::int64_t>(b, used - 1);
+    block[b] = packed + at * m * LANES;
+    limit[b] = b < used ? seen.rounding.limit(found.ceiling[job.block_code[at] == job.codes[x]])
+                        : -std::numeric_limits<float>::infinity();
+    for (int v = 0; v < TILE_VECTORS; ++v) sum[b][v] = broadcast<float>(0.0f);
+  }
+  bool alive = true;
+  for (std::int64_t from = 0; from < m && alive; from += SCAN_RUN) {
+    const std::int64_t to = std::min(from + SCAN_RUN, m);
+    Vec<float> part[BLOCKS][TILE_VECTORS];  // stays in registers; sums of sums lose less by rounding
+    WB_UNROLL
+    for (int b = 0; b < BLOCKS; ++b)
       WB_UNROLL
-      for (std::int64_t b = 0; b < BLOCKS; ++b)
-        WB_UNROLL
-        for (int v = 0; v < TILE_VECTORS; ++v) part[b][v] = broadcast<float>(0.0f);
-      for (std::int64_t j = from; j < to; ++j) {
-        const Vec<float> query = broadcast<float>(seen.query[std::size_t(j)]);
-        const Vec<float> weight = broadcast<float>(seen.weight[std::size_t(j)]);
-        WB_UNROLL
-        for (std::int64_t b = 0; b < BLOCKS; ++b)
-          WB_UNROLL
-          for (int v = 0; v < TILE_VECTORS; ++v) {
-            const Vec<float> ref = load_packed(block[b] + j * LANES + v * VECTOR_LANES<float>);
-            if constexpr (EXPANDED) {
-              part[b][v] = add_product<float>(part[b][v], add_product<float>(query, weight, ref), ref);
-              continue;
-            }
-            Vec<float> diff = ref - query;
-            if constexpr (MIXED) {
-              const std::int64_t feature = job.feature_order[j];
-              const Vec<float> gap = broadcast<float>(float(job.gap[feature]));
-              if (job.nominal[feature]) diff = choose<float>(equal<float>(ref, query), broadcast<float>(0.0f), gap);
-              else diff = choose<float>(equal<float>(diff, diff), diff, gap);
-            }
-            part[b][v] = part[b][v] + (weight * diff) * diff;
-          }
-      }
-      Mask<float> below = no_lane<float>();
+      for (int v = 0; v < TILE_VECTORS; ++v) part[b][v] = broadcast<float>(0.0f);
+    for (std::int64_t j = from; j < to; ++j) {
+      const Vec<float> query = broadcast<float>(seen.query[std::size_t(j)]);
+      const Vec<float> weight = broadcast<float>(seen.weight[std::size_t(j)]);
       WB_UNROLL
-      for (std::int64_t b = 0; b < BLOCKS; ++b)
+      for (int b = 0; b < BLOCKS; ++b)
         WB_UNROLL
         for (int v = 0; v < TILE_VECTORS; ++v) {
-          sum[b][v] = sum[b][v] + part[b][v];
-          if constexpr (!EXPANDED) below = below | less<float>(sum[b][v], broadcast<float>(limit[b]));
+          const Vec<float> ref = load_packed(block[b] + j * LANES + v * VECTOR_LANES<float>);
+          if constexpr (EXPANDED) {
+            part[b][v] = add_product<float>(part[b][v], add_product<float>(query, weight, ref), ref);
+            continue;
+          }
+          Vec<float> diff = ref - query;
+          if constexpr (MIXED) {
+            const std::int64_t feature = job.feature_order[j];
+            const Vec<float> gap = broadcast<float>(float(job.gap[feature]));
+            if (job.nominal[feature]) diff = choose<float>(equal<float>(ref, query), broadcast<float>(0.0f), gap);
+            else diff = choose<float>(equal<float>(diff, diff), diff, gap);
+          }
+          part[b][v] = part[b][v] + (weight * diff) * diff;
         }
-      if constexpr (!EXPANDED) alive = any<float>(below);
     }
-    if (!alive) continue;
-    for (std::int64_t b = 0; b < used; ++b) {
-      const bool side = job.block_code[first + b] == job.codes[x];
+    Mask<float> below = no_lane<float>();
+    WB_UNROLL
+    for (int b = 0; b < BLOCKS; ++b)
+      WB_UNROLL
       for (int v = 0; v < TILE_VECTORS; ++v) {
-        float sums[VECTOR_LANES<float>];
-        store<float>(sums, sum[b][v]);
-        unsigned lanes = bits<float>(less<float>(sum[b][v], broadcast<float>(limit[b])));
-        for (; lanes; lanes &= lanes - 1) {
-          const int lane = std::countr_zero(lanes);
-          const std::int64_t row = job.ids[(first + b) * LANES + v * VECTOR_LANES<float> + lane];
-          if (row < 0 || row == x) continue;
-          found[side].push_back({sums[lane], row});
-          ceiling[side] = std::min(ceiling[side], seen.rounding.ceiling(sums[lane]));
-        }
+        sum[b][v] = sum[b][v] + part[b][v];
+        if constexpr (!EXPANDED) below = below | less<float>(sum[b][v], broadcast<float>(limit[b]));
+      }
+    if constexpr (!EXPANDED) alive = any<float>(below);
+  }
+  if (!alive) return;
+  for (std::int64_t b = 0; b < used; ++b) {
+    const bool side = job.block_code[first + b] == job.codes[x];
+    for (int v = 0; v < TILE_VECTORS; ++v) {
+      float sums[VECTOR_LANES<float>];
+      store<float>(sums, sum[b][v]);
+      unsigned lanes = bits<float>(less<float>(sum[b][v], broadcast<float>(limit[b])));
+      for (; lanes; lanes &= lanes - 1) {
+        const int lane = std::countr_zero(lanes);
+        const std::int64_t row = job.ids[(first + b) * LANES + v * VECTOR_LANES<float> + lane];
+        if (row < 0 || row == x) continue;
+        found.rows[side].push_back({sums[lane], row});
+        found.ceiling[side] = std::min(found.ceiling[side], seen.rounding.ceiling(sums[lane]));
       }
     }
   }
+}
+
+// Nearest hit and miss among all rows, starting from what is known. Single precision proposes.
+template <bool MIXED, bool EXPANDED, class Packed>
+WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int64_t x, const double* a, const Seen& seen,
+                            Proposals& found, Nearest& hit, Nearest& miss) {
+  found.rows[0].clear();
+  found.rows[1].clear();
+  found.ceiling[0] = miss.squared;
+  found.ceiling[1] = hit.squared;
+  std::int64_t first = 0;
+  for (; job.n_blocks - first > 2; first += 4)
+    scan_blocks<MIXED, EXPANDED, 4>(job, packed, x, seen, first, std::min<std::int64_t>(4, job.n_blocks - first), found);
+  if (first < job.n_blocks) scan_blocks<MIXED, EXPANDED, 2>(job, packed, x, seen, first, job.n_blocks - first, found);
   for (int side = 0; side < 2; ++side) {
-    const float limit = seen.rounding.limit(ceiling[side]);
+    const float limit = seen.rounding.limit(found.ceiling[side]);
     Nearest& best = side ? hit : miss;
-    for (const Candidate& c : found[side])
-      if (c.squared < limit) best.offer(weighted_square<MIXED>(job, job.rows + x * m, job.rows + c.row * m, a), c.row);
+    for (const Candidate& c : found.rows[side])
+      if (c.squared < limit)
+        best.offer(weighted_square<MIXED>(job, job.rows + x * job.m, job.rows + c.row * job.m, a), c.row);
   }
 }
 
@@ -253,7 +268,7 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
   const auto size = static_cast<std::size_t>(m);
   std::vector<double> a(size);
   Seen seen{std::vector<float>(size), std::vector<float>(size)};
-  std::vector<Candidate> found[2];
+  Proposals found;
   std::int64_t scans = 0;
   for (std::int64_t s = begin; s < end; ++s) {
     const std::int64_t x = job.order[s];

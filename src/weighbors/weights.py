@@ -45,8 +45,9 @@ def fingerprint(X: Any) -> str:
     sparse = hasattr(X, "tocsr")
     X = X.tocsr() if sparse else np.asarray(X)
     digest.update(repr(X.shape).encode())
-    for begin in range(0, X.shape[0], 4096):
-        part = X[begin : begin + 4096]
+    rows = max(1, 2**20 // max(1, X.shape[1]))  # of about 8 MB
+    for begin in range(0, X.shape[0], rows):
+        part = X[begin : begin + rows]
         part = part.toarray() if sparse else part
         part = np.ascontiguousarray(part, dtype=np.float64) + 0.0  # -0.0 -> 0.0
         digest.update(np.where(np.isnan(part), np.nan, part).tobytes())

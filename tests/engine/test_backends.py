@@ -38,6 +38,7 @@ def data(name, dtype, n=700, m=4):
 
 FOLDING = ["none", "feature", "masked"]
 SERVED = [("tree", p, kind) for p in (1, 2) for kind in FOLDING]
+SERVED += [("bytes", 1, kind) for kind in ("none", "masked")]
 SERVED += [("faiss", 2, kind) for kind in [*FOLDING, "class", "instance", "scales"]]
 
 
@@ -59,15 +60,50 @@ def test_exact_backends_equal_the_scan(backend, p, kind, name, dtype):
             assert answer[1].tobytes() == expected[1].tobytes()
 
 
-@pytest.mark.parametrize("backend", ["tree", "faiss"])
+@pytest.mark.parametrize("backend", ["tree", "faiss", "bytes"])
 def test_queries_with_missing_values_go_to_the_scan(backend):
     if backend == "faiss":
         pytest.importorskip("faiss")
     X = data("normal", np.float64)
     Q = X[:20].copy()
     Q[3, 1] = np.nan
-    answer = NeighborEngine(X, backend=backend).search(Q, 3)
-    assert answer[0].tobytes() == NeighborEngine(X, backend="scan").search(Q, 3)[0].tobytes()
+    p = 1 if backend == "bytes" else 2
+    answer = NeighborEngine(X, backend=backend, p=p).search(Q, 3)
+    assert answer[0].tobytes() == NeighborEngine(X, backend="scan", p=p).search(Q, 3)[0].tobytes()
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 40])
+@pytest.mark.parametrize("name", ["normal", "ties", "duplicates", "skewed", "constant"])
+@pytest.mark.parametrize(("n", "m"), [(300, 9), (1200, 100), (9000, 70)])
+def test_bytes_give_the_lists_of_the_scan(n, m, name, n_groups):
+    rng = RNG(n + m)
+    X = data(name, np.float64, n, m) if name not in ("skewed", "constant") else np.exp(3 * rng.normal(size=(n, m)))
+    if name == "constant":
+        X[:] = 3.5
+    n = len(X)  # whole sevens of duplicates
+    options = {"p": 1, "groups": rng.integers(0, n_groups, size=n), "n_groups": n_groups}
+    rows = rng.permutation(n)[:150]
+    strange = X[rows] + 5 * rng.normal(size=(150, m))  # beyond the range of the references
+    for queries, own in ((X[rows], rows), (X[rows], None), (strange, None)):
+        for k in (1, 11, 33):
+            expected = NeighborEngine(X, backend="scan", **options).search_groups(queries, k, own_row=own)
+            answer = NeighborEngine(X, backend="bytes", n_jobs=2, **options).search_groups(queries, k, own_row=own)
+            assert answer[0].tobytes() == expected[0].tobytes()
+            assert answer[1].tobytes() == expected[1].tobytes()
+
+
+def test_bytes_measure_few_rows_and_leave_hopeless_data_to_the_scan(monkeypatch):
+    from weighbors.engine.backends.scan import Scan
+
+    searched = []
+    search = Scan.search
+    monkeypatch.setattr(Scan, "search", lambda *args, **options: searched.append(1) or search(*args, **options))
+    X = RNG(0).random((2000, 50))
+    NeighborEngine(X, p=1, backend="bytes").search(X, 5)
+    assert not searched
+    X[0] = 1e6  # one row spans everything: bytes cannot tell the others apart
+    NeighborEngine(X, p=1, backend="bytes").search(X, 5)
+    assert searched
 
 
 @pytest.mark.parametrize("backend", ["tree", "faiss"])
@@ -118,6 +154,12 @@ def test_a_backend_refuses_what_it_cannot_serve():
         NeighborEngine(gaps, backend="tree")
     with pytest.raises(BackendError, match="each group"):
         NeighborEngine(X, backend="tree", groups=np.arange(len(X)) % 2, n_groups=2)
+    with pytest.raises(BackendError, match="not city-block"):
+        NeighborEngine(X, backend="bytes")
+    with pytest.raises(BackendError, match="there are weights"):
+        NeighborEngine(X, backend="bytes", p=1, weights=weights_of("feature", *X.shape))
+    with pytest.raises(BackendError, match="without missing values"):
+        NeighborEngine(gaps, backend="bytes", p=1)
     with pytest.raises(BackendError, match="one of auto, scan"):
         NeighborEngine(X, backend="ball")
 
@@ -128,12 +170,12 @@ def test_a_missing_faiss_says_how_to_get_it(monkeypatch):
         NeighborEngine(data("normal", np.float32), backend="faiss")
 
 
-@pytest.mark.parametrize("backend", ["tree", "faiss", "hnsw"])
+@pytest.mark.parametrize("backend", ["tree", "bytes", "faiss", "hnsw"])
 def test_pickling_drops_what_can_be_rebuilt(backend):
-    if backend != "tree":
+    if backend in ("faiss", "hnsw"):
         pytest.importorskip("faiss")
     X = data("normal", np.float32)
-    engine = NeighborEngine(X, backend=backend)
+    engine = NeighborEngine(X, backend=backend, p=1 if backend == "bytes" else 2)
     before = engine.search(X[:20], 3)
     copy = pickle.loads(pickle.dumps(engine))
     assert copy.search(X[:20], 3)[0].tobytes() == before[0].tobytes()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from weighbors import Weights
+from weighbors import Weights, _native
 from weighbors.engine import build_references, make_plan
 from weighbors.engine.backends.scan import Scan
 
@@ -27,6 +27,14 @@ def test_what_a_tree_cannot_serve_goes_to_the_scan():
     assert plan(n=many, m=2, groups=np.arange(many) % 2, n_groups=2).backend == "scan"
     X = sparse.random(many, 2, density=0.1, format="csr", random_state=0)
     assert make_plan(build_references(X)).backend == "scan"
+
+
+def test_city_block_over_many_numbers_goes_to_bytes():
+    chosen = "scan" if _native.cpu_level() == "baseline" else "bytes"
+    assert plan(n=256, m=8, p=1).backend == chosen
+    assert plan(n=255, m=8, p=1).backend == plan(n=256, m=7, p=1).backend == "scan"
+    assert plan(n=256, m=8, p=1, nominal=np.arange(8) == 2).backend == "scan"
+    assert plan(n=256, m=8, p=1, weights=Weights(feature_weights=np.arange(1.0, 9.0))).backend == "scan"
 
 
 def test_a_plan_prints_its_reasons():

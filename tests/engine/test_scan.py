@@ -267,10 +267,13 @@ def test_every_cpu_level_agrees(level):
         except ValueError as error:
             pytest.skip(str(error))
         distance, row = NeighborEngine(X).search(X, 5)
+        by_bytes = NeighborEngine(X, p=1, backend="bytes").search(X, 5)
+        by_scan = NeighborEngine(X, p=1, backend="scan").search(X, 5)
     finally:
         _native.set_cpu_level(before)
     assert row.tobytes() == expected[1].tobytes()
     assert distance.tobytes() == expected[0].tobytes()
+    assert by_bytes[1].tobytes() == by_scan[1].tobytes()
 
 
 def test_an_unknown_cpu_level_is_refused():

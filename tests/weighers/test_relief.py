@@ -24,6 +24,8 @@ from weighbors import (
 )
 from weighbors.datasets import data_directory, load_dataset
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
+from weighbors.weighers._instances import Instances
+from weighbors.weighers.surf import surf_scores
 
 RNG = np.random.default_rng
 ALL = [Relief, RelievedF, ReliefF, SURF, SURFStar, MultiSURF, MultiSURFStar, IRelief, ClassRelief, TuRF]
@@ -217,6 +219,22 @@ def test_missing_values_count_by_expectation():
     nominal = Expectation(np.array([0.0, 0.0, 1.0, np.nan, 1.0, np.nan]), np.array([0, 0, 0, 0, 1, 1]), 2, nominal=True)
     assert nominal.differences(np.array([3]), np.array([4])) == pytest.approx(1 - 1 / 3)
     assert nominal.differences(np.array([3]), np.array([5])) == pytest.approx(1 - 1 / 3)
+
+
+@pytest.mark.parametrize(("n", "m"), [(64, 3), (65, 4), (700, 37)])
+@pytest.mark.parametrize("multi", [False, True])
+@pytest.mark.parametrize("star", [False, True])
+def test_sums_over_zones_equal_those_by_coefficients(n, m, multi, star):
+    # a constant category makes the table mixed: that way every pair has its coefficient
+    rng = RNG(n)
+    X, y = rng.normal(size=(n, m)), np.sort(rng.integers(0, 3, size=n))
+    weight = rng.random(n)
+    plain = Instances(X, y, 3, np.zeros(m, bool), scaled=True, p=1, n_jobs=2)
+    mixed = Instances(np.c_[X, np.ones(n)], y, 3, np.arange(m + 1) == m, scaled=True, p=1, n_jobs=1)
+    assert plain.plain
+    assert not mixed.plain
+    expected = surf_scores(mixed, weight, multi=multi, star=star)[:m]
+    np.testing.assert_allclose(surf_scores(plain, weight, multi=multi, star=star), expected, rtol=1e-11, atol=1e-14)
 
 
 @pytest.mark.parametrize("weigher", [cls() for cls in ALL], ids=lambda w: type(w).__name__)

@@ -165,8 +165,10 @@ class PackedRows:
         return np.sum(parts, axis=0, dtype=np.float64)
 
 
-def distance_sums(rows: FloatArray, n_jobs: int) -> FloatArray:
-    """Sum of the Euclidean distances of each row to all others."""
+def distance_sums(rows: Any, n_jobs: int) -> FloatArray:
+    """Sum of the Euclidean distances of each row, of an array or CSR, to all others."""
+    if sparse.issparse(rows):
+        return _sparse_distance_sums(rows.tocsr(), n_jobs)
     packed = PackedRows(rows, n_numeric=rows.shape[1])
     sums = np.zeros(packed.n)
 
@@ -175,6 +177,29 @@ def distance_sums(rows: FloatArray, n_jobs: int) -> FloatArray:
 
     run_ranges(task, fixed_ranges(packed.n, 252), n_jobs)
     return sums
+
+
+def _sparse_distance_sums(rows: Any, n_jobs: int) -> FloatArray:
+    """By products, |a|² + |b|² − 2 ab; by differences where those would leave few digits."""
+    n = rows.shape[0]
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    columns = rows.T.tocsr()
+
+    def task(begin: int, end: int) -> FloatArray:
+        scale = squares[begin:end, None] + squares[None, :]
+        squared = scale - 2.0 * (rows[begin:end] @ columns).toarray()
+        own = np.arange(begin, end)
+        squared[own - begin, own] = 0.0
+        scale[own - begin, own] = 0.0
+        close = np.argwhere(squared < 1e-3 * scale)
+        for first in range(0, len(close), _LISTS):
+            x, z = close[first : first + _LISTS].T
+            difference = rows[begin + x] - rows[z]
+            squared[x, z] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
+        return np.asarray(np.sqrt(squared).sum(axis=1))
+
+    size = max(1, min(252, _CHUNK_BYTES // (8 * n)))
+    return np.concatenate(run_ranges(task, fixed_ranges(n, size), n_jobs))
 
 
 def sum_listed(

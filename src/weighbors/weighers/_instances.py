@@ -31,15 +31,18 @@ DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
 
 def densified(X: Any, who: str) -> Any:
     """Dense rows; a sparse matrix only while it fits ``DENSE_BYTES``."""
-    if not sparse.issparse(X):
-        return X
+    refuse_dense(X, who)
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def refuse_dense(X: Any, who: str) -> None:
+    """Raise where a sparse matrix would not fit ``DENSE_BYTES`` as a dense one."""
     size = X.shape[0] * X.shape[1] * 8
-    if size > DENSE_BYTES:
+    if sparse.issparse(X) and size > DENSE_BYTES:
         raise InvalidDataError(
             f"{who} needs dense rows, and this sparse matrix would take {size / 2**30:.1f} GiB "
             f"(limit {DENSE_BYTES / 2**30:.0f} GiB). Select features first, for example with ReliefF"
         )
-    return X.toarray()
 
 
 def tolerance(dtype: Any) -> float:
@@ -175,13 +178,15 @@ class Instances:
                 total[c, j] = np.sum(np.where(credit == c, weight * difference, 0.0))
         return self.in_place(total)
 
-    def differences(self, x: IndexArray, z: IndexArray) -> FloatArray:
+    def differences(self, x: IndexArray, z: IndexArray) -> Any:
         """|x − z| of pairs of rows, over the original features, missing values at full range; float64.
 
-        A row of -1 has difference 0.
+        A row of -1 has difference 0. CSR where the rows are sparse and none of their values is missing.
         """
         a, b = self.rows[x], self.rows[np.maximum(z, 0)]
         if sparse.issparse(self.rows):
+            if self.plain:
+                return sparse.diags((z >= 0).astype(np.float64)) @ abs(a.astype(np.float64) - b.astype(np.float64))
             a, b = a.toarray(), b.toarray()
         a, b = a.astype(np.float64), b.astype(np.float64)
         out = np.abs(a - b)

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -14,20 +15,25 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.pairs import distance_sums
 from ..weights import Weights, fingerprint
 from ._base import open_table
-from ._instances import Instances
+from ._instances import Instances, refuse_dense
 
 __all__ = ["MBIW", "instance_weights", "margin_vectors"]
 
 
-def margin_vectors(instances: Instances, n_neighbors: int | None = 1) -> FloatArray:
-    """x′ = |x − m(x)| − |x − h(x)|, elementwise: ndarray of shape (n, n_features), float64.
+def margin_vectors(instances: Instances, n_neighbors: int | None = 1) -> Any:
+    """x′ = |x − m(x)| − |x − h(x)|, elementwise: array of shape (n, n_features), float64.
 
     With several neighbours, the mean over the nearest hits and over the nearest misses of all
-    other classes together; None: over all. An instance without hits has no hit term.
+    other classes together; None: over all. An instance without hits has no hit term. CSR where the
+    rows are sparse, none of their values is missing and neighbours are counted.
     """
+    shape = (instances.n, instances.n_features)
+    as_sparse = sparse.issparse(instances.rows) and instances.plain and n_neighbors is not None
+    if not as_sparse:
+        refuse_dense(instances.rows, "MBIW over all hits and misses, or with missing values,")
     if n_neighbors is None:
         return _margins_to_all(instances)
-    out = np.zeros((instances.n, instances.n_features))
+    out = sparse.csr_matrix(shape) if as_sparse else np.zeros(shape)
     for found in instances.neighbors(n_neighbors, ties="index"):
         own = instances.codes[found.query]
         hit = np.arange(found.row.shape[1])[None, :] == own[:, None]
@@ -40,7 +46,12 @@ def margin_vectors(instances: Instances, n_neighbors: int | None = 1) -> FloatAr
             share = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
             for slot in range(row.shape[1]):
                 pairs = instances.differences(found.query, row[:, slot])
-                out[found.query] += (sign * share[:, slot])[:, None] * pairs
+                part = sign * share[:, slot]
+                if as_sparse:
+                    place = (part, (found.query, np.arange(len(part))))
+                    out = out + sparse.csr_matrix(place, shape=(instances.n, len(part))) @ pairs
+                else:
+                    out[found.query] += part[:, None] * pairs
     return out
 
 
@@ -57,14 +68,15 @@ def _margins_to_all(instances: Instances) -> FloatArray:
     return out
 
 
-def instance_weights(margins: FloatArray, n_jobs: int = 1) -> FloatArray:
+def instance_weights(margins: Any, n_jobs: int = 1) -> FloatArray:
     """ω ∝ 1 / mean distance to the other margin vectors, summing to 1 (paper 000, eq. 2).
 
     Uniform where all margin vectors are equal; where some mean distances are 0, which needs all
     of them equal, the same.
     """
-    n = len(margins)
-    mean = distance_sums(np.ascontiguousarray(margins, dtype=np.float64), n_jobs) / max(n - 1, 1)
+    n = margins.shape[0]
+    rows = margins if sparse.issparse(margins) else np.ascontiguousarray(margins, dtype=np.float64)
+    mean = distance_sums(rows, n_jobs) / max(n - 1, 1)
     if not (mean > 0).all():
         return np.full(n, 1.0 / n)
     inverse = 1.0 / mean

@@ -157,7 +157,9 @@ class Margins:
         """None packed yet."""
         m = self.rows.shape[1]
         empty = np.zeros(0, dtype=np.int64)
-        return Blocks(np.zeros((0, m, lanes_of(np.dtype(np.float32))), self.packed_dtype), empty, empty, np.arange(m), False)
+        return Blocks(
+            np.zeros((0, m, lanes_of(np.dtype(np.float32))), self.packed_dtype), empty, empty, np.arange(m), False
+        )
 
 
 def simba_steps(
