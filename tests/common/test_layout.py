@@ -20,6 +20,7 @@ HELPERS = [
     "_checks",
     "_files",
     "_intervals",
+    "_results",
     "_weights_file",
     "_threads",
     "_native",
