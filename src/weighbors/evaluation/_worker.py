@@ -1,0 +1,95 @@
+"""A worker process: takes cells from its parent, computes and writes them, says how they ended.
+
+It dies with its parent: a thread reads the pipe, and the end of it ends the process, even in the
+middle of a cell. Nothing is lost by that, since cells are written whole.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import struct
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import IO, Any
+
+__all__ = ["main", "receive", "send"]
+
+_LENGTH = struct.Struct("<Q")
+
+
+def send(pipe: IO[bytes], message: Any) -> None:
+    """Write one message; by value where classes and functions cannot be imported elsewhere."""
+    from joblib.externals import cloudpickle
+
+    payload = cloudpickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    pipe.write(_LENGTH.pack(len(payload)))
+    pipe.write(payload)
+    pipe.flush()
+
+
+def _exactly(pipe: IO[bytes], size: int) -> bytes:
+    raw = pipe.read(size)
+    if raw is None or len(raw) < size:
+        raise EOFError
+    return raw
+
+
+def receive_raw(pipe: IO[bytes]) -> bytes:
+    """Read one message, still packed; EOFError where the other side is gone."""
+    (size,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
+    return _exactly(pipe, size)
+
+
+def receive(pipe: IO[bytes]) -> Any:
+    """Read one message."""
+    return pickle.loads(receive_raw(pipe))
+
+
+def _listen(pipe: IO[bytes], inbox: queue.SimpleQueue[bytes]) -> None:
+    try:
+        while True:
+            inbox.put(receive_raw(pipe))
+    except (EOFError, OSError):
+        os._exit(0)  # the parent is done, or dead
+
+
+def main() -> None:
+    """Serve the parent over standard input and output until it closes them."""
+    pipe_in, pipe_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)  # what a method prints goes to stderr, not into the messages
+    inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(pipe_in, inbox), daemon=True).start()
+    _serve(inbox, pipe_out)
+
+
+def _serve(inbox: queue.SimpleQueue[bytes], pipe_out: IO[bytes]) -> None:
+    from ._cell import run_cell
+
+    job: Any = None
+    data: Any = None
+    while True:
+        try:
+            kind, content = pickle.loads(inbox.get())
+            if kind == "job":
+                job = content
+                answer = "ready"
+            elif kind == "data":
+                data = content
+                answer = "ready"
+            else:
+                cell, train, test, path = content
+                answer = run_cell(job, data, cell, train, test, Path(path))
+        except Exception:
+            answer = "broken\n" + traceback.format_exc()
+        sys.stdout.flush()
+        send(pipe_out, answer)
+
+
+if __name__ == "__main__":
+    main()
