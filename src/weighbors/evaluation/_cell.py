@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, get_scorer
+from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer
 from sklearn.utils import _safe_indexing
 
 from .._typing import AnyArray, IndexArray
@@ -27,9 +27,9 @@ __all__ = ["Cell", "Job", "StudyData", "failure", "run_cell", "versions"]
 
 #: Scores that need labels only; any other name is one of scikit-learn's scorers.
 LABEL_SCORES: dict[str, Callable[[Any, Any], float]] = {
-    "accuracy": lambda true, found: float(accuracy_score(true, found)),
+    "accuracy": lambda true, found: float(np.mean(true == found)),
     "balanced_accuracy": lambda true, found: float(balanced_accuracy_score(true, found)),
-    "error": lambda true, found: 1.0 - float(accuracy_score(true, found)),
+    "error": lambda true, found: float(np.mean(true != found)),
     "f1_macro": lambda true, found: float(f1_score(true, found, average="macro", zero_division=0.0)),
     "g_mean": g_mean,
 }
@@ -147,6 +147,8 @@ def _computed(
     if hasattr(model, "predict"):
         found = np.asarray(model.predict(X_test))
         header["predict_seconds"] = time.perf_counter() - fitted_at
+        if found.shape != test.shape:
+            raise ValueError(f"predict must return one label per row, {test.shape}; got shape {found.shape}")
         header["labels"], codes = _coded(np.concatenate([y[test], found]))
         arrays["truth"], arrays["predictions"] = codes[: len(test)], codes[len(test) :]
         scores = {name: _score(name, model, X_test, y[test], found) for name in job.scoring}

@@ -125,7 +125,7 @@ class _Lane:
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        send(process.stdin, (kind, content))
+        send(process.stdin, (kind, content), by_value=kind != "cell")
         answer: str = receive(process.stdout)
         if answer.startswith("broken"):
             raise InvalidDataError(

@@ -6,6 +6,7 @@ middle of a cell. Nothing is lost by that, since cells are written whole.
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import queue
@@ -13,22 +14,32 @@ import struct
 import sys
 import threading
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 __all__ = ["main", "receive", "send"]
 
 _LENGTH = struct.Struct("<Q")
 
 
-def send(pipe: IO[bytes], message: Any) -> None:
-    """Write one message; by value where classes and functions cannot be imported elsewhere."""
-    from joblib.externals import cloudpickle
-
-    payload = cloudpickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+def send(pipe: IO[bytes], message: Any, *, by_value: bool = False) -> None:
+    """Write one message; ``by_value`` also takes classes and functions that cannot be imported elsewhere."""
+    payload = _dumps()(message) if by_value else pickle.dumps(message)
     pipe.write(_LENGTH.pack(len(payload)))
     pipe.write(payload)
     pipe.flush()
+
+
+@lru_cache
+def _dumps() -> Callable[[Any], bytes]:
+    """cloudpickle, which joblib brings (up to 1.5 inside itself); without it, plain pickle."""
+    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
+        with suppress(ImportError):
+            return cast("Callable[[Any], bytes]", importlib.import_module(name).dumps)
+    return pickle.dumps
 
 
 def _exactly(pipe: IO[bytes], size: int) -> bytes:

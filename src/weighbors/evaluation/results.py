@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from .._files import written_whole
+from .._names import known_names
 from .._results import Result
 from .._typing import AnyArray
 from ..exceptions import (
@@ -34,58 +36,60 @@ _TAIL = ("kind", "error", "n_warnings", "versions", "id")
 RESERVED = frozenset(("schema", "status", *_PLACE, *_FACTS, *_TAIL))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class StudyResults(Result):
     """What a store has of a study.
 
     Made by `Study.run`, `Study.results` and `load_results`. `frame` is the tidy table: one row
     per cell with schema, dataset, method, repeat, fold, status ("done", "failed", "damaged" or
     "missing"), the scores and measures, sizes, seconds, seed, versions, and what went wrong.
+
+    Attributes
+    ----------
+    cells : DataFrame
+        The tidy table.
+    scores : tuple of str
+        Its columns of scores and measures.
+    store : Store or None
+        Where the cells are; None for results from a table alone.
+    feature_names : mapping of data set to names
     """
 
-    def __init__(
-        self,
-        cells: pd.DataFrame,
-        scores: tuple[str, ...],
-        store: Store | None = None,
-        feature_names: Mapping[str, list[str]] | None = None,
-    ) -> None:
-        self._cells = cells
-        self.scores = scores
-        self._store = store
-        self._feature_names = dict(feature_names or {})
+    cells: pd.DataFrame
+    scores: tuple[str, ...]
+    store: Store | None = None
+    feature_names: Mapping[str, list[str]] = field(default_factory=dict)
 
     def frame(self) -> pd.DataFrame:
         """The tidy table."""
-        return self._cells.copy()
+        return self.cells.copy()
 
     @property
     def complete(self) -> bool:
         """Whether every cell is done."""
-        return bool((self._cells["status"] == "done").all())
+        return bool((self.cells["status"] == "done").all())
 
     def failures(self) -> pd.DataFrame:
         """Failed cells: where, what kind ("raised", "nan", "timeout", "died"), the error and its traceback."""
-        failed = self._cells.loc[self._cells["status"] == "failed", [*_PLACE, "kind", "error", "id"]]
+        failed = self.cells.loc[self.cells["status"] == "failed", [*_PLACE, "kind", "error", "id"]]
         traces = [self._header(identity).get("traceback", "") for identity in failed["id"]]
         return failed.drop(columns="id").assign(traceback=traces).reset_index(drop=True)
 
     def incomplete(self) -> pd.DataFrame:
         """Blocks (data set and method) that lack cells: how many are done, failed, damaged and missing."""
-        counts = pd.crosstab([self._cells["dataset"], self._cells["method"]], self._cells["status"])
+        counts = pd.crosstab([self.cells["dataset"], self.cells["method"]], self.cells["status"])
         counts = counts.reindex(columns=["done", "failed", "damaged", "missing"], fill_value=0)
         lacking = counts[counts.drop(columns="done").any(axis=1)]
         lacking.columns.name = None
         return lacking.reset_index()
 
     def _header(self, identity: str) -> dict[str, Any]:
-        if self._store is None:
+        if self.store is None:
             raise StoreError("these results come from a table alone; give load_results the directory of the study")
-        return read_header(self._store.cell(identity)) or {}
+        return read_header(self.store.cell(identity)) or {}
 
     def _chosen(self, score: str, datasets: Iterable[str] | None, methods: Iterable[str] | None) -> pd.DataFrame:
-        from .study import known_names
-
-        cells = self._cells
+        cells = self.cells
         known_names([score], [*self.scores, "fit_seconds", "predict_seconds", "reduction", "n_selected"], "score")
         rows = cells["dataset"].isin(known_names(datasets, cells["dataset"].unique(), "data set"))
         rows &= cells["method"].isin(known_names(methods, cells["method"].unique(), "method"))
@@ -150,11 +154,9 @@ class StudyResults(Result):
         self, dataset: str, method: str, name: str, why: str
     ) -> list[tuple[int, int, dict[str, AnyArray], list[Any]]]:
         """One array of all done cells of a block."""
-        from .study import known_names
-
-        known_names([dataset], self._cells["dataset"].unique(), "data set")
-        known_names([method], self._cells["method"].unique(), "method")
-        block = self._cells[(self._cells["dataset"] == dataset) & (self._cells["method"] == method)]
+        known_names([dataset], self.cells["dataset"].unique(), "data set")
+        known_names([method], self.cells["method"].unique(), "method")
+        block = self.cells[(self.cells["dataset"] == dataset) & (self.cells["method"] == method)]
         if (block["status"] != "done").any():
             raise IncompleteStudyError(
                 f"{int((block['status'] != 'done').sum())} of {len(block)} cells of {dataset} × {method} are not done"
@@ -162,7 +164,7 @@ class StudyResults(Result):
         found = []
         for cell in block.itertuples():
             header = self._header(str(cell.id))
-            arrays = read_arrays(self._store.cell(str(cell.id)))  # type: ignore[union-attr]
+            arrays = read_arrays(self.store.cell(str(cell.id)))  # type: ignore[union-attr]
             if name not in arrays:
                 raise InvalidDataError(f"{method!r} on {dataset!r} has no {name}: {why}")
             found.append((int(cell.repeat), int(cell.fold), arrays, header.get("labels", [])))  # type: ignore[arg-type]
@@ -172,7 +174,7 @@ class StudyResults(Result):
         found = self._arrays(dataset, method, name, why)
         index = pd.MultiIndex.from_tuples([(repeat, fold) for repeat, fold, _, _ in found], names=["repeat", "fold"])
         values = np.array([arrays[name] for _, _, arrays, _ in found])
-        names = self._feature_names.get(dataset) or [f"x{j}" for j in range(values.shape[1])]
+        names = self.feature_names.get(dataset) or [f"x{j}" for j in range(values.shape[1])]
         columns = names if len(names) == values.shape[1] else None
         return pd.DataFrame(values, index=index, columns=columns)
 
@@ -211,11 +213,11 @@ class StudyResults(Result):
         """Write the table, whole or not at all: parquet or csv, by the ending of ``path``."""
         target = Path(path)
         if target.suffix == ".csv":
-            write: Callable[[Any], None] = lambda file: self._cells.to_csv(file, index=False)  # noqa: E731
+            write: Callable[[Any], None] = lambda file: self.cells.to_csv(file, index=False)  # noqa: E731
         elif target.suffix == ".parquet":
             if not _has_parquet():
                 raise MissingDependencyError("parquet files need pyarrow: pip install pyarrow, or save as .csv")
-            write = lambda file: self._cells.to_parquet(file, index=False)  # noqa: E731
+            write = lambda file: self.cells.to_parquet(file, index=False)  # noqa: E731
         else:
             raise InvalidDataError(f"results are saved as .parquet or .csv; got '{target.name}'")
         with written_whole(target) as file:
@@ -228,7 +230,7 @@ class StudyResults(Result):
         return path
 
     def _lines(self) -> list[str]:
-        cells = self._cells
+        cells = self.cells
         head = f"Results of a study: {cells['dataset'].nunique()} data sets × {cells['method'].nunique()} methods"
         counts = cells["status"].value_counts()
         told = ", ".join(f"{counts[s]} {s}" for s in ("done", "failed", "damaged", "missing") if s in counts)

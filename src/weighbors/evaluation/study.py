@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,6 +12,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
+from .._names import hint, known_names
 from .._results import Result
 from .._threads import effective_n_jobs
 from ..datasets import Dataset, load_dataset
@@ -211,7 +210,7 @@ class Study(Result):
         self.store.open()
         self.store.write_study(self._description())
         done = {"done"} if retry_failed else {"done", "failed"}
-        todo = [task for task in wanted if self.store.status(task.cell.identity) not in done]
+        todo = [(task, self._written(task)) for task in wanted if self.store.status(task.cell.identity) not in done]
         n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
         job = Job(self.methods, self.scoring, self.measures)
         with Progress(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
@@ -225,20 +224,21 @@ class Study(Result):
         results.save_in(self.store.path)
         return results
 
-    def _still_open(self, todo: list[Task], bar: Progress) -> Iterator[Task]:
-        """Tasks from a random place on, without those another process has begun and ended meanwhile."""
-        began = time.time()
+    def _written(self, task: Task) -> int | None:
+        """When the file of a cell was written."""
+        try:
+            return self.store.cell(task.cell.identity).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
+    def _still_open(self, todo: list[tuple[Task, int | None]], bar: Progress) -> Iterator[Task]:
+        """Tasks from a random place on, without those another process has written since they were listed."""
         start = int.from_bytes(os.urandom(4), "little") % max(1, len(todo))
-        for task in todo[start:] + todo[:start]:
-            path = self.store.cell(task.cell.identity)
-            try:
-                fresh = path.stat().st_mtime >= began - 1 and self.store.status(task.cell.identity) != "damaged"
-            except FileNotFoundError:
-                fresh = False
-            if fresh:
-                bar.tell(self.store.status(task.cell.identity))
-            else:
+        for task, listed in todo[start:] + todo[:start]:
+            if self._written(task) in (None, listed):
                 yield task
+            else:
+                bar.tell(self.store.status(task.cell.identity))
 
     def _wanted(self, datasets: Iterable[str] | None, methods: Iterable[str] | None) -> list[Task]:
         chosen = [known_names(datasets, self.datasets, "data set"), known_names(methods, self.methods, "method")]
@@ -295,20 +295,6 @@ class _Once:
 
 def _place(cell: Cell) -> list[Any]:
     return [cell.dataset, cell.method, cell.repeat, cell.fold]
-
-
-def known_names(wanted: Iterable[str] | None, known: Iterable[str], what: str) -> list[str]:
-    """The names asked for, all by default; an unknown one is an error with the nearest match."""
-    there = list(known)
-    if wanted is None:
-        return there
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
-    for name in names:
-        if name not in there:
-            close = difflib.get_close_matches(str(name), there, n=1, cutoff=0.4)
-            hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(map(repr, there))}"
-            raise InvalidDataError(f"the study has no {what} {name!r}. {hint}")
-    return names
 
 
 def _named_data(datasets: Any) -> dict[str, Any]:
@@ -369,8 +355,7 @@ def _check_scoring(scoring: str | Iterable[str]) -> tuple[str, ...]:
     known = [*LABEL_SCORES, *get_scorer_names()]
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
-            raise InvalidDataError(f"no score {name!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
+            raise InvalidDataError(f"there is no score {name!r}. {hint(name, known)}")
     return names
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from .._names import hint
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 
@@ -87,9 +87,7 @@ def check_control(control: Any, columns: pd.Index) -> Any:
     """The name of a method in the table; an error with the nearest match otherwise."""
     if control in columns:
         return control
-    close = difflib.get_close_matches(str(control), [str(name) for name in columns], n=1, cutoff=0.4)
-    hint = f" Did you mean {close[0]!r}?" if close else f" There are {columns.tolist()}"
-    raise InvalidDataError(f"no method {control!r} in the table.{hint}")
+    raise InvalidDataError(f"no method {control!r} in the table. {hint(control, columns)}")
 
 
 def check_pairs(x: Any, y: Any, least: int = 2) -> FloatArray:
