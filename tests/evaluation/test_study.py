@@ -237,15 +237,15 @@ def test_failures_are_cells(tmp_path, n_jobs):
 
 def test_a_hanging_cell_is_stopped_and_the_rest_goes_on(tmp_path):
     methods = {"hangs": Trouble("hang"), "dies": Trouble("die"), "good": Trouble()}
-    study = Study({"first": two_problems()["first"]}, methods, tmp_path, cv=2, time_limit=1.0)
+    study = Study({"first": two_problems()["first"]}, methods, tmp_path, cv=2, time_limit=3.0)
     begin = time.perf_counter()
     results = study.run()
-    assert time.perf_counter() - begin < 30
+    assert time.perf_counter() - begin < 300
     found = results.frame().set_index(["method", "fold"])
     assert (found.loc["good", "status"] == "done").all()
     assert (found.loc["hangs", "kind"] == "timeout").all()
     assert (found.loc["dies", "kind"] == "died").all()
-    assert found.loc[("hangs", 0), "error"] == "TimeoutError: the cell did not end within 1 seconds and was stopped"
+    assert found.loc[("hangs", 0), "error"] == "TimeoutError: the cell did not end within 3 seconds and was stopped"
     assert "ended with code -9" in found.loc[("dies", 0), "error"]
 
 
