@@ -70,6 +70,7 @@ def test_folds_are_fitted_to_their_training_rows_only():
     assert Recorder.seen == [frozenset(X[train, 0].tolist()) for train, _ in folds]
 
 
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_patients_stay_together():
     patients = np.repeat(np.arange(30), 3)
     Recorder.seen = []
@@ -90,6 +91,14 @@ def test_the_seed_decides_everything():
     assert one.repetition.tolist() == [0] * 4 + [1] * 4
     repeated = stability_curve(Simba(), X, Y, RepeatedStratifiedKFold(n_splits=4, n_repeats=2), random_state=3)
     assert repeated.repetition.tolist() == [0] * 4 + [1] * 4
+
+
+def test_sparse_rows():
+    from scipy import sparse
+
+    dense = np.where(np.abs(X) > 1, X, 0)
+    curves = [stability_curve(ReliefF(), table, Y, 3) for table in (dense, sparse.csr_matrix(dense))]
+    np.testing.assert_allclose(curves[0].weights, curves[1].weights)
 
 
 def test_a_given_random_state_is_kept():

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from scipy.stats import friedmanchisquare
 from tables import DEMSAR, GARCIA_RANKS, table_of_ranks
 
@@ -44,6 +46,25 @@ def test_corrected_ties_are_scipys(seed):
     ours, theirs = friedman(table), friedmanchisquare(*table.T)
     assert ours.statistic == pytest.approx(theirs.statistic)
     assert ours.p_value == pytest.approx(theirs.pvalue)
+
+
+TABLES = st.tuples(st.integers(2, 8), st.integers(2, 6), st.integers(0, 10_000)).map(
+    lambda case: np.random.default_rng(case[2]).integers(0, 7, case[:2]) / 8
+)
+
+
+@given(TABLES, st.integers(0, 1000))
+def test_only_the_order_within_data_sets_counts(table, seed):
+    assume(any(np.ptp(row) for row in table))
+    random = np.random.default_rng(seed)
+    stretched = np.exp(3 * table) + random.normal(size=(len(table), 1))  # another scale on every data set
+    shuffled = table[random.permutation(len(table))][:, random.permutation(table.shape[1])]
+    for test in (friedman, iman_davenport):
+        wanted = test(table)
+        for other in (stretched, shuffled):
+            assert test(other).p_value == pytest.approx(wanted.p_value, rel=1e-9, abs=1e-12)
+        assert 0 <= wanted.p_value <= 1
+        assert wanted.mean_ranks.sum() == pytest.approx(table.shape[1] * (table.shape[1] + 1) / 2)
 
 
 def test_errors_turn_the_ranks_around():

@@ -4,6 +4,8 @@ import naive.stats as naive
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 from tables import DEMSAR
 
 from weighbors.exceptions import InvalidDataError
@@ -53,6 +55,16 @@ def test_scipy_agrees_exactly(alternative, n):
 def test_the_exact_p_is_that_of_all_signs():
     d = np.random.default_rng(1).normal(0.4, 1, 9)
     assert wilcoxon(d).p_value == pytest.approx(naive.signed_rank_p(d))
+
+
+@given(st.lists(st.integers(-5, 5), min_size=2, max_size=25), st.sampled_from(["zsplit", "wilcox", "pratt"]))
+def test_the_two_sides_of_wilcoxon(d, zero_method):
+    one, other = (wilcoxon(sign * np.array(d), zero_method=zero_method) for sign in (1, -1))
+    assert one.p_value == pytest.approx(other.p_value)
+    assert one.rank_sums == other.rank_sums[::-1]
+    assert 0 < one.p_value <= 1
+    scaled = wilcoxon(np.array(d) * 1e-7, zero_method=zero_method)
+    assert scaled.p_value == pytest.approx(one.p_value)
 
 
 def test_equal_scores_are_zeros_in_spite_of_rounding():

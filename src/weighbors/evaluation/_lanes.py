@@ -101,7 +101,7 @@ class _Lane:
         if self.process is None:
             self._start()
         if self.dataset != dataset:
-            self._ask("data", self.load(dataset))
+            self._tell("data", self.load(dataset))
             self.dataset = dataset
 
     def _start(self) -> None:
@@ -114,11 +114,20 @@ class _Lane:
             start_new_session=os.name == "posix",
         )
         self.dataset = None
+        self._tell("job", self.job)
+
+    def _tell(self, kind: str, content: object) -> None:
+        """Hand the worker what its cells need."""
         try:
-            self._ask("job", self.job)
+            self._ask(kind, content)
         except (EOFError, OSError) as error:
+            if self.closed:
+                raise
             code = self._bury()
-            raise InvalidDataError(f"a worker process ended with code {code} before its first cell") from error
+            raise InvalidDataError(
+                f"a worker process ended with code {code} when it was given the {kind}: is there enough memory for "
+                "one copy of the data per worker?"
+            ) from error
 
     def _ask(self, kind: str, content: object) -> str:
         process = self.process

@@ -122,6 +122,7 @@ class Study(Result):
         self.time_limit = time_limit
         self.random_state = int(random_state)
         self._tasks: list[Task] | None = None
+        self._shapes: dict[str, dict[str, Any]] = {}
         self._loaded: tuple[str, StudyData] | None = None
 
     def _load(self, name: str) -> StudyData:
@@ -141,6 +142,7 @@ class Study(Result):
 
     def _plan_of(self, name: str) -> list[Task]:
         data = self._load(name)
+        self._shapes[name] = _shape(data)
         content = table_digest(data.X, np.asarray(data.y))
         shared = [SCHEMA, content, list(self.scoring), described(self.measures)]
         definitions = {method: described(estimator) for method, estimator in self.methods.items()}
@@ -251,20 +253,15 @@ class Study(Result):
             "random_state": self.random_state,
             "scoring": list(self.scoring),
             "measures": sorted(self.measures),
-            "datasets": {name: self._shape(name) for name in self.datasets},
+            "datasets": self._shapes,
             "methods": {name: described(method) for name, method in self.methods.items()},
             "cells": {cell.identity: [cell.dataset, cell.method, cell.repeat, cell.fold] for cell in cells},
         }
 
-    def _shape(self, name: str) -> dict[str, Any]:
-        data = self._load(name)
-        columns = [str(column) for column in data.X.columns] if hasattr(data.X, "columns") else None
-        return {"n_samples": int(data.X.shape[0]), "n_features": int(data.X.shape[1]), "feature_names": columns}
-
     def results(self) -> StudyResults:
         """What the store has of this study now."""
         cells = {task.cell.identity: _place(task.cell) for task in self._plan()}
-        return read_results(self.store, cells, {name: self._shape(name) for name in self.datasets})
+        return read_results(self.store, cells, self._shapes)
 
     def frame(self) -> pd.DataFrame:
         """The plan."""
@@ -291,6 +288,11 @@ class _Once:
     def __call__(self, name: str) -> StudyData:
         with self.lock:
             return self.load(name)
+
+
+def _shape(data: StudyData) -> dict[str, Any]:
+    columns = [str(column) for column in data.X.columns] if hasattr(data.X, "columns") else None
+    return {"n_samples": int(data.X.shape[0]), "n_features": int(data.X.shape[1]), "feature_names": columns}
 
 
 def _place(cell: Cell) -> list[Any]:
