@@ -464,6 +464,18 @@ def test_tables_come_back(tmp_path, ending):
     assert (tmp_path / "s" / "results.parquet").exists()
 
 
+def test_awkward_names_and_labels(tmp_path):
+    X, y = two_problems()["first"]
+    dates = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[y]
+    data = {"NA": (X, y), "1": (X, y.astype(bool)), "ä/ö": (X, np.where(y == 1, "ß", "n")), "dates": (X, dates)}
+    results = Study(data, {"nan": Trouble(), "2e5": Trouble(random_state=1)}, tmp_path / "s", cv=2).run()
+    assert results.complete, results
+    results.save(tmp_path / "t.csv")
+    pd.testing.assert_frame_equal(load_results(tmp_path / "t.csv").frame(), results.frame(), check_exact=True)
+    assert set(results.predictions("1", "nan").to_numpy().ravel()) == {True, False}
+    assert set(results.predictions("dates", "nan").to_numpy().ravel()) == {"2020-01-01", "2021-01-01"}
+
+
 def test_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setattr("weighbors.evaluation.results._has_parquet", lambda: False)
     results = small(tmp_path).run()
@@ -503,8 +515,12 @@ def test_stores_of_another_kind(tmp_path):
     with pytest.raises(StoreError, match="was not written by a study"):
         load_results(store)
     (store / "study.json").write_text("{", encoding="utf8")
-    with pytest.raises(StoreError, match="damaged"):
+    with pytest.raises(StoreError, match="damaged.*Run the study again: its cells are kept"):
         load_results(store)
+    written = {path: path.stat().st_mtime_ns for path in (store / "cells").iterdir()}
+    assert small(store).run().complete
+    assert {path: path.stat().st_mtime_ns for path in (store / "cells").iterdir()} == written
+    assert load_results(store).complete
     (tmp_path / "file").write_text("x", encoding="utf8")
     with pytest.raises(StoreError, match="holds no study"):
         small(tmp_path).run()

@@ -172,7 +172,8 @@ def _coded(labels: AnyArray) -> tuple[list[Any], AnyArray]:
     if labels.dtype == object and any(label is None or label != label for label in labels):
         raise NotFiniteError("some predictions are missing (None or NaN)")
     kinds, codes = np.unique(labels, return_inverse=True)
-    return kinds.tolist(), codes.astype(np.int32)
+    plain = [one if isinstance(one, (str, int, float, bool)) else str(one) for one in kinds.tolist()]
+    return plain, codes.astype(np.int32)
 
 
 def _add_features(model: Any, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:

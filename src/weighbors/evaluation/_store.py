@@ -103,6 +103,10 @@ def read_arrays(path: Path) -> dict[str, AnyArray]:
     return arrays
 
 
+class _DamagedError(StoreError):
+    """study.json cannot be read; a run mends that."""
+
+
 class Store:
     """A directory of cells and ``study.json``, which says what they are."""
 
@@ -141,7 +145,10 @@ class Store:
                     "Give a directory of its own"
                 )
             return
-        self.read_study()
+        try:
+            self.read_study()
+        except _DamagedError:
+            return  # it is written anew; the cells are known by their content
 
     def write_study(self, study: dict[str, Any]) -> None:
         """Say what the cells are."""
@@ -157,7 +164,7 @@ class Store:
         try:
             study = json.loads(path.read_bytes())
         except ValueError as error:
-            raise StoreError(f"'{path}' is damaged ({error}). Run the study again: its cells are kept") from error
+            raise _DamagedError(f"'{path}' is damaged ({error}). Run the study again: its cells are kept") from error
         if not isinstance(study, dict) or study.get("format") != _FORMAT:
             raise StoreError(f"'{path}' was not written by a study")
         if study.get("schema") != SCHEMA:

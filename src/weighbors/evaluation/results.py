@@ -286,6 +286,14 @@ def _typed(table: pd.DataFrame, scores: tuple[str, ...]) -> pd.DataFrame:
     return table.astype(kinds)
 
 
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Text stays text (a data set may be called NA, or 1), and numbers come back to the last bit."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name in set(table.columns) - {"dataset", "method", "status", "kind", "error", "versions", "id"}:
+        table[name] = [float(value or "nan") for value in table[name]]
+    return table
+
+
 def load_results(path: str | os.PathLike[str]) -> StudyResults:
     """Results of a study from its directory, or from a saved table.
 
@@ -312,7 +320,7 @@ def load_results(path: str | os.PathLike[str]) -> StudyResults:
     if not place.is_file():
         raise StoreError(f"there is neither a study nor a table of results at '{place}'")
     try:
-        table = pd.read_csv(place) if place.suffix == ".csv" else pd.read_parquet(place)
+        table = _read_csv(place) if place.suffix == ".csv" else pd.read_parquet(place)
     except (ValueError, OSError, json.JSONDecodeError) as error:
         raise StoreError(f"'{place}' is not a table of results ({error})") from error
     if "schema" not in table or not set(table.columns) >= RESERVED:
