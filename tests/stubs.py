@@ -1,6 +1,7 @@
 """Small stand-ins that tests share."""
 
 import os
+import re
 import time
 
 import numpy as np
@@ -55,6 +56,8 @@ class Trouble(ClassifierMixin, BaseEstimator):
             os.kill(os.getpid(), 9)
         if self.how == "hang":
             time.sleep(1000)
+        if self.how == "hang hard":  # in compiled code, and no other thread gets a turn
+            re.match(r"(a+)+$", "a" * 60 + "b")
         if self.how == "print":
             print("printed in fit")
         self.classes_ = np.unique(y)

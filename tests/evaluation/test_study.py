@@ -236,7 +236,7 @@ def test_failures_are_cells(tmp_path, n_jobs):
 
 
 def test_a_hanging_cell_is_stopped_and_the_rest_goes_on(tmp_path):
-    methods = {"hangs": Trouble("hang"), "dies": Trouble("die"), "good": Trouble()}
+    methods = {"hangs": Trouble("hang hard"), "dies": Trouble("die"), "good": Trouble()}
     study = Study({"first": two_problems()["first"]}, methods, tmp_path, cv=2, time_limit=3.0)
     begin = time.perf_counter()
     results = study.run()
@@ -249,31 +249,32 @@ def test_a_hanging_cell_is_stopped_and_the_rest_goes_on(tmp_path):
     assert "ended with code" in found.loc[("dies", 0), "error"]
 
 
-def test_workers_die_with_the_study(tmp_path):
-    script = SCRIPT.replace('"centre": Trouble(seconds=0.02)', '"centre": Trouble("hang")')
-    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "s"), "2"])
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    if not children.exists():
-        process.kill()
-        pytest.skip("needs /proc to see child processes")
-    task = Path(f"/proc/{process.pid}/task")
-    workers = []
-    while process.poll() is None and len(workers) < 2:
-        time.sleep(0.05)
-        workers = [int(pid) for one in task.glob("*/children") for pid in one.read_text().split()]
-    time.sleep(1.5)  # they are in the middle of a cell
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf8").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc to see child processes")
+@pytest.mark.parametrize("how", ["hang", "hang hard"])
+def test_workers_die_with_the_study(tmp_path, how):
+    script = SCRIPT.replace('"centre": Trouble(seconds=0.02)', f'"centre": Trouble("{how}")')
+    store = tmp_path / "s"
+    process = subprocess.Popen([sys.executable, "-c", script, str(store), "2"])
+    while process.poll() is None and not cells_in(store):  # one of two neighbouring cells does not hang
+        time.sleep(0.01)
+    time.sleep(1)  # now the workers hang, or are about to
+    lists = Path(f"/proc/{process.pid}/task").glob("*/children")
+    workers = [int(pid) for one in lists for pid in one.read_text(encoding="utf8").split()]
+    assert len(workers) == 2
+    assert all(map(is_alive, workers))
     process.kill()
     process.wait()
-    for _ in range(100):
-        alive = [
-            pid
-            for pid in workers
-            if Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
-        ]
-        if not alive:
-            break
+    until = time.monotonic() + 20
+    while any(map(is_alive, workers)) and time.monotonic() < until:
         time.sleep(0.05)
-    assert not alive
+    assert not any(map(is_alive, workers))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX knows them")

@@ -135,10 +135,10 @@ def _omnibus_steps(
     head = f"Ranked {k} methods within each of {n} data sets, {'higher' if higher else 'lower'} scores better"
     if overall is None or f_test is None:
         return [head, "No omnibus test: there are two methods, so Wilcoxon's test of the pair says it all"]
-    ends = "differ" if f_test.p_value <= alpha else "are not shown to differ; read what follows with that in mind"
+    ends = "differ" if f_test.p_value <= alpha else "are not shown to differ: read what follows with that in mind"
     return [
         f"{head}; ties on {overall.n_tied} data sets",
-        f"Friedman and Iman-Davenport, ties {overall.ties}: at alpha = {alpha:g} the methods {ends} (by the latter)",
+        f"Friedman and Iman-Davenport, ties {overall.ties}: by the latter, at alpha = {alpha:g}, the methods {ends}",
     ]
 
 
