@@ -230,6 +230,7 @@ def test_forms_of_selections():
         (lambda: kuncheva_index(np.array([[0.2, 0.8], [1, 0]])), "bool or 0 and 1"),
         (lambda: kuncheva_index(np.eye(3, dtype=bool), n_features=4), "3 columns, but n_features is 4"),
         (lambda: kuncheva_index(np.zeros((2, 0), dtype=bool)), "no features"),
+        (lambda: kuncheva_index([[True, False], [True]]), "their lengths differ"),
         (lambda: kuncheva_index(3), "bool matrix or a list of sets"),
         (lambda: selection_stability(FIVE, "stable", n_features=5), "measure must be one of"),
         (lambda: weight_stability([[1.0, 2.0]]), "at least 2 are needed"),

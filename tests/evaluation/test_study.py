@@ -1,56 +1,30 @@
-"""Studies: same table after any interruption, failures in their own cells, nothing learned from test rows."""
+"""Studies: what a cell holds, seeds, folds, and nothing learned from test rows."""
 
-import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
 from sklearn.datasets import load_iris
-from sklearn.dummy import DummyClassifier
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from stubs import Trouble, noise_of, two_problems
+from studies import TIMES, small, table_of
 
 import weighbors as wb
 from weighbors.datasets import Dataset
 from weighbors.evaluation import (
     Study,
     StudyData,
-    load_results,
     nogueira_stability,
     prediction_stability,
     weight_stability,
 )
 from weighbors.exceptions import (
-    IncompleteStudyError,
-    IncompleteStudyWarning,
     InvalidDataError,
-    MissingDependencyError,
-    StoreError,
 )
-from weighbors.stats import compare, corrected_resampled_ttest
-
-TESTS = Path(__file__).parents[1]
-TIMES = ["fit_seconds", "predict_seconds"]
-
-
-def table_of(results):
-    return results.frame().drop(columns=TIMES)
-
-
-def small(store, **options):
-    methods = {"centre": Trouble(), "plain": wb.WeightedKNeighborsClassifier(3)}
-    return Study(two_problems(), methods, store, **{"cv": 3, "n_repeats": 2, "measures": {"noise": noise_of}} | options)
 
 
 def test_plan_run_results(tmp_path):
@@ -160,153 +134,6 @@ def test_resuming_computes_only_what_is_not_there(tmp_path):
     assert (changed.plan()["status"] == "missing").all()
 
 
-SCRIPT = f"""
-import sys
-sys.path.insert(0, {str(TESTS)!r})
-from stubs import Trouble, noise_of, two_problems
-import weighbors as wb
-from weighbors.evaluation import Study
-methods = {{"centre": Trouble(seconds=0.02), "plain": wb.WeightedKNeighborsClassifier(3)}}
-study = Study(two_problems(), methods, sys.argv[1], cv=3, n_repeats=4, measures={{"noise": noise_of}})
-study.run(n_jobs=int(sys.argv[2]))
-"""
-
-
-def slowly(store):
-    methods = {"centre": Trouble(seconds=0.02), "plain": wb.WeightedKNeighborsClassifier(3)}
-    return Study(two_problems(), methods, store, cv=3, n_repeats=4, measures={"noise": noise_of})
-
-
-def cells_in(store):
-    return len(list((store / "cells").glob("[!.]*.cell"))) if (store / "cells").is_dir() else 0
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_killed_study_goes_on(tmp_path, n_jobs):
-    pick, store = random.Random(n_jobs), tmp_path / "killed"
-    for _ in range(2):
-        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(store), str(n_jobs)])
-        goal = cells_in(store) + pick.randint(1, 20)
-        while process.poll() is None and cells_in(store) < goal:
-            time.sleep(0.001)
-        time.sleep(pick.uniform(0, 0.02))
-        process.kill()
-        process.wait()
-        assert process.returncode  # killed, not ended
-    assert 0 < cells_in(store) < 48
-    resumed = slowly(store).run()
-    whole = slowly(tmp_path / "whole").run()
-    pd.testing.assert_frame_equal(table_of(resumed), table_of(whole))
-    assert resumed.complete
-
-
-def test_two_processes_on_one_store(tmp_path):
-    store = tmp_path / "shared"
-    processes = [subprocess.Popen([sys.executable, "-c", SCRIPT, str(store), "1"]) for _ in range(2)]
-    assert [process.wait() for process in processes] == [0, 0]
-    shared = load_results(store)
-    assert shared.complete
-    pd.testing.assert_frame_equal(table_of(shared), table_of(slowly(tmp_path / "alone").run()))
-    assert not [name for name in os.listdir(store / "cells") if name.startswith(".")]
-
-
-FAILING = {
-    "raise": ("raised", "RuntimeError: this method never works"),
-    "exit": ("raised", "SystemExit: 3"),
-    "nan": ("nan", "predictions are NaN"),
-    "nan weights": ("nan", "5 feature weights are NaN"),
-}
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_failures_are_cells(tmp_path, n_jobs):
-    methods = {"good": Trouble(), **{how: Trouble(how) for how in FAILING}}
-    study = Study({"first": two_problems()["first"]}, methods, tmp_path, cv=2)
-    results = study.run(n_jobs)
-    failures = results.failures().set_index(["method", "fold"])
-    assert len(failures) == 2 * len(FAILING)
-    for how, (kind, error) in FAILING.items():
-        assert failures.loc[(how, 1), "kind"] == kind
-        assert error in failures.loc[(how, 1), "error"]
-        assert "Traceback" in failures.loc[(how, 1), "traceback"]
-    assert (results.frame().query("method == 'good'")["status"] == "done").all()
-    assert "8 failed" in repr(results)
-    assert "failed: first × raise, repeat 0, fold 0: RuntimeError" in repr(results)
-    assert "and 3 more" in repr(results)
-
-
-def test_a_hanging_cell_is_stopped_and_the_rest_goes_on(tmp_path):
-    methods = {"hangs": Trouble("hang hard"), "dies": Trouble("die"), "good": Trouble()}
-    study = Study({"first": two_problems()["first"]}, methods, tmp_path, cv=2, time_limit=3.0)
-    begin = time.perf_counter()
-    results = study.run()
-    assert time.perf_counter() - begin < 300
-    found = results.frame().set_index(["method", "fold"])
-    assert (found.loc["good", "status"] == "done").all()
-    assert (found.loc["hangs", "kind"] == "timeout").all()
-    assert (found.loc["dies", "kind"] == "died").all()
-    assert found.loc[("hangs", 0), "error"] == "TimeoutError: the cell did not end within 3 seconds and was stopped"
-    assert "ended with code" in found.loc[("dies", 0), "error"]
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf8").rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc to see child processes")
-@pytest.mark.parametrize("how", ["hang", "hang hard"])
-def test_workers_die_with_the_study(tmp_path, how):
-    script = SCRIPT.replace('"centre": Trouble(seconds=0.02)', f'"centre": Trouble("{how}")')
-    store = tmp_path / "s"
-    process = subprocess.Popen([sys.executable, "-c", script, str(store), "2"])
-    while process.poll() is None and not cells_in(store):  # one of two neighbouring cells does not hang
-        time.sleep(0.01)
-    time.sleep(1)  # now the workers hang, or are about to
-    lists = Path(f"/proc/{process.pid}/task").glob("*/children")
-    workers = [int(pid) for one in lists for pid in one.read_text(encoding="utf8").split()]
-    assert len(workers) == 2
-    assert all(map(is_alive, workers))
-    process.kill()
-    process.wait()
-    until = time.monotonic() + 20
-    while any(map(is_alive, workers)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(map(is_alive, workers))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX knows them")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupted_study_stops_and_goes_on(tmp_path, n_jobs):
-    store = tmp_path / "s"
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(store), str(n_jobs)], stderr=subprocess.PIPE)
-    while process.poll() is None and cells_in(store) < 3:
-        time.sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    assert b"KeyboardInterrupt" in process.communicate(timeout=30)[1]
-    assert 0 < cells_in(store) < 48
-    assert slowly(store).run().complete
-
-
-def test_failed_cells_can_be_retried(tmp_path, monkeypatch):
-    study = Study({"first": two_problems()["first"]}, {"a": Trouble("raise")}, tmp_path, cv=2)
-    assert not study.run().complete
-    mended = Trouble.fit
-    monkeypatch.setattr(Trouble, "fit", lambda self, X, y: mended(self.set_params(how="not"), X, y))
-    assert not study.run().complete  # failed cells stay as they are
-    assert study.run(retry_failed=True).complete
-
-
-def test_prints_do_not_disturb(tmp_path, capfd):
-    study = Study({"first": two_problems()["first"]}, {"a": Trouble("print")}, tmp_path, cv=2, time_limit=60)
-    assert study.run().complete
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.count("printed in fit") == 2
-
-
 def test_progress_only_on_request(tmp_path, capfd):
     small(tmp_path / "a").run(progress=None)
     assert capfd.readouterr().err == ""
@@ -411,193 +238,3 @@ def test_the_wrong_way_round_shows(tmp_path):
     correct = [int((results.predictions("a", "m").to_numpy()[0] == y).sum()) for results in (wrong, right)]
     assert binomtest(correct[0], 150).pvalue < 0.001
     assert binomtest(correct[1], 150).pvalue > 0.01
-
-
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-
-def test_incomplete_blocks_are_refused_or_named(tmp_path):
-    data = two_problems()
-    study = Study(data, {"good": Trouble(), "bad": wb.WeightedKNeighborsClassifier(3)}, tmp_path, cv=2)
-    study.run(datasets=["first"])
-    study.run(methods=["good"])
-    results = study.results()
-    with pytest.raises(IncompleteStudyError, match=r"2 of 8 cells have no accuracy: second × bad \(missing\)"):
-        results.table()
-    with pytest.warns(IncompleteStudyWarning, match=r"left out \['second'\]"):
-        assert results.table(incomplete="drop").index.tolist() == ["first"]
-    assert results.table(methods=["good"]).shape == (2, 1)
-    assert results.incomplete().to_dict("records") == [
-        {"dataset": "second", "method": "bad", "done": 0, "failed": 0, "damaged": 0, "missing": 2}
-    ]
-    with pytest.raises(IncompleteStudyError, match="2 of 2 cells of second × bad are not done"):
-        results.weights("second", "bad")
-    with pytest.raises(IncompleteStudyError, match="second × bad"):
-        results.folds(dataset="second")
-    with pytest.warns(IncompleteStudyWarning), pytest.raises(IncompleteStudyError, match="no data set has all"):
-        results.table(datasets=["second"], incomplete="drop")
-
-
-def test_results_feed_the_tests(tmp_path):
-    results = small(tmp_path).run()
-    table = results.table()
-    frame = results.frame()
-    assert table.loc["first", "centre"] == pytest.approx(
-        frame.query("dataset == 'first' and method == 'centre'")["accuracy"].mean()
-    )
-    assert compare(table).pairs.shape[0] == 1
-    folds = results.folds(dataset="first")
-    assert corrected_resampled_ttest(folds["centre"], folds["plain"], n_folds=3).n == 6
-
-
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_tables_come_back(tmp_path, ending):
-    results = small(tmp_path / "s").run()
-    results.save(tmp_path / f"t.{ending}")
-    back = load_results(tmp_path / f"t.{ending}")
-    pd.testing.assert_frame_equal(back.frame(), results.frame())
-    pd.testing.assert_frame_equal(back.table(), results.table())
-    with pytest.raises(StoreError, match="from a table alone"):
-        back.weights("first", "centre")
-    stored = load_results(tmp_path / "s")
-    pd.testing.assert_frame_equal(stored.frame(), results.frame())
-    assert stored.weights("first", "centre").equals(results.weights("first", "centre"))
-    assert (tmp_path / "s" / "results.parquet").exists()
-
-
-def test_awkward_names_and_labels(tmp_path):
-    X, y = two_problems()["first"]
-    dates = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[y]
-    data = {"NA": (X, y), "1": (X, y.astype(bool)), "ä/ö": (X, np.where(y == 1, "ß", "n")), "dates": (X, dates)}
-    results = Study(data, {"nan": Trouble(), "2e5": Trouble(random_state=1)}, tmp_path / "s", cv=2).run()
-    assert results.complete, results
-    results.save(tmp_path / "t.csv")
-    pd.testing.assert_frame_equal(load_results(tmp_path / "t.csv").frame(), results.frame(), check_exact=True)
-    assert set(results.predictions("1", "nan").to_numpy().ravel()) == {True, False}
-    assert set(results.predictions("dates", "nan").to_numpy().ravel()) == {"2020-01-01", "2021-01-01"}
-
-
-def test_without_pyarrow(tmp_path, monkeypatch):
-    monkeypatch.setattr("weighbors.evaluation.results._has_parquet", lambda: False)
-    results = small(tmp_path).run()
-    assert (tmp_path / "results.csv").exists()
-    with pytest.raises(MissingDependencyError, match="need pyarrow"):
-        results.save(tmp_path / "x.parquet")
-
-
-def test_damaged_cells_are_computed_again(tmp_path):
-    study = small(tmp_path)
-    whole = table_of(study.run())
-    paths = sorted((tmp_path / "cells").iterdir())
-    for path, content in zip(
-        paths, (b"", b"weighbors.cell 1 00000000\n{}\n", paths[2].read_bytes()[:60]), strict=False
-    ):
-        path.write_bytes(content)
-    assert (study.plan()["status"] == "damaged").sum() == 3
-    assert "3 damaged" in repr(study.results())
-    pd.testing.assert_frame_equal(table_of(study.run()), whole)
-    broken = bytearray(paths[3].read_bytes())
-    broken[-1] ^= 255
-    paths[3].write_bytes(bytes(broken))
-    place = study.plan().set_index("id").loc[paths[3].stem]
-    with pytest.raises(StoreError, match="is damaged"):
-        study.results().predictions(place["dataset"], place["method"])
-
-
-def test_stores_of_another_kind(tmp_path):
-    store = tmp_path / "s"
-    small(store).run()
-    text = (store / "study.json").read_text(encoding="utf8")
-    (store / "study.json").write_text(text.replace('"schema": 1', '"schema": 99'), encoding="utf8")
-    for call in (small(store).run, lambda: load_results(store)):
-        with pytest.raises(StoreError, match="has schema 99 and this release reads schema 1"):
-            call()
-    (store / "study.json").write_text(json.dumps({"format": "other"}), encoding="utf8")
-    with pytest.raises(StoreError, match="was not written by a study"):
-        load_results(store)
-    (store / "study.json").write_text("{", encoding="utf8")
-    with pytest.raises(StoreError, match="damaged.*Run the study again: its cells are kept"):
-        load_results(store)
-    written = {path: path.stat().st_mtime_ns for path in (store / "cells").iterdir()}
-    assert small(store).run().complete
-    assert {path: path.stat().st_mtime_ns for path in (store / "cells").iterdir()} == written
-    assert load_results(store).complete
-    (tmp_path / "file").write_text("x", encoding="utf8")
-    with pytest.raises(StoreError, match="holds no study"):
-        small(tmp_path).run()
-    with pytest.raises(StoreError, match="not a directory"):
-        small(tmp_path / "file").run()
-    with pytest.raises(StoreError, match="neither a study nor a table"):
-        load_results(tmp_path / "nowhere")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(StoreError, match="holds no study"):
-        load_results(tmp_path / "empty")
-
-
-def test_tables_of_another_kind(tmp_path):
-    results = small(tmp_path / "s").run()
-    results.frame().assign(schema=2).to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(StoreError, match="has schema 2"):
-        load_results(tmp_path / "t.csv")
-    pd.DataFrame({"a": [1]}).to_csv(tmp_path / "u.csv", index=False)
-    with pytest.raises(StoreError, match="not a table of results of a study"):
-        load_results(tmp_path / "u.csv")
-    (tmp_path / "v.parquet").write_bytes(b"no")
-    with pytest.raises(StoreError, match="not a table of results"):
-        load_results(tmp_path / "v.parquet")
-
-
-DATA = two_problems()
-GOOD = {"plain": DummyClassifier()}
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda p: Study({}, GOOD, p), "at least one data set"),
-        (lambda p: Study(DATA, {}, p), "at least one method"),
-        (lambda p: Study("wine", GOOD, p), "datasets must be a mapping"),
-        (lambda p: Study(["a", "a"], GOOD, p), "named twice"),
-        (lambda p: Study({1: DATA["first"]}, GOOD, p), "must be text; got 1"),
-        (lambda p: Study(DATA, [DummyClassifier()], p), "mapping of names to estimators; got list"),
-        (lambda p: Study(DATA, {"a": DummyClassifier}, p), "method 'a' must be an estimator"),
-        (lambda p: Study(DATA, GOOD, p, scoring="acuracy"), "no score 'acuracy'. Did you mean 'accuracy'"),
-        (lambda p: Study(DATA, GOOD, p, measures={"fold": noise_of}), "cannot be called 'fold'"),
-        (lambda p: Study(DATA, GOOD, p, measures={"x": 3}), "measure 'x' must be a function"),
-        (lambda p: Study(DATA, GOOD, p, random_state=None), "so that it can be resumed"),
-        (lambda p: Study(DATA, GOOD, p, time_limit=0), "time_limit must be"),
-        (lambda p: Study({"a": 3}, GOOD, p).plan(), "data set 'a' must be"),
-        (lambda p: Study({"a": ([[1], [2]], [1, None])}, GOOD, p).plan(), "1 rows without a label"),
-        (lambda p: Study(DATA, GOOD, p, cv=3).run(methods=["plan"]), "no method 'plan'. Did you mean 'plain'"),
-        (lambda p: Study(DATA, GOOD, p, cv=3).run(datasets=["frist"]), "no data set 'frist'. Did you mean 'first'"),
-        (lambda p: Study(DATA, GOOD, p, cv=3).run().table("recall"), "there is no score 'recall'"),
-        (lambda p: Study(DATA, GOOD, p, cv=3).run().table(incomplete="x"), "incomplete must be"),
-        (lambda p: Study(DATA, GOOD, p, cv=3).run().weights("first", "plain"), "publishes no weights"),
-        (lambda p: Study(DATA, GOOD, p, cv=3).run().weights("thrid", "plain"), "no data set 'thrid'"),
-        (lambda p: Study(DATA, GOOD, p, cv=3).run().save(p / "x.txt"), "saved as .parquet or .csv"),
-    ],
-)
-def test_bad_input(tmp_path, call, message):
-    with pytest.raises(InvalidDataError, match=message):
-        call(tmp_path)
-
-
-def test_unknown_data_set_names(tmp_path, papers_data):
-    with pytest.raises(InvalidDataError, match="Did you mean .*sonar"):
-        Study(["sonnar"], GOOD, tmp_path).plan()
-    assert len(Study(["sonar"], GOOD, tmp_path, cv=2).plan()) == 2
-
-
-def test_a_measure_that_is_no_number_fails_its_cell(tmp_path):
-    results = Study(DATA, GOOD, tmp_path, cv=2, measures={"x": lambda *parts: "many"}).run()
-    assert results.failures()["error"].str.contains("measure 'x' must return one number").all()
-
-
-def test_methods_that_cannot_travel_are_said_so(tmp_path):
-    class Stuck(DummyClassifier):
-        def __reduce__(self):
-            return eval, ("1/0",)
-
-    study = Study(DATA, {"stuck": Stuck()}, tmp_path, cv=2, time_limit=30)
-    with pytest.raises(InvalidDataError, match="could not take the job.*ZeroDivisionError|must be importable"):
-        study.run()

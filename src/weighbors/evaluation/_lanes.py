@@ -107,7 +107,7 @@ class _Lane:
     def _start(self) -> None:
         environment = {**os.environ, **dict.fromkeys(_THREADS, "1")}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, json.dumps(sys.path)],
+            [sys.executable, "-c", _BOOT, json.dumps([str(place) for place in sys.path])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -189,6 +189,11 @@ def run_lanes(
     lock, errors = threading.Lock(), list[BaseException]()
     lanes = [_Lane(job, load, store, limit) for _ in range(n_jobs)]
 
+    def stop() -> None:
+        for lane in lanes:  # their threads see the pipe end, and clean up
+            lane.closed = True
+            lane.kill()
+
     def work(lane: _Lane) -> None:
         try:
             while True:
@@ -202,6 +207,7 @@ def run_lanes(
         except BaseException as error:
             if not lane.closed:
                 errors.append(error)
+                stop()
         finally:
             lane.close()
 
@@ -215,9 +221,7 @@ def run_lanes(
     except BaseException:
         with lock:
             errors.append(KeyboardInterrupt())
-        for lane in lanes:  # their threads see the pipe end, and clean up
-            lane.closed = True
-            lane.kill()
+        stop()
         for thread in threads:
             thread.join(10)
         raise

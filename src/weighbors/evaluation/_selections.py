@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,23 +30,28 @@ def check_selections(selections: Any, n_features: int | None = None) -> BoolArra
 
 def _as_matrix(selections: Any, n_features: int | None) -> BoolArray:
     values = getattr(selections, "to_numpy", lambda: selections)()
-    if isinstance(values, np.ndarray) and values.ndim == 2:
-        if values.dtype != bool and not (values.dtype.kind in "iuf" and np.isin(values, (0, 1)).all()):
-            raise InvalidDataError(
-                f"selections as a matrix (runs × features) must be bool or 0 and 1; got {values.dtype}. "
-                "Give sets of feature numbers as a list, with n_features"
-            )
-        if n_features is not None and values.shape[1] != n_features:
-            raise InvalidDataError(f"selections have {values.shape[1]} columns, but n_features is {n_features}")
-        return values.astype(bool)
-    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
-        raise InvalidDataError(f"selections must be a bool matrix or a list of sets; got {type(selections).__name__}")
-    runs = list(values)
-    if runs and all(np.asarray(run).dtype == bool for run in runs if not isinstance(run, (set, frozenset))):
-        masks = [run for run in runs if not isinstance(run, (set, frozenset))]
-        if len(masks) == len(runs) and len({len(mask) for mask in masks}) == 1:
-            return _as_matrix(np.array(masks), n_features)
-    return _from_sets(runs, n_features)
+    if not (isinstance(values, np.ndarray) and values.ndim == 2):
+        if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+            kind = type(selections).__name__
+            raise InvalidDataError(f"selections must be a bool matrix or a list of sets; got {kind}")
+        runs = list(values)
+        if not runs or not all(_is_mask(run) for run in runs):
+            return _from_sets(runs, n_features)
+        if len({len(run) for run in runs}) > 1:
+            raise InvalidDataError("selections as masks must all have one entry per feature; their lengths differ")
+        values = np.array(runs)
+    if values.dtype != bool and not (values.dtype.kind in "iuf" and np.isin(values, (0, 1)).all()):
+        raise InvalidDataError(
+            f"selections as a matrix (runs × features) must be bool or 0 and 1; got {values.dtype}. "
+            "Give sets of feature numbers as a list, with n_features"
+        )
+    if n_features is not None and values.shape[1] != n_features:
+        raise InvalidDataError(f"selections have {values.shape[1]} columns, but n_features is {n_features}")
+    return values.astype(bool)
+
+
+def _is_mask(run: Any) -> bool:
+    return not isinstance(run, (set, frozenset)) and np.asarray(run).dtype == bool
 
 
 def _from_sets(runs: list[Any], n_features: int | None) -> BoolArray:
@@ -113,5 +117,4 @@ def undefined(measure: str, reason: str) -> float:
 
 def equal_sizes(matrix: BoolArray) -> bool:
     """Whether all runs selected the same number of features."""
-    sizes = matrix.sum(axis=1).tolist()
-    return all(a == b for a, b in pairwise(sizes))
+    return len(np.unique(matrix.sum(axis=1))) == 1
