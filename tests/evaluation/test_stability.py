@@ -24,8 +24,8 @@ def zero_based(*sets):
     return [{feature - 1 for feature in chosen} for chosen in sets]
 
 
-#: Somol & Novovičová 2010 and Bommert, Rahnenführer & Lang (R package stabm 1.2) define these measures;
-#: values computed by hand as fractions, decimals checked by running stabm
+#: Figures worked out apart from this code, as fractions where there are any, from the definitions of Somol &
+#: Novovičová 2010 (IEEE PAMI 32), Nogueira et al. 2018 (JMLR 18) and Bommert & Lang 2021 (stabm, JOSS 6)
 FIVE = zero_based({1, 2, 3, 4}, {2, 3, 4}, {2, 3, 4, 5})
 OF_FIVE = {
     "jaccard": 7 / 10,
@@ -248,7 +248,7 @@ WEIGHTS = [[0.9, 0.5, 0.1, 0], [0.8, 0.6, 0.2, 0.1], [0.7, 0.9, 0, 0.3]]
 
 
 def test_stability_of_weights():
-    # by hand, and by R's cor()
+    # worked out apart from this code: mean of the three correlations
     assert weight_stability(WEIGHTS) == pytest.approx(0.8444148259, abs=1e-10)
     assert weight_stability(WEIGHTS, "spearman") == pytest.approx(0.7333333, abs=5e-8)
 

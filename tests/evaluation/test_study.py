@@ -1,6 +1,5 @@
 """Studies: what a cell holds, seeds, folds, and nothing learned from test rows."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from published import GARCIA_RANKS, table_of_ranks
 from statsmodels.stats.multitest import multipletests
-from tables import GARCIA_RANKS, table_of_ranks
 
 from weighbors.exceptions import InvalidDataError
 from weighbors.stats import adjust, bergmann_hommel, bonferroni, hochberg, holm, posthoc, shaffer
@@ -41,7 +41,7 @@ def test_order_of_power(p):
     assert (holm(p) <= bonferroni(p) + 1e-12).all()
 
 
-#: García & Herrera 2008, tables 5 and 6 (adjusted p-values): Holm, Shaffer, Bergmann-Hommel
+#: García & Herrera 2008, adjusted p-values of their case study: Holm, Shaffer, Bergmann-Hommel
 GARCIA = {
     ("C4.5", "Kernel"): (4.487e-7, 4.487e-7, 4.487e-7),
     ("NaiveBayes", "Kernel"): (1.5625e-6, 1.0417e-6, 1.0417e-6),

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from published import DEMSAR, GARCIA_RANKS, table_of_ranks
 from scipy.stats import friedmanchisquare
-from tables import DEMSAR, GARCIA_RANKS, table_of_ranks
 
 from weighbors.exceptions import InvalidDataError
 from weighbors.stats import friedman, iman_davenport
@@ -32,7 +32,7 @@ def test_demsar_with_the_ties_corrected():
 
 
 def test_garcia_and_herrera():
-    # García & Herrera 2008, section 3
+    # García & Herrera 2008, the case study of 30 data sets
     table = table_of_ranks(GARCIA_RANKS, 30)
     result = friedman(table, ties="ignored")
     np.testing.assert_allclose(result.mean_ranks, [2.1, 3.25, 2.2, 4.3333, 3.1167], atol=5e-5)

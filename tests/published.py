@@ -25,7 +25,7 @@ DEMSAR = pd.DataFrame(
     index=["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"],
 ).T
 
-#: García & Herrera 2008 (JMLR 9): mean ranks of five classifiers over 30 data sets (their figure of table 4).
+#: García & Herrera 2008 (JMLR 9): mean ranks of five classifiers over 30 data sets, from their case study.
 GARCIA_RANKS = pd.Series({"C4.5": 2.1, "1-NN": 3.25, "NaiveBayes": 2.2, "Kernel": 13 / 3, "CN2": 187 / 60})
 
 
