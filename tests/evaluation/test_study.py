@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.stats import binomtest
 from sklearn.datasets import load_iris
 from sklearn.feature_selection import SelectKBest, f_classif
@@ -191,6 +192,44 @@ def test_kinds_of_data(tmp_path):
     results = study.run()
     assert results.complete
     assert set(np.unique(results.predictions("loader", "knn"))) == {"yes", "no"}
+
+
+def test_a_cell_is_known_by_what_it_is_made_of(tmp_path):
+    X, y = two_problems()["first"]
+    dense = np.where(np.abs(X) > 1, X, 0)
+    other = X.copy()
+    other[0, 0] += 1e-9
+    frame = pd.DataFrame(X)
+
+    def known_by(X, y=y, method=None, n_train=30, **options):
+        data = {"data": StudyData(X, y, splits=[(np.arange(n_train), np.arange(30, 40))])}
+        return Study(data, {"m": method or Trouble()}, tmp_path, **options).plan()["id"][0]
+
+    forms = {
+        "plain": known_by(X),
+        "another value": known_by(other),
+        "another label": known_by(X, 1 - y),
+        "single precision": known_by(X.astype("f4")),
+        "a frame": known_by(frame),
+        "other columns": known_by(frame.add_prefix("c")),
+        "sparse": known_by(sparse.csr_matrix(dense)),
+        "another parameter": known_by(X, method=Trouble(seconds=0.5)),
+        "deep inside": known_by(X, method=make_pipeline(StandardScaler(), Trouble())),
+        "deeper": known_by(X, method=make_pipeline(StandardScaler(with_mean=False), Trouble())),
+        "weights": known_by(X, method=wb.WeightedKNeighborsClassifier(3, wb.Weights(feature_weights=np.ones(5)))),
+        "other weights": known_by(
+            X, method=wb.WeightedKNeighborsClassifier(3, wb.Weights(feature_weights=np.arange(5.0)))
+        ),
+        "other rows": known_by(X, n_train=29),
+        "another seed": known_by(X, random_state=1),
+        "another score": known_by(X, scoring="g_mean"),
+        "a measure": known_by(X, measures={"a": lambda *parts: 1.0}),
+        "another measure": known_by(X, measures={"a": lambda *parts: 2.0}),
+    }
+    assert len(set(forms.values())) == len(forms)
+    assert known_by(np.asfortranarray(X)) == forms["plain"]
+    assert known_by(sparse.csc_matrix(dense)) == forms["sparse"]
+    assert known_by(X, time_limit=5) == forms["plain"]
 
 
 def test_a_weigher_alone(tmp_path):

@@ -36,8 +36,14 @@ def table_digest(X: Any, y: AnyArray) -> str:
     if isinstance(X, pd.DataFrame):
         out.update(repr([(str(name), str(kind)) for name, kind in X.dtypes.items()]).encode())
         out.update(pd.util.hash_pandas_object(X, index=False).to_numpy().tobytes())
-    elif sparse.issparse(X) or np.asarray(X).dtype.kind in "fiub":
-        out.update(fingerprint(X).encode())
+    elif sparse.issparse(X):
+        rows = sparse.csr_matrix(X, copy=True)
+        rows.sum_duplicates()  # also sorts each row
+        out.update(f"{rows.dtype} {rows.shape}".encode())
+        for part in (rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data):
+            out.update(part.tobytes())
+    elif np.asarray(X).dtype.kind in "fiub":
+        out.update(f"{np.asarray(X).dtype} {fingerprint(X)}".encode())
     else:
         out.update(pd.util.hash_pandas_object(pd.DataFrame(X), index=False).to_numpy().tobytes())
     out.update(pd.util.hash_pandas_object(pd.Series(y), index=False).to_numpy().tobytes())
