@@ -21,6 +21,7 @@ from weighbors.evaluation import (
 )
 from weighbors.exceptions import (
     InvalidDataError,
+    StoreError,
 )
 
 DATA = two_problems()
@@ -176,4 +177,14 @@ def test_methods_that_cannot_travel_are_said_so(tmp_path):
 
     study = Study(DATA, {"stuck": Stuck()}, tmp_path, cv=2, time_limit=30)
     with pytest.raises(InvalidDataError, match="could not take the job.*ZeroDivisionError|must be importable"):
+        study.run()
+
+
+def test_a_store_that_cannot_be_written_stops_the_study(tmp_path):
+    def spoil(*parts):
+        (tmp_path / "cells").rename(tmp_path / "moved")
+        return 0.0
+
+    study = Study({"first": DATA["first"]}, {"a": Trouble()}, tmp_path, cv=2, time_limit=60, measures={"x": spoil})
+    with pytest.raises(StoreError, match="could not write its cell"):
         study.run()

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from .._typing import IndexArray
-from ..exceptions import InvalidDataError
+from ..exceptions import InvalidDataError, StoreError
 from ._cell import Cell, Job, StudyData, failure, run_cell
 from ._store import Store
 from ._worker import receive, send
@@ -136,12 +136,14 @@ class _Lane:
         assert process.stdout is not None
         send(process.stdin, (kind, content), by_value=kind != "cell")
         answer: str = receive(process.stdout)
-        if answer.startswith("broken"):
-            raise InvalidDataError(
-                f"a worker process could not take the {kind}: methods, measures and data must be importable, or "
-                f"picklable, in another process (or use n_jobs=1 without a time limit)\n{answer[7:]}"
-            )
-        return answer
+        if not answer.startswith("broken"):
+            return answer
+        if kind == "cell":  # errors of methods are results; this is one of the store, such as a full disk
+            raise StoreError(f"a worker process could not write its cell\n{answer[7:]}")
+        raise InvalidDataError(
+            f"a worker process could not take the {kind}: methods, measures and data must be importable, or "
+            f"picklable, in another process (or use n_jobs=1 without a time limit)\n{answer[7:]}"
+        )
 
     def _bury(self) -> int | None:
         process, self.process = self.process, None
