@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 import weighbors as wb
 from weighbors.datasets import load_dataset
+from weighbors.evaluation import kuncheva_index
 
 SETS = ["madelon", "colon", "lung", "breast-vantveer", "gcm-reduced"]
 WEIGHERS = {
@@ -37,12 +38,6 @@ WEIGHERS = {
     "SimbaMBIW": wb.SimbaMBIW(),
 }
 TOP = 20
-
-
-def kuncheva(subsets: list[set[int]], d: int) -> float:
-    """Kuncheva's index of equal-sized subsets of d features (paper 000, section 4)."""
-    k, pairs = len(subsets[0]), [(a, b) for i, a in enumerate(subsets) for b in subsets[i + 1 :]]
-    return float(np.mean([(len(a & b) - k * k / d) / (k - k * k / d) for a, b in pairs]))
 
 
 def study(name: str) -> list[dict[str, object]]:
@@ -70,7 +65,7 @@ def study(name: str) -> list[dict[str, object]]:
                 "data": name,
                 "weigher": label,
                 "accuracy": np.mean(right),
-                "kuncheva": kuncheva(tops, X.shape[1]) if tops else np.nan,
+                "kuncheva": kuncheva_index(tops, X.shape[1]) if tops else np.nan,
                 "first": first,
                 "seconds": seconds / len(folds),
             }

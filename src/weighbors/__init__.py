@@ -44,7 +44,7 @@ _HOME = {
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
 }
-_PACKAGES = ("classifiers", "datasets", "engine", "exceptions", "weighers", "weights")
+_PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "metrics", "stats", "weighers", "weights")
 
 __all__ = [
     "ClassRelief",

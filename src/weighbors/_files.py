@@ -11,15 +11,20 @@ from typing import IO
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that takes its place at ``path`` only when the block ends without error."""
+def written_whole(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[IO[bytes]]:
+    """A binary file that takes its place at ``path`` only when the block ends without error.
+
+    ``sync=False`` does not wait for the disk: whole after a kill, but perhaps not after a power cut. For
+    files that are checked when read and can be made again.
+    """
     target = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes private files

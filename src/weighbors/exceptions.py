@@ -9,24 +9,34 @@ The tree::
         ├── WeightsFileError           (ValueError) a file that is no set of weights
         ├── InvalidDataError           (ValueError) a table the method cannot work with
         │   └── UnknownCategoryError   ... a category that was not there in fit
+        ├── StoreError                 (ValueError) a store of results that cannot be used
+        ├── IncompleteStudyError       (ValueError) cells are missing or failed where all are needed
         ├── BackendError               (ValueError) a backend that cannot serve the request
         └── MissingDependencyError     (ImportError) an optional package is not installed
     UserWarning
     └── WeighborsWarning               everything this library warns about
         ├── NoVoteWarning              all neighbours of a query have a vote of zero
         ├── LonelyClassWarning         a class has one instance, so no nearest hit
-        └── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
+        ├── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
+        ├── FewRunsWarning             too few runs for a confidence interval
+        ├── UndefinedStabilityWarning  a measure is NaN, and why
+        └── IncompleteStudyWarning     data sets were left out because cells are missing or failed
 """
 
 __all__ = [
     "BackendError",
+    "FewRunsWarning",
     "ForeignWeightsError",
+    "IncompleteStudyError",
+    "IncompleteStudyWarning",
     "InvalidDataError",
     "InvalidWeightsError",
     "LonelyClassWarning",
     "MissingDependencyError",
     "NoPositiveWeightWarning",
     "NoVoteWarning",
+    "StoreError",
+    "UndefinedStabilityWarning",
     "UnknownCategoryError",
     "WeighborsError",
     "WeighborsWarning",
@@ -58,6 +68,14 @@ class UnknownCategoryError(InvalidDataError):
     """A category appears that was not there in fit, and ``handle_unknown="error"``."""
 
 
+class StoreError(WeighborsError, ValueError):
+    """A store or table of study results is damaged, of another schema, or something else."""
+
+
+class IncompleteStudyError(WeighborsError, ValueError):
+    """Cells of a study are missing or failed, and the question needs all of them."""
+
+
 class BackendError(WeighborsError, ValueError):
     """The backend asked for cannot serve this kind of distance."""
 
@@ -80,3 +98,15 @@ class LonelyClassWarning(WeighborsWarning):
 
 class NoPositiveWeightWarning(WeighborsWarning):
     """No feature got a positive weight, so the metric handed to a k-NN is uniform."""
+
+
+class FewRunsWarning(WeighborsWarning):
+    """Fewer than 30 runs: an interval that leans on many of them is only a rough one."""
+
+
+class UndefinedStabilityWarning(WeighborsWarning):
+    """A measure of stability is not defined for these runs and is NaN; the message says why."""
+
+
+class IncompleteStudyWarning(WeighborsWarning):
+    """Data sets were left out of a table because some of their cells are missing or failed."""

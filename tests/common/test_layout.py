@@ -20,6 +20,8 @@ HELPERS = [
     "_checks",
     "_files",
     "_intervals",
+    "_names",
+    "_results",
     "_weights_file",
     "_threads",
     "_native",
@@ -93,3 +95,8 @@ def test_the_error_tree_is_the_one_drawn():
         kind = getattr(exceptions, name)
         assert name in exceptions.__doc__
         assert issubclass(kind, (exceptions.WeighborsError, exceptions.WeighborsWarning))
+
+
+def test_stats_know_nothing_of_evaluation():
+    for path in (SOURCE / "stats").glob("*.py"):
+        assert "evaluation" not in set(imports_of(path)), path

@@ -1,0 +1,120 @@
+"""Selections of features over several runs, as one bool matrix."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .._typing import BoolArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError, UndefinedStabilityWarning
+
+__all__ = ["check_selections", "check_weights", "pairs_of_runs", "top_selections", "undefined"]
+
+
+def check_selections(selections: Any, n_features: int | None = None) -> BoolArray:
+    """Runs × features, True where a run selected a feature.
+
+    ``selections`` is a bool matrix, or a list of sets of feature numbers together with
+    ``n_features``. A matrix of 0 and 1 counts as bool.
+    """
+    matrix = _as_matrix(selections, n_features)
+    if matrix.shape[0] < 2:
+        raise InvalidDataError(f"stability compares runs: at least 2 are needed; got {matrix.shape[0]}")
+    if matrix.shape[1] < 1:
+        raise InvalidDataError("selections have no features")
+    return matrix
+
+
+def _as_matrix(selections: Any, n_features: int | None) -> BoolArray:
+    values = getattr(selections, "to_numpy", lambda: selections)()
+    if not (isinstance(values, np.ndarray) and values.ndim == 2):
+        if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+            kind = type(selections).__name__
+            raise InvalidDataError(f"selections must be a bool matrix or a list of sets; got {kind}")
+        runs = list(values)
+        if not runs or not all(_is_mask(run) for run in runs):
+            return _from_sets(runs, n_features)
+        if len({len(run) for run in runs}) > 1:
+            raise InvalidDataError("selections as masks must all have one entry per feature; their lengths differ")
+        values = np.array(runs)
+    if values.dtype != bool and not (values.dtype.kind in "iuf" and np.isin(values, (0, 1)).all()):
+        raise InvalidDataError(
+            f"selections as a matrix (runs × features) must be bool or 0 and 1; got {values.dtype}. "
+            "Give sets of feature numbers as a list, with n_features"
+        )
+    if n_features is not None and values.shape[1] != n_features:
+        raise InvalidDataError(f"selections have {values.shape[1]} columns, but n_features is {n_features}")
+    return values.astype(bool)
+
+
+def _is_mask(run: Any) -> bool:
+    return not isinstance(run, (set, frozenset)) and np.asarray(run).dtype == bool
+
+
+def _from_sets(runs: list[Any], n_features: int | None) -> BoolArray:
+    if n_features is None:
+        raise InvalidDataError(
+            "sets of selected features need n_features=, the number of features there were to select from"
+        )
+    matrix = np.zeros((len(runs), int(n_features)), dtype=bool)
+    for i, run in enumerate(runs):
+        chosen = np.asarray(list(run))
+        if not len(chosen):
+            continue
+        if chosen.dtype.kind not in "iu" or chosen.ndim != 1:
+            raise InvalidDataError(f"run {i} must hold feature numbers; got {chosen.dtype}")
+        if chosen.min() < 0 or chosen.max() >= n_features:
+            raise InvalidDataError(
+                f"run {i} selects feature {chosen[(chosen < 0) | (chosen >= n_features)][0]}; with n_features="
+                f"{n_features} they are numbered 0 to {n_features - 1}"
+            )
+        if len(np.unique(chosen)) < len(chosen):
+            raise InvalidDataError(f"run {i} names a feature twice")
+        matrix[i, chosen] = True
+    return matrix
+
+
+def check_weights(weights: Any, *, least_runs: int = 2) -> FloatArray:
+    """Runs × features, finite numbers."""
+    values = np.asarray(getattr(weights, "to_numpy", lambda: weights)())
+    if values.ndim != 2 or values.dtype.kind not in "fiub":
+        raise InvalidDataError(
+            f"weights must be a matrix of numbers, runs × features; got {values.dtype} of shape {values.shape}"
+        )
+    if values.shape[0] < least_runs:
+        raise InvalidDataError(
+            f"stability compares runs: at least {least_runs} are needed; got {values.shape[0]}. Is it transposed?"
+        )
+    out: FloatArray = values.astype(np.float64)
+    if not np.isfinite(out).all():
+        run, feature = np.argwhere(~np.isfinite(out))[0].tolist()
+        raise InvalidDataError(f"weights must be finite; got {out[run, feature]} in run {run}, feature {feature}")
+    return out
+
+
+def top_selections(weights: FloatArray, size: int) -> BoolArray:
+    """The ``size`` features of the largest weight in every run; equal weights to the lower number."""
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :size]
+    chosen = np.zeros(weights.shape, dtype=bool)
+    np.put_along_axis(chosen, order, True, axis=1)
+    return chosen
+
+
+def pairs_of_runs(n: int) -> tuple[IndexArray, IndexArray]:
+    """Numbers of the two runs of every pair."""
+    first, second = np.triu_indices(n, 1)
+    return first, second
+
+
+def undefined(measure: str, reason: str) -> float:
+    """NaN, with a warning that says why."""
+    warnings.warn(f"{measure} is not defined: {reason}", UndefinedStabilityWarning, stacklevel=4)
+    return float("nan")
+
+
+def equal_sizes(matrix: BoolArray) -> bool:
+    """Whether all runs selected the same number of features."""
+    return len(np.unique(matrix.sum(axis=1))) == 1

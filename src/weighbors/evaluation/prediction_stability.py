@@ -1,0 +1,115 @@
+"""Does the same instance get the same label in repeated runs?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._results import Result
+from .._typing import AnyArray, FloatArray
+from ..exceptions import InvalidDataError
+
+__all__ = ["PredictionStability", "prediction_stability"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionStability(Result):
+    """Agreement of the labels that runs give to the same instances.
+
+    Attributes
+    ----------
+    agreement : float
+        Share of the pairs of runs that agree, mean over instances.
+    kappa : float
+        Fleiss' κ: agreement beyond what the shares of the labels make by chance.
+    per_instance : ndarray of shape (n_instances,)
+        Agreement on each; NaN where fewer than two runs predicted it.
+    n_runs, n_instances : int
+    reason : str
+        Why κ is NaN, where it is.
+    """
+
+    agreement: float
+    kappa: float
+    per_instance: FloatArray
+    n_runs: int
+    n_instances: int
+    reason: str = ""
+
+    def frame(self) -> pd.DataFrame:
+        """One row."""
+        row = {name: getattr(self, name) for name in ("agreement", "kappa", "n_runs", "n_instances", "reason")}
+        return pd.DataFrame([row])
+
+    def _lines(self) -> list[str]:
+        alone = int(np.isnan(self.per_instance).sum())
+        left_out = f"; {alone} of them predicted less than twice and left out" if alone else ""
+        return [
+            f"Prediction stability: agreement {self.agreement:.4f}, Fleiss' kappa {self.kappa:.4f}"
+            f"{self.reason and ' (' + self.reason + ')'}",
+            f"  {self.n_runs} runs, {self.n_instances} instances{left_out}",
+        ]
+
+
+def _codes(predictions: Any) -> tuple[AnyArray, int]:
+    """Label numbers of shape (runs, instances), -1 where there is no prediction, and how many labels."""
+    values = np.asarray(getattr(predictions, "to_numpy", lambda: predictions)())
+    if values.ndim != 2:
+        raise InvalidDataError(f"predictions must be a matrix, runs × instances; got {values.ndim} dimension(s)")
+    if values.shape[0] < 2:
+        raise InvalidDataError(
+            f"stability compares runs: at least 2 are needed; got {values.shape[0]}. Is it transposed?"
+        )
+    codes, labels = pd.factorize(values.ravel(), use_na_sentinel=True)
+    return codes.reshape(values.shape), len(labels)
+
+
+def prediction_stability(predictions: Any) -> PredictionStability:
+    """How often runs give the same label to the same instance.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_runs, n_instances)
+        Labels; None or NaN where a run did not predict an instance. In repeated cross-validation a
+        run is one repetition: every instance is left out once in each.
+
+    Returns
+    -------
+    PredictionStability
+
+    Notes
+    -----
+    With the same number of predictions for every instance κ is Fleiss' (1971). Otherwise
+    instances with two or more predictions count equally in the agreement, and the shares of the
+    labels are those of all their predictions.
+
+    References
+    ----------
+    .. [1] J. L. Fleiss, "Measuring nominal scale agreement among many raters", Psychological
+       Bulletin 76, 1971.
+
+    Examples
+    --------
+    >>> prediction_stability([["a", "b", "b", "a"], ["a", "b", "a", "a"], ["a", "b", "b", "b"]])
+    Prediction stability: agreement 0.6667, Fleiss' kappa 0.3333
+      3 runs, 4 instances
+    """
+    codes, n_labels = _codes(predictions)
+    counts = np.stack([(codes == label).sum(axis=0) for label in range(n_labels)], axis=1).astype(np.float64)
+    times = counts.sum(axis=1)
+    rated = times >= 2
+    if not rated.any():
+        raise InvalidDataError("no instance has predictions of two runs, so no pair of runs can agree or not")
+    per_instance = np.full(len(times), np.nan)
+    n = times[rated]
+    per_instance[rated] = (counts[rated] * (counts[rated] - 1)).sum(axis=1) / (n * (n - 1))
+    agreement = float(per_instance[rated].mean())
+    shares = counts[rated].sum(axis=0) / n.sum()
+    chance = float(np.square(shares).sum())
+    single = bool(np.isclose(chance, 1.0))
+    kappa = float("nan") if single else (agreement - chance) / (1 - chance)
+    reason = "all predictions are the same label" if single else ""
+    return PredictionStability(agreement, kappa, per_instance, codes.shape[0], codes.shape[1], reason)

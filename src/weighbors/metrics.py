@@ -1,0 +1,69 @@
+"""What search and evaluation both need: the geometric mean of the recalls, and the reduction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import recall_score
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_consistent_length
+
+from .exceptions import InvalidDataError
+
+__all__ = ["g_mean", "reduction"]
+
+
+def g_mean(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """Geometric mean of the recalls of the classes in ``y_true``; for two classes sqrt(TPR · TNR).
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    float
+        0 where one class is never recognised.
+
+    Examples
+    --------
+    >>> round(g_mean([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]), 4)  # sqrt(3/4 · 1/2)
+    0.6124
+    """
+    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    check_consistent_length(y_true, y_pred)
+    if not len(y_true):
+        raise InvalidDataError("the G-mean of no labels is not defined; give at least one")
+    labels = np.unique(y_true)
+    recalls = recall_score(y_true, y_pred, labels=labels, average=None, sample_weight=sample_weight, zero_division=0.0)
+    return float(np.prod(recalls) ** (1 / len(labels)))
+
+
+def reduction(instance_mask: Any = None, feature_mask: Any = None) -> float:
+    """How much smaller a selection makes the data: 1 − (share of rows kept)(share of columns kept).
+
+    Parameters
+    ----------
+    instance_mask, feature_mask : array-like of bool, optional
+        What is kept. None: everything.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> reduction([True, False, False, True], [True, True, False, False])
+    0.75
+    """
+    share = 1.0
+    for name, mask in (("instance_mask", instance_mask), ("feature_mask", feature_mask)):
+        if mask is None:
+            continue
+        kept = np.asarray(mask)
+        if kept.ndim != 1 or kept.dtype != bool or not len(kept):
+            raise InvalidDataError(f"{name} must be a vector of bool that is not empty; got {kept.dtype} {kept.shape}")
+        share *= float(kept.mean())
+    return 1.0 - share

@@ -1,0 +1,38 @@
+"""Is this method really better? Tests over data sets and over folds.
+
+Each function goes check → statistic → p-value → a frozen result that prints and gives a frame.
+`compare` does all of it for a table of data sets × methods, and says what it did.
+"""
+
+from .adjust import adjust, bergmann_hommel, bonferroni, hochberg, holm, shaffer
+from .bayesian import BayesianResult, bayesian_correlated_ttest, bayesian_signed_rank
+from .compare import Comparison, compare
+from .omnibus import OmnibusResult, friedman, iman_davenport
+from .paired import ResampledTTest, WilcoxonResult, corrected_resampled_ttest, wilcoxon
+from .pairwise import CriticalDifference, Posthoc, bonferroni_dunn, nemenyi, posthoc
+
+__all__ = [
+    "BayesianResult",
+    "Comparison",
+    "CriticalDifference",
+    "OmnibusResult",
+    "Posthoc",
+    "ResampledTTest",
+    "WilcoxonResult",
+    "adjust",
+    "bayesian_correlated_ttest",
+    "bayesian_signed_rank",
+    "bergmann_hommel",
+    "bonferroni",
+    "bonferroni_dunn",
+    "compare",
+    "corrected_resampled_ttest",
+    "friedman",
+    "hochberg",
+    "holm",
+    "iman_davenport",
+    "nemenyi",
+    "posthoc",
+    "shaffer",
+    "wilcoxon",
+]

@@ -1,0 +1,196 @@
+"""All of it for one table, with every step said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._results import Result, table_lines
+from ..exceptions import InvalidDataError
+from ._tables import check_control, check_table, mean_ranks
+from .adjust import _MOST_METHODS, adjust
+from .bayesian import bayesian_signed_rank
+from .omnibus import OmnibusResult, friedman, iman_davenport
+from .paired import wilcoxon
+from .pairwise import CriticalDifference, bonferroni_dunn, nemenyi, rank_p_values, wins
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    """Everything `compare` found, and what it did.
+
+    Attributes
+    ----------
+    steps : tuple of str
+        What was done, in order, and what was not and why.
+    mean_ranks : Series
+    friedman, iman_davenport : OmnibusResult or None
+        None with two methods.
+    critical_difference : CriticalDifference
+        Nemenyi's, or Bonferroni and Dunn's with a control.
+    pairs : DataFrame
+        One row per comparison: first, second, wins, ties, losses, rank_difference, z, p_rank and its
+        adjustments, p_wilcoxon and wilcoxon_holm, and the posterior probabilities with a rope.
+    alpha : float
+    control : object or None
+    """
+
+    steps: tuple[str, ...]
+    mean_ranks: pd.Series
+    friedman: OmnibusResult | None
+    iman_davenport: OmnibusResult | None
+    critical_difference: CriticalDifference
+    pairs: pd.DataFrame
+    alpha: float
+    control: Any
+
+    def frame(self) -> pd.DataFrame:
+        """The comparisons, one row each."""
+        return self.pairs.copy()
+
+    def _lines(self) -> list[str]:
+        lines = ["What was done:"] + [f"  {i}. {step}" for i, step in enumerate(self.steps, 1)]
+        if self.friedman is not None and self.iman_davenport is not None:
+            lines += [repr(self.friedman).splitlines()[0], repr(self.iman_davenport).splitlines()[0]]
+        return [*lines, *repr(self.critical_difference).splitlines(), *table_lines(self.pairs, index=False)]
+
+
+def compare(
+    table: Any,
+    *,
+    control: Any = None,
+    alpha: float = 0.05,
+    ties: str = "corrected",
+    higher_is_better: bool = True,
+    rope: float | None = None,
+    random_state: Any = 0,
+) -> Comparison:
+    """Compare methods over data sets with all the usual tests. Nothing is picked silently.
+
+    Parameters
+    ----------
+    table : DataFrame or array-like of shape (n_datasets, n_methods)
+        One score per data set and method, complete.
+    control : name of a method, optional
+        Compare all others with this one. None: all pairs.
+    alpha : float, default=0.05
+        Level of the critical difference.
+    ties : {"corrected", "ignored"}, default="corrected"
+        As in `friedman`.
+    higher_is_better : bool, default=True
+        False for errors and times.
+    rope : float, optional
+        Width of practical equivalence; with it every pair also gets a Bayesian signed-rank test.
+    random_state : int, RandomState or None, default=0
+        For the samples of its posterior.
+
+    Returns
+    -------
+    Comparison
+        Printable. p-values are given however the omnibus test ends; ``steps`` says how it ended.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from weighbors.stats import compare
+    >>> scores = np.random.default_rng(0).normal([0.9, 0.6, 0.5], 0.1, (12, 3))
+    >>> found = compare(pd.DataFrame(scores, columns=["ours", "old", "older"]))
+    >>> print(found.steps[0])
+    Ranked 3 methods within each of 12 data sets, higher scores better; ties on 0 data sets
+    >>> found.pairs[["first", "second", "wins", "holm"]].round(4)
+      first second  wins    holm
+    0  ours    old    12  0.0159
+    1  ours  older    12  0.0000
+    2   old  older    11  0.0412
+    """
+    frame = check_table(table)
+    if control is not None:
+        check_control(control, frame.columns)
+    better = {"higher_is_better": higher_is_better}
+    if frame.shape[1] == 2:
+        overall, f_test = None, None
+        if not np.ptp(frame.to_numpy(), axis=1).any():
+            raise InvalidDataError("the two columns are identical: there is nothing to compare")
+    else:
+        overall, f_test = friedman(frame, ties=ties, **better), iman_davenport(frame, ties=ties, **better)
+    if control is None:
+        critical = nemenyi(frame, alpha=alpha, **better)
+    else:
+        critical = bonferroni_dunn(frame, control, alpha=alpha, **better)
+    pairs, pair_steps = _pairs(frame, control, higher_is_better, rope, random_state)
+    steps = (*_omnibus_steps(frame, overall, f_test, alpha, higher_is_better), _critical_step(critical), *pair_steps)
+    ranks = mean_ranks(frame, higher_is_better=higher_is_better)
+    return Comparison(steps, ranks, overall, f_test, critical, pairs, alpha, control)
+
+
+def _omnibus_steps(
+    frame: pd.DataFrame, overall: OmnibusResult | None, f_test: OmnibusResult | None, alpha: float, higher: bool
+) -> list[str]:
+    n, k = frame.shape
+    head = f"Ranked {k} methods within each of {n} data sets, {'higher' if higher else 'lower'} scores better"
+    if overall is None or f_test is None:
+        return [head, "No omnibus test: there are two methods, so Wilcoxon's test of the pair says it all"]
+    ends = "differ" if f_test.p_value <= alpha else "are not shown to differ: read what follows with that in mind"
+    return [
+        f"{head}; ties on {overall.n_tied} data sets",
+        f"Friedman and Iman-Davenport, ties {overall.ties}: by the latter, at alpha = {alpha:g}, the methods {ends}",
+    ]
+
+
+def _critical_step(critical: CriticalDifference) -> str:
+    if critical.control is None:
+        return f"Nemenyi's critical difference of all pairs at alpha = {critical.alpha:g}"
+    return f"Bonferroni-Dunn critical difference against {critical.control} at alpha = {critical.alpha:g}"
+
+
+def _pairs(
+    frame: pd.DataFrame, control: Any, higher: bool, rope: float | None, random_state: Any
+) -> tuple[pd.DataFrame, list[str]]:
+    """Every comparison with every p-value, and what was done for it."""
+    n, k = frame.shape
+    ranked = rank_p_values(mean_ranks(frame, higher_is_better=higher), n, control)
+    pairs = ranked.rename(columns={"p_value": "p_rank"})
+    counts = [wins(frame, a, b, higher_is_better=higher) for a, b in zip(pairs["first"], pairs["second"], strict=True)]
+    for place, name in enumerate(("wins", "ties", "losses")):
+        pairs.insert(2 + place, name, [count[place] for count in counts])
+    names = ["holm", "hochberg"] + (["shaffer", "bergmann"] if control is None else [])
+    steps = []
+    if control is None and k > _MOST_METHODS:
+        names.remove("bergmann")
+        steps.append(f"Bergmann-Hommel left out: it ends at {_MOST_METHODS} methods")
+    for name in names:
+        pairs[name] = adjust(pairs["p_rank"], name)
+    scope = "all pairs" if control is None else f"the pairs with {control}"
+    steps.insert(0, f"Compared mean ranks of {scope} by z, adjusted by {', '.join(names)}")
+    steps.append(_add_wilcoxon(pairs, frame))
+    steps.append(_add_bayes(pairs, frame, higher, rope, random_state))
+    return pairs, steps
+
+
+def _add_wilcoxon(pairs: pd.DataFrame, frame: pd.DataFrame) -> str:
+    tests = [wilcoxon(frame[a], frame[b]) for a, b in zip(pairs["first"], pairs["second"], strict=True)]
+    pairs["p_wilcoxon"] = [test.p_value for test in tests]
+    pairs["wilcoxon_holm"] = adjust(pairs["p_wilcoxon"], "holm")
+    exact = sum(test.method == "exact" for test in tests)
+    return (
+        f"Wilcoxon signed ranks of each pair, two-sided, zeros split: exact for {exact}, normal approximation for "
+        f"{len(tests) - exact} (ties or zeros, or more than 50 data sets); adjusted by holm"
+    )
+
+
+def _add_bayes(pairs: pd.DataFrame, frame: pd.DataFrame, higher: bool, rope: float | None, random_state: Any) -> str:
+    if rope is None:
+        return "No Bayesian test: no rope was given"
+    sign = 1.0 if higher else -1.0
+    found = [
+        bayesian_signed_rank(sign * frame[a], sign * frame[b], rope=rope, random_state=random_state)
+        for a, b in zip(pairs["first"], pairs["second"], strict=True)
+    ]
+    for column, part in (("p_first_better", "first"), ("p_equivalent", "rope"), ("p_second_better", "second")):
+        pairs[column] = [getattr(one, part) for one in found]
+    return f"Bayesian signed rank of each pair, equivalence within ±{rope:g}, prior strength 0.6, 50 000 samples"

@@ -1,0 +1,165 @@
+"""Do the methods differ at all? Friedman's test and Iman and Davenport's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chi2, f
+
+from .._results import Result, number, table_lines
+from .._typing import FloatArray
+from ..exceptions import InvalidDataError
+from ._tables import check_table, rank_rows, tie_sizes
+
+__all__ = ["OmnibusResult", "friedman", "friedman_statistic", "iman_davenport"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OmnibusResult(Result):
+    """A test of all methods at once.
+
+    Attributes
+    ----------
+    test : {"Friedman", "Iman-Davenport"}
+    statistic, p_value : float
+    df : tuple of int
+        Degrees of freedom.
+    mean_ranks : Series
+        Mean rank of each method, 1 the best.
+    n_datasets : int
+    ties : {"corrected", "ignored"}
+        How tied ranks entered the statistic.
+    n_tied : int
+        Data sets on which methods tie.
+    """
+
+    test: str
+    statistic: float
+    p_value: float
+    df: tuple[int, ...]
+    mean_ranks: pd.Series
+    n_datasets: int
+    ties: str
+    n_tied: int
+
+    def frame(self) -> pd.DataFrame:
+        """One row: test, statistic, degrees of freedom, p-value, and how ties were treated."""
+        row = {
+            "test": self.test,
+            "statistic": self.statistic,
+            "df": str(self.df[0]) if len(self.df) == 1 else str(self.df),
+            "p_value": self.p_value,
+            "n_datasets": self.n_datasets,
+            "n_methods": len(self.mean_ranks),
+            "ties": self.ties,
+            "n_tied": self.n_tied,
+        }
+        return pd.DataFrame([row])
+
+    def _lines(self) -> list[str]:
+        symbol = "chi2" if self.test == "Friedman" else "F"
+        df = ", ".join(str(value) for value in self.df)
+        ties = f"ties on {self.n_tied} of them, {self.ties}" if self.n_tied else "no ties"
+        head = f"{self.test}: {symbol}({df}) = {self.statistic:.4f}, p = {number(self.p_value)}"
+        ranks = self.mean_ranks.sort_values().to_frame()
+        return [head, f"{len(self.mean_ranks)} methods on {self.n_datasets} data sets; {ties}", *table_lines(ranks)]
+
+
+def friedman_statistic(ranks: FloatArray, *, ties: str = "corrected") -> float:
+    """Friedman's chi-square of ranks within rows; NaN where every row is one tie."""
+    n, k = ranks.shape
+    means = ranks.mean(axis=0)
+    plain = 12 * n / (k * (k + 1)) * (np.square(means).sum() - k * (k + 1) ** 2 / 4)
+    if ties == "ignored":
+        return float(plain)
+    tied = sum(float((sizes**3 - sizes).sum()) for sizes in tie_sizes(ranks))
+    correction = 1 - tied / (n * k * (k * k - 1))
+    return float(plain / correction) if correction > 0 else float("nan")
+
+
+def _ranked(table: Any, ties: str, higher_is_better: bool) -> tuple[pd.DataFrame, FloatArray]:
+    if ties not in ("corrected", "ignored"):
+        raise InvalidDataError(f"ties must be 'corrected' or 'ignored'; got {ties!r}")
+    frame = check_table(table)
+    ranks = rank_rows(frame, higher_is_better=higher_is_better)
+    if (ranks == ranks[:, :1]).all():
+        raise InvalidDataError(
+            f"all {frame.shape[1]} columns are identical: every data set is one tie and nothing can be ranked. "
+            "Check that the methods differ, and that scores were not rounded away"
+        )
+    return frame, ranks
+
+
+def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool = True) -> OmnibusResult:
+    """Friedman's test: do the methods' ranks differ over the data sets?
+
+    Parameters
+    ----------
+    table : DataFrame or array-like of shape (n_datasets, n_methods)
+        One score per data set and method, complete.
+    ties : {"corrected", "ignored"}, default="corrected"
+        Divide by what ties take from the variance of ranks, or use the formula without ties as
+        Demšar does, which is conservative.
+    higher_is_better : bool, default=True
+        False for errors and times.
+
+    Returns
+    -------
+    OmnibusResult
+
+    References
+    ----------
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> from weighbors.stats import friedman
+    >>> friedman([[0.9, 0.8, 0.7], [0.8, 0.7, 0.7], [0.9, 0.6, 0.5], [0.7, 0.8, 0.6]])
+    Friedman: chi2(2) = 5.7333, p = 0.05689
+    3 methods on 4 data sets; ties on 1 of them, corrected
+              mean rank
+    method 0       1.25
+    method 1      1.875
+    method 2      2.875
+    """
+    frame, ranks = _ranked(table, ties, higher_is_better)
+    statistic = friedman_statistic(ranks, ties=ties)
+    df = frame.shape[1] - 1
+    return _result("Friedman", statistic, float(chi2.sf(statistic, df)), (df,), frame, ranks, ties)
+
+
+def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: bool = True) -> OmnibusResult:
+    """Iman and Davenport's F, from Friedman's chi-square: less conservative.
+
+    Parameters and result as in `friedman`.
+
+    References
+    ----------
+    .. [1] R. L. Iman, J. M. Davenport, "Approximations of the critical region of the Friedman
+       statistic", Communications in Statistics A9, 1980.
+
+    Examples
+    --------
+    >>> from weighbors.stats import iman_davenport
+    >>> result = iman_davenport([[0.9, 0.8, 0.7], [0.8, 0.7, 0.7], [0.9, 0.6, 0.5], [0.7, 0.8, 0.6]])
+    >>> result.df, round(result.statistic, 3), round(result.p_value, 4)
+    ((2, 6), 7.588, 0.0227)
+    """
+    frame, ranks = _ranked(table, ties, higher_is_better)
+    n, k = ranks.shape
+    chi = friedman_statistic(ranks, ties=ties)
+    left = n * (k - 1) - chi
+    statistic = (n - 1) * chi / left if left > 1e-9 else float("inf")  # the same order on every data set
+    df = (k - 1, (k - 1) * (n - 1))
+    return _result("Iman-Davenport", statistic, float(f.sf(statistic, *df)), df, frame, ranks, ties)
+
+
+def _result(
+    test: str, statistic: float, p: float, df: tuple[int, ...], frame: pd.DataFrame, ranks: FloatArray, ties: str
+) -> OmnibusResult:
+    means = pd.Series(ranks.mean(axis=0), index=frame.columns, name="mean rank")
+    n_tied = sum(bool((sizes > 1).any()) for sizes in tie_sizes(ranks))
+    return OmnibusResult(test, statistic, p, df, means, len(frame), ties, n_tied)

@@ -1,0 +1,201 @@
+"""Tables of results: incomplete blocks, files, stores of another kind, bad input."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from stubs import Trouble, noise_of, two_problems
+from studies import small, table_of
+
+import weighbors as wb
+from weighbors.evaluation import (
+    Study,
+    load_results,
+)
+from weighbors.exceptions import (
+    IncompleteStudyError,
+    IncompleteStudyWarning,
+    InvalidDataError,
+    MissingDependencyError,
+    StoreError,
+)
+from weighbors.stats import compare, corrected_resampled_ttest
+
+
+def test_incomplete_blocks_are_refused_or_named(tmp_path):
+    data = two_problems()
+    study = Study(data, {"good": Trouble(), "bad": wb.WeightedKNeighborsClassifier(3)}, tmp_path, cv=2)
+    study.run(datasets=["first"])
+    study.run(methods=["good"])
+    results = study.results()
+    with pytest.raises(IncompleteStudyError, match=r"2 of 8 cells have no accuracy: second × bad \(missing\)"):
+        results.table()
+    with pytest.warns(IncompleteStudyWarning, match=r"left out \['second'\]"):
+        assert results.table(incomplete="drop").index.tolist() == ["first"]
+    assert results.table(methods=["good"]).shape == (2, 1)
+    assert results.incomplete().to_dict("records") == [
+        {"dataset": "second", "method": "bad", "done": 0, "failed": 0, "damaged": 0, "missing": 2}
+    ]
+    with pytest.raises(IncompleteStudyError, match="2 of 2 cells of second × bad are not done"):
+        results.weights("second", "bad")
+    with pytest.raises(IncompleteStudyError, match="second × bad"):
+        results.folds(dataset="second")
+    with pytest.warns(IncompleteStudyWarning), pytest.raises(IncompleteStudyError, match="no data set has all"):
+        results.table(datasets=["second"], incomplete="drop")
+
+
+def test_results_feed_the_tests(tmp_path):
+    results = small(tmp_path).run()
+    table = results.table()
+    frame = results.frame()
+    assert table.loc["first", "centre"] == pytest.approx(
+        frame.query("dataset == 'first' and method == 'centre'")["accuracy"].mean()
+    )
+    assert compare(table).pairs.shape[0] == 1
+    folds = results.folds(dataset="first")
+    assert corrected_resampled_ttest(folds["centre"], folds["plain"], n_folds=3).n == 6
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_tables_come_back(tmp_path, ending):
+    results = small(tmp_path / "s").run()
+    results.save(tmp_path / f"t.{ending}")
+    back = load_results(tmp_path / f"t.{ending}")
+    pd.testing.assert_frame_equal(back.frame(), results.frame())
+    pd.testing.assert_frame_equal(back.table(), results.table())
+    with pytest.raises(StoreError, match="from a table alone"):
+        back.weights("first", "centre")
+    stored = load_results(tmp_path / "s")
+    pd.testing.assert_frame_equal(stored.frame(), results.frame())
+    assert stored.weights("first", "centre").equals(results.weights("first", "centre"))
+    assert (tmp_path / "s" / "results.parquet").exists()
+
+
+def test_awkward_names_and_labels(tmp_path):
+    X, y = two_problems()["first"]
+    dates = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[y]
+    data = {"NA": (X, y), "1": (X, y.astype(bool)), "ä/ö": (X, np.where(y == 1, "ß", "n")), "dates": (X, dates)}
+    results = Study(data, {"nan": Trouble(), "2e5": Trouble(random_state=1)}, tmp_path / "s", cv=2).run()
+    assert results.complete, results
+    results.save(tmp_path / "t.csv")
+    pd.testing.assert_frame_equal(load_results(tmp_path / "t.csv").frame(), results.frame(), check_exact=True)
+    assert set(results.predictions("1", "nan").to_numpy().ravel()) == {True, False}
+    assert set(results.predictions("dates", "nan").to_numpy().ravel()) == {"2020-01-01", "2021-01-01"}
+
+
+def test_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setattr("weighbors.evaluation.results._has_parquet", lambda: False)
+    results = small(tmp_path).run()
+    assert (tmp_path / "results.csv").exists()
+    with pytest.raises(MissingDependencyError, match="need pyarrow"):
+        results.save(tmp_path / "x.parquet")
+
+
+def test_damaged_cells_are_computed_again(tmp_path):
+    study = small(tmp_path)
+    whole = table_of(study.run())
+    paths = sorted((tmp_path / "cells").iterdir())
+    for path, content in zip(
+        paths, (b"", b"weighbors.cell 1 00000000\n{}\n", paths[2].read_bytes()[:60]), strict=False
+    ):
+        path.write_bytes(content)
+    assert (study.plan()["status"] == "damaged").sum() == 3
+    assert "3 damaged" in repr(study.results())
+    pd.testing.assert_frame_equal(table_of(study.run()), whole)
+    broken = bytearray(paths[3].read_bytes())
+    broken[-1] ^= 255
+    paths[3].write_bytes(bytes(broken))
+    place = study.plan().set_index("id").loc[paths[3].stem]
+    with pytest.raises(StoreError, match="is damaged"):
+        study.results().predictions(place["dataset"], place["method"])
+
+
+def test_stores_of_another_kind(tmp_path):
+    store = tmp_path / "s"
+    small(store).run()
+    text = (store / "study.json").read_text(encoding="utf8")
+    (store / "study.json").write_text(text.replace('"schema": 1', '"schema": 99'), encoding="utf8")
+    for call in (small(store).run, lambda: load_results(store)):
+        with pytest.raises(StoreError, match="has schema 99 and this release reads schema 1"):
+            call()
+    (store / "study.json").write_text(json.dumps({"format": "other"}), encoding="utf8")
+    with pytest.raises(StoreError, match="was not written by a study"):
+        load_results(store)
+    (store / "study.json").write_text("{", encoding="utf8")
+    with pytest.raises(StoreError, match="damaged.*Run the study again: its cells are kept"):
+        load_results(store)
+    written = {path: path.stat().st_mtime_ns for path in (store / "cells").iterdir()}
+    assert small(store).run().complete
+    assert {path: path.stat().st_mtime_ns for path in (store / "cells").iterdir()} == written
+    assert load_results(store).complete
+    (tmp_path / "file").write_text("x", encoding="utf8")
+    with pytest.raises(StoreError, match="holds no study"):
+        small(tmp_path).run()
+    with pytest.raises(StoreError, match="not a directory"):
+        small(tmp_path / "file").run()
+    with pytest.raises(StoreError, match="neither a study nor a table"):
+        load_results(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StoreError, match="holds no study"):
+        load_results(tmp_path / "empty")
+
+
+def test_tables_of_another_kind(tmp_path):
+    results = small(tmp_path / "s").run()
+    results.frame().assign(schema=2).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(StoreError, match="has schema 2"):
+        load_results(tmp_path / "t.csv")
+    pd.DataFrame({"a": [1]}).to_csv(tmp_path / "u.csv", index=False)
+    with pytest.raises(StoreError, match="not a table of results of a study"):
+        load_results(tmp_path / "u.csv")
+    (tmp_path / "v.parquet").write_bytes(b"no")
+    with pytest.raises(StoreError, match="not a table of results"):
+        load_results(tmp_path / "v.parquet")
+
+
+DATA = two_problems()
+GOOD = {"plain": DummyClassifier()}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: Study({}, GOOD, p), "at least one data set"),
+        (lambda p: Study(DATA, {}, p), "at least one method"),
+        (lambda p: Study("wine", GOOD, p), "datasets must be a mapping"),
+        (lambda p: Study(["a", "a"], GOOD, p), "named twice"),
+        (lambda p: Study({1: DATA["first"]}, GOOD, p), "must be text; got 1"),
+        (lambda p: Study(DATA, [DummyClassifier()], p), "mapping of names to estimators; got list"),
+        (lambda p: Study(DATA, {"a": DummyClassifier}, p), "method 'a' must be an estimator"),
+        (lambda p: Study(DATA, GOOD, p, scoring="acuracy"), "no score 'acuracy'. Did you mean 'accuracy'"),
+        (lambda p: Study(DATA, GOOD, p, measures={"fold": noise_of}), "cannot be called 'fold'"),
+        (lambda p: Study(DATA, GOOD, p, measures={"x": 3}), "measure 'x' must be a function"),
+        (lambda p: Study(DATA, GOOD, p, random_state=None), "so that it can be resumed"),
+        (lambda p: Study(DATA, GOOD, p, time_limit=0), "time_limit must be"),
+        (lambda p: Study({"a": 3}, GOOD, p).plan(), "data set 'a' must be"),
+        (lambda p: Study({"a": ([[1], [2]], [1, None])}, GOOD, p).plan(), "1 rows without a label"),
+        (lambda p: Study(DATA, GOOD, p, cv=3).run(methods=["plan"]), "no method 'plan'. Did you mean 'plain'"),
+        (lambda p: Study(DATA, GOOD, p, cv=3).run(datasets=["frist"]), "no data set 'frist'. Did you mean 'first'"),
+        (lambda p: Study(DATA, GOOD, p, cv=3).run().table("recall"), "there is no score 'recall'"),
+        (lambda p: Study(DATA, GOOD, p, cv=3).run().table(incomplete="x"), "incomplete must be"),
+        (lambda p: Study(DATA, GOOD, p, cv=3).run().weights("first", "plain"), "publishes no weights"),
+        (lambda p: Study(DATA, GOOD, p, cv=3).run().weights("thrid", "plain"), "no data set 'thrid'"),
+        (lambda p: Study(DATA, GOOD, p, cv=3).run().save(p / "x.txt"), "saved as .parquet or .csv"),
+    ],
+)
+def test_bad_input(tmp_path, call, message):
+    with pytest.raises(InvalidDataError, match=message):
+        call(tmp_path)
+
+
+def test_unknown_data_set_names(tmp_path, papers_data):
+    with pytest.raises(InvalidDataError, match="Did you mean .*sonar"):
+        Study(["sonnar"], GOOD, tmp_path).plan()
+    assert len(Study(["sonar"], GOOD, tmp_path, cv=2).plan()) == 2
+
+
+def test_a_measure_that_is_no_number_fails_its_cell(tmp_path):
+    results = Study(DATA, GOOD, tmp_path, cv=2, measures={"x": lambda *parts: "many"}).run()
+    assert results.failures()["error"].str.contains("measure 'x' must return one number").all()

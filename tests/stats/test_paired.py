@@ -1,0 +1,166 @@
+"""Wilcoxon, the corrected t and the Bayesian tests against published figures, scipy and loops."""
+
+import naive.stats as naive
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from published import DEMSAR
+
+from weighbors.exceptions import InvalidDataError
+from weighbors.stats import (
+    bayesian_correlated_ttest,
+    bayesian_signed_rank,
+    corrected_resampled_ttest,
+    wilcoxon,
+)
+
+FOLDS = [0.02, -0.01, 0.03, 0.04, 0, 0.05, 0.01, 0.02, -0.03, 0.06]
+
+
+def test_demsars_wilcoxon():
+    # Demšar 2006, section 3.1.3: T = 12 with zeros split; p by the normal approximation
+    split = wilcoxon(DEMSAR["C4.5"], DEMSAR["C4.5+m"])
+    assert split.statistic == 12
+    assert split.p_value == pytest.approx(0.010968, abs=5e-7)
+    assert split.method == "approx"
+    dropped = wilcoxon(DEMSAR["C4.5"], DEMSAR["C4.5+m"], zero_method="wilcox")
+    assert dropped.statistic == 6.5
+    assert dropped.p_value == pytest.approx(0.010757, abs=5e-7)
+
+
+@pytest.mark.parametrize("zero_method", ["zsplit", "wilcox", "pratt"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("seed", range(3))
+def test_scipy_agrees_with_ties_and_zeros(zero_method, alternative, seed):
+    d = np.random.default_rng(seed).integers(-3, 6, 25).astype(float)
+    theirs = scipy.stats.wilcoxon(
+        d, zero_method=zero_method, method="asymptotic", correction=False, alternative=alternative
+    )
+    ours = wilcoxon(d, zero_method=zero_method, alternative=alternative)
+    assert ours.p_value == pytest.approx(theirs.pvalue)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("n", [2, 5, 17, 50])
+def test_scipy_agrees_exactly(alternative, n):
+    d = np.random.default_rng(n).normal(0.2, 1, n)
+    theirs = scipy.stats.wilcoxon(d, method="exact", alternative=alternative)
+    ours = wilcoxon(d, alternative=alternative)
+    assert ours.method == "exact"
+    assert ours.p_value == pytest.approx(theirs.pvalue)
+
+
+def test_the_exact_p_is_that_of_all_signs():
+    d = np.random.default_rng(1).normal(0.4, 1, 9)
+    assert wilcoxon(d).p_value == pytest.approx(naive.signed_rank_p(d))
+
+
+@given(st.lists(st.integers(-5, 5), min_size=2, max_size=25), st.sampled_from(["zsplit", "wilcox", "pratt"]))
+def test_the_two_sides_of_wilcoxon(d, zero_method):
+    one, other = (wilcoxon(sign * np.array(d), zero_method=zero_method) for sign in (1, -1))
+    assert one.p_value == pytest.approx(other.p_value)
+    assert one.rank_sums == other.rank_sums[::-1]
+    assert 0 < one.p_value <= 1
+    scaled = wilcoxon(np.array(d) * 1e-7, zero_method=zero_method)
+    assert scaled.p_value == pytest.approx(one.p_value)
+
+
+def test_equal_scores_are_zeros_in_spite_of_rounding():
+    assert wilcoxon([0.1 + 0.2, 0.5, 0.9], [0.3, 0.4, 0.7]).n_zero == 1
+
+
+def test_identical_columns():
+    result = wilcoxon([0.5, 0.6, 0.7], [0.5, 0.6, 0.7])
+    assert result.p_value == 1
+    assert "all differences are 0" in repr(result)
+
+
+def test_corrected_resampled_t():
+    # oracle computed by hand from Nadeau & Bengio 2003: (1/10 + 1/9) · var; the naive t gives .05797
+    result = corrected_resampled_ttest(FOLDS, n_folds=10)
+    assert result.statistic == pytest.approx(1.494547, abs=5e-7)
+    assert result.p_value == pytest.approx(0.169242, abs=5e-7)
+    assert scipy.stats.ttest_1samp(FOLDS, 0).pvalue == pytest.approx(0.05797, abs=5e-6)
+    assert corrected_resampled_ttest(FOLDS, n_train=90, n_test=10) == result
+    assert corrected_resampled_ttest(FOLDS, np.zeros(10), n_folds=10) == result
+
+
+def test_equal_differences():
+    assert corrected_resampled_ttest([0.1] * 5, n_folds=5).p_value == 0
+    assert corrected_resampled_ttest([0.0] * 5, n_folds=5).p_value == 1
+    assert "all differences are equal" in repr(corrected_resampled_ttest([0.0] * 5, n_folds=5))
+    assert bayesian_correlated_ttest([0.1] * 5, n_folds=5).first == 1
+    assert bayesian_correlated_ttest([0.0] * 5, n_folds=5).first == 0.5
+
+
+def test_the_bayesian_t_without_rope_is_the_one_sided_p():
+    # Corani & Benavoli 2015, section 3: the posterior and the corrected t have the same distribution
+    p = corrected_resampled_ttest(FOLDS, n_folds=10, alternative="greater").p_value
+    result = bayesian_correlated_ttest(FOLDS, n_folds=10)
+    assert result.second == pytest.approx(p)
+    assert result.rope == pytest.approx(0, abs=1e-12)
+
+
+def test_the_bayesian_t_is_the_posterior_integrated():
+    d, rope = np.array(FOLDS), 0.01
+    grid = np.linspace(-2, 2, 4_000_001)[:-1] + 5e-7  # midpoints
+    n, rho = len(d), 0.1
+    scale2 = (1 / n + rho / (1 - rho)) * d.var(ddof=1)
+    density = (1 + (grid - d.mean()) ** 2 / scale2 / (n - 1)) ** (-n / 2)
+    density /= density.sum()
+    result = bayesian_correlated_ttest(FOLDS, rope=rope, n_folds=10)
+    assert result.first == pytest.approx(density[grid > rope].sum(), abs=1e-5)
+    assert result.second == pytest.approx(density[grid < -rope].sum(), abs=1e-5)
+    assert result.first + result.rope + result.second == pytest.approx(1)
+
+
+@pytest.mark.parametrize("rope", [0.01, 0.3])
+def test_the_bayesian_signed_rank_is_its_loop(rope):
+    d = np.random.default_rng(0).normal(0.1, 0.3, 7)
+    weights = np.random.RandomState(3).dirichlet([0.6] + [1] * 7, 200)
+    result = bayesian_signed_rank(d, rope=rope, n_samples=200, random_state=3)
+    np.testing.assert_allclose(
+        (result.first, result.rope, result.second), naive.bayesian_signed_rank(d, rope, 0.6, weights)
+    )
+
+
+def test_the_bayesian_signed_rank_is_symmetric():
+    d = np.random.default_rng(0).normal(0.1, 0.3, 12)
+    one, other = (bayesian_signed_rank(s * d, random_state=0) for s in (1, -1))
+    assert one.first == pytest.approx(other.second)
+    assert bayesian_signed_rank(np.zeros(5), random_state=0).first == pytest.approx(0.5)
+    assert bayesian_signed_rank(np.zeros(5), rope=0.1, random_state=0).rope == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: wilcoxon([1, 2], [1, 2, 3]), "same length; got 2 and 3"),
+        (lambda: wilcoxon([1]), "at least 2 paired scores"),
+        (lambda: wilcoxon([[1, 2]]), "vector of scores"),
+        (lambda: wilcoxon([1, np.nan]), "missing or infinite"),
+        (lambda: wilcoxon([1, 1, 2], method="exact"), "without ties and zeros"),
+        (lambda: wilcoxon([1, 2], method="table"), "method must be"),
+        (lambda: wilcoxon([1, 2], zero_method="no"), "zero_method must be"),
+        (lambda: wilcoxon([1, 2], alternative="better"), "alternative must be"),
+        (lambda: corrected_resampled_ttest(FOLDS, n_folds=10, alternative="better"), "alternative must be"),
+        (lambda: corrected_resampled_ttest(FOLDS), "say how rows were split"),
+        (lambda: corrected_resampled_ttest(FOLDS, n_folds=10, n_test=3), "say how rows were split"),
+        (lambda: corrected_resampled_ttest(FOLDS, n_folds=1), "at least 2"),
+        (lambda: corrected_resampled_ttest(FOLDS, n_train=0, n_test=3), "at least 1"),
+        (lambda: bayesian_signed_rank(FOLDS, rope=-1), "rope must be"),
+        (lambda: bayesian_signed_rank(FOLDS, prior_strength=0), "prior_strength"),
+        (lambda: bayesian_signed_rank(FOLDS, n_samples=0), "n_samples"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(InvalidDataError, match=message):
+        call()
+
+
+def test_results_give_frames():
+    assert wilcoxon(FOLDS).frame().shape[0] == 1
+    assert corrected_resampled_ttest(FOLDS, n_folds=10).frame().loc[0, "df"] == 9
+    assert bayesian_correlated_ttest(FOLDS, n_folds=10).frame().loc[0, "n"] == 10
