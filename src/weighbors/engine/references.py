@@ -12,31 +12,34 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._intervals import IntervalLookup
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
-from ..weights import IntervalTable, Weights
+from ..weights import Weights
 
 __all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references", "extent"]
 
 
 @dataclass(frozen=True)
 class CellWeights:
-    """``a`` per stored instance and feature: row ``row_of_slot[slot]`` of ``table``, or intervals."""
+    """``a`` per stored instance and feature: row ``row_of_slot[slot]`` of ``table``, or looked up."""
 
     table: FloatArray | None
-    row_of_slot: IndexArray
-    intervals: IntervalTable | None = None
+    row_of_slot: IndexArray  # row of the table, or class among those of the intervals
+    lookup: IntervalLookup | None = None
     columns: IndexArray | None = None
     values: Any = None  # the stored rows with all their columns, for intervals
 
     def of(self, slots: IndexArray, dtype: Any) -> tuple[FloatArray, IndexArray]:
         """A table, and the row of it that belongs to each of ``slots``."""
-        if self.intervals is None:
+        if self.lookup is None:
             assert self.table is not None
             return self.table, self.row_of_slot[slots]
         part = self.values[slots]
         part = part.toarray() if sparse.issparse(part) else part
-        weights = self.intervals.lookup(part, self.row_of_slot[slots])[:, self.columns]
+        weights = self.lookup(part, self.row_of_slot[slots])
+        if not np.array_equal(self.columns, np.arange(weights.shape[1])):  # type: ignore[arg-type]
+            weights = weights[:, self.columns]
         return np.ascontiguousarray(weights, dtype=dtype), np.arange(len(slots), dtype=np.int64)
 
 
@@ -224,6 +227,19 @@ def extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
     return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing
 
 
+def _integral(rows: Any) -> BoolArray:
+    """Columns that hold whole numbers only, missing ones aside."""
+    whole = np.ones(rows.shape[1], dtype=bool)
+    if sparse.issparse(rows):
+        broken = (rows.data != np.rint(rows.data)) & ~np.isnan(rows.data)
+        whole[rows.indices[broken]] = False
+        return whole
+    for begin in range(0, rows.shape[0], 4096):
+        part = rows[begin : begin + 4096]
+        whole &= ((part == np.rint(part)) | np.isnan(part)).all(axis=0)
+    return whole
+
+
 def _attach(
     weights: Weights,
     kept: Any,
@@ -248,7 +264,10 @@ def _attach(
         table = weights.feature_weights
         row = np.asarray(class_of_row, dtype=np.int64)[row_of_slot]
     if weights.kind == "interval":
-        return None, CellWeights(None, row, weights.intervals, columns, kept)
+        assert weights.intervals is not None
+        low, high, _ = extent(kept)
+        lookup = IntervalLookup.of(weights.intervals, low, high, _integral(kept), kept.shape[0])
+        return None, CellWeights(None, row, lookup, columns, kept)
     assert table is not None
     return None, CellWeights(_cast(table[:, columns], dtype), np.ascontiguousarray(row))
 
@@ -262,9 +281,10 @@ def _heaviest(references: References) -> FloatArray:
         return np.ones(references.m)
     if cells.table is not None:
         return cells.table.max(axis=0).astype(np.float64)
-    assert cells.intervals is not None
-    largest = 1.0 if cells.intervals.normalize == "instance" else float(cells.intervals.weight.max())
-    return np.full(references.m, largest + cells.intervals.smoothing)
+    assert cells.lookup is not None
+    table = cells.lookup.table
+    largest = 1.0 if table.normalize == "instance" else float(table.weight.max())
+    return np.full(references.m, largest + table.smoothing)
 
 
 def _refuse_overflow(largest: FloatArray, references: References) -> None:
