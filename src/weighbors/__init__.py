@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .weighers import Relief as Relief
     from .weighers import ReliefF as ReliefF
     from .weighers import RelievedF as RelievedF
+    from .weighers import RepresentativeIntervals as RepresentativeIntervals
     from .weighers import Simba as Simba
     from .weighers import SimbaMBIW as SimbaMBIW
     from .weighers import SURFStar as SURFStar
@@ -36,6 +37,7 @@ _HOME = {
     "Relief": "weighers",
     "ReliefF": "weighers",
     "RelievedF": "weighers",
+    "RepresentativeIntervals": "weighers",
     "SURF": "weighers",
     "SURFStar": "weighers",
     "Simba": "weighers",
@@ -56,6 +58,7 @@ __all__ = [
     "Relief",
     "ReliefF",
     "RelievedF",
+    "RepresentativeIntervals",
     "SURF",
     "SURFStar",
     "Simba",

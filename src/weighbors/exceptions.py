@@ -15,7 +15,8 @@ The tree::
     └── WeighborsWarning               everything this library warns about
         ├── NoVoteWarning              all neighbours of a query have a vote of zero
         ├── LonelyClassWarning         a class has one instance, so no nearest hit
-        └── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
+        ├── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
+        └── NoCutWarning               no cut of any feature pays; other bins are used
 """
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "InvalidWeightsError",
     "LonelyClassWarning",
     "MissingDependencyError",
+    "NoCutWarning",
     "NoPositiveWeightWarning",
     "NoVoteWarning",
     "UnknownCategoryError",
@@ -80,3 +82,7 @@ class LonelyClassWarning(WeighborsWarning):
 
 class NoPositiveWeightWarning(WeighborsWarning):
     """No feature got a positive weight, so the metric handed to a k-NN is uniform."""
+
+
+class NoCutWarning(WeighborsWarning):
+    """MDLP found no cut in any feature; bins of equal frequency are used instead."""

@@ -17,7 +17,7 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 
-__all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references", "extent"]
+__all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references", "extent", "integral"]
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
     return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing
 
 
-def _integral(rows: Any) -> BoolArray:
+def integral(rows: Any) -> BoolArray:
     """Columns that hold whole numbers only, missing ones aside."""
     whole = np.ones(rows.shape[1], dtype=bool)
     if sparse.issparse(rows):
@@ -266,7 +266,7 @@ def _attach(
     if weights.kind == "interval":
         assert weights.intervals is not None
         low, high, _ = extent(kept)
-        lookup = IntervalLookup.of(weights.intervals, low, high, _integral(kept), kept.shape[0])
+        lookup = IntervalLookup.of(weights.intervals, low, high, integral(kept), kept.shape[0])
         return None, CellWeights(None, row, lookup, columns, kept)
     assert table is not None
     return None, CellWeights(_cast(table[:, columns], dtype), np.ascontiguousarray(row))

@@ -1,6 +1,7 @@
 """Weighers: learn a `Weights` from data."""
 
 from .class_relief import ClassRelief
+from .intervals import RepresentativeIntervals
 from .irelief import IRelief
 from .mbiw import MBIW
 from .relief import Relief, ReliefF, RelievedF
@@ -20,6 +21,7 @@ __all__ = [
     "RelievedF",
     "SURF",
     "SURFStar",
+    "RepresentativeIntervals",
     "Simba",
     "SimbaMBIW",
     "TuRF",
