@@ -14,6 +14,8 @@ from .exceptions import InvalidWeightsError
 
 __all__ = ["IntervalLookup", "IntervalTable"]
 
+_CHUNK_CELLS = 2**15
+
 
 @dataclass(frozen=True, eq=False)
 class IntervalTable:
@@ -181,8 +183,19 @@ class IntervalLookup:
 
     def __call__(self, X: FloatArray, codes: IndexArray) -> FloatArray:
         """Weights of the cells of ``X``, as `IntervalTable.lookup` gives them."""
-        everything = not len(self.searched)
-        values = X if everything else X[:, self.listed]
+        out = np.empty(X.shape)
+        step = max(1, _CHUNK_CELLS // X.shape[1])
+        for begin in range(0, X.shape[0], step):  # what is in between stays in the cache
+            rows = slice(begin, begin + step)
+            self._fill(X[rows], codes[rows], out[rows])
+        if len(self.searched):
+            out[:, self.searched] = self.table._raw(X, codes, self.searched)
+            return self.table._smoothed(out)
+        return out
+
+    def _fill(self, X: FloatArray, codes: IndexArray, out: FloatArray) -> None:
+        whole = not len(self.searched)
+        values = X if whole else X[:, self.listed]
         entry = self.base[codes]
         unknown = np.isnan(values)
         if unknown.any():
@@ -190,13 +203,11 @@ class IntervalLookup:
             entry[unknown] = self.missing[codes][unknown]
         else:
             entry += values.astype(np.int64)
-        out = self.weight.take(entry)
-        if not everything:
-            whole = np.empty(X.shape)
-            whole[:, self.listed] = out
-            whole[:, self.searched] = self.table._raw(X, codes, self.searched)
-            out = whole
-        return self.table._smoothed(out)
+        if whole:
+            self.weight.take(entry, out=out, mode="clip")
+            self.table._smoothed(out)
+        else:
+            out[:, self.listed] = self.weight.take(entry)
 
 
 def _tabulated(table: IntervalTable, listed: IndexArray, low: IndexArray, first: IndexArray) -> FloatArray:

@@ -193,7 +193,7 @@ def _share(low: IndexArray, amplitude: IndexArray, overlap: str) -> FloatArray:
 def _doubly_covered(begin: IndexArray, end: IndexArray) -> IndexArray:
     """How much of each stretch [begin, end) is covered by another one too."""
     begins, ends = np.sort(begin), np.sort(end)
-    points = np.unique(np.concatenate([begins, ends]))
+    points = np.sort(np.concatenate([begins, ends]))
     cover = np.searchsorted(begins, points, side="right") - np.searchsorted(ends, points, side="right")
     before = np.concatenate([[0], np.cumsum(np.diff(points) * (cover[:-1] > 1))])
     covered: IndexArray = before[np.searchsorted(points, end)] - before[np.searchsorted(points, begin)]
