@@ -9,6 +9,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classifiers import WIBK as WIBK
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
@@ -43,6 +44,7 @@ _HOME = {
     "Simba": "weighers",
     "SimbaMBIW": "weighers",
     "TuRF": "weighers",
+    "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
 }
@@ -64,6 +66,7 @@ __all__ = [
     "Simba",
     "SimbaMBIW",
     "TuRF",
+    "WIBK",
     "WeightedKNeighborsClassifier",
     "Weights",
 ]

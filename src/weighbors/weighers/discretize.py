@@ -18,6 +18,7 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..engine.references import extent, integral
 from ..exceptions import InvalidDataError, NoCutWarning, UnknownCategoryError
+from ._instances import densified
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +148,7 @@ class IntegerCoder:
     def open(self, estimator: Any, X: Any) -> Any:
         """Learn the columns of a training table: float rows, categories as codes or ranks."""
         self.table = TableCoder(self.categorical_features, self.handle_unknown)
-        self.ranks, self.cuts, self.ends = _ordered(X, self.categorical_features), {}, {}
+        self.ranks = _ordered(X, self.categorical_features)
         return self.table.fit_transform(estimator, self._ranked(X))
 
     def learn(self, X: Any, codes: IndexArray, n_classes: int, sample_weight: FloatArray | None = None) -> None:
@@ -158,6 +159,7 @@ class IntegerCoder:
         InvalidDataError
             Where a column is not whole and ``discretize`` is None, or has integers too large to count by ones.
         """
+        self.cuts, self.ends = {}, {}
         numeric = ~self.table.nominal_of(X)
         low, high, _ = extent(X)
         real = np.flatnonzero(numeric & ~integral(X))
@@ -166,8 +168,8 @@ class IntegerCoder:
         whole = numeric.copy()
         whole[real] = False
         self._refuse_large(np.where(whole, np.maximum(np.abs(low), np.abs(high)), 0), X.dtype)
-        if len(real) and sparse.issparse(X):
-            raise InvalidDataError("discretize needs a dense table; got a sparse matrix. Use X.toarray()")
+        if len(real):
+            X = densified(X, "discretize")
         self._learn_bins(X, real, codes, n_classes, sample_weight, self.discretize)
         varied = (high > low)[whole].any() or not numeric.all() or any(map(len, self.cuts.values()))
         if len(real) and self.discretize == "mdlp" and not varied:
@@ -209,15 +211,26 @@ class IntegerCoder:
         """Rows with bin numbers in place of the numbers that are not whole; missing stays missing."""
         if not self.cuts:
             return X
-        out: FloatArray = X.copy()
+        out: FloatArray = X.toarray() if sparse.issparse(X) else X.copy()
         for j, cuts in self.cuts.items():
-            bins = np.searchsorted(cuts, X[:, j], side="right")
-            out[:, j] = np.where(np.isnan(X[:, j]), np.nan, bins)
+            bins = np.searchsorted(cuts, out[:, j], side="right")
+            out[:, j] = np.where(np.isnan(out[:, j]), np.nan, bins)
         return out
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Integers of new rows, with the columns learned in fit."""
         return self.integers(self.table.transform(estimator, self._ranked(X)))
+
+    def extend(self, estimator: Any, X: Any) -> Any:
+        """Further training rows, as `open` gives them; new categories get the next codes."""
+        return self.table.extend(estimator, self._ranked(X))
+
+    def check_whole(self, X: Any) -> None:
+        """Refuse further rows whose columns are not whole where those of fit were."""
+        real = np.flatnonzero(~self.table.nominal_of(X) & ~integral(X))
+        strange = [j for j in real.tolist() if j not in self.cuts]
+        if strange:
+            self._refuse_real(X, strange[0], len(strange))
 
     def told(self, j: int, integers: IndexArray, *, upper: bool) -> AnyArray:
         """Integers of column ``j`` as the table has them: numbers, categories, or the end of a bin."""

@@ -106,22 +106,27 @@ def _dense(rows: Any) -> FloatArray:
     return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
-def interval_frame(runs: Runs, classes: AnyArray, names: list[str], coder: IntegerCoder, weight: str) -> pd.DataFrame:
-    """The runs as a person reads them: values and categories as the table has them."""
+def interval_frame(weigher: RepresentativeIntervals, *outer: IntegerCoder) -> pd.DataFrame:
+    """The runs of a fitted weigher as a person reads them.
+
+    Values and categories are those of the weigher's table; where that table was made by another
+    coder, ``outer``, those of the table before.
+    """
     import pandas as pd
 
-    value = runs.weight if weight == "nonoverlap" else 1.0 - runs.weight
-    ends = [_told(runs, coder, upper) for upper in (False, True)]
+    runs = weigher._runs
+    names = weigher._coder.table.names or [f"x{j}" for j in range(weigher.n_features_in_)]
+    ends = [_told(runs, [weigher._coder, *outer], upper) for upper in (False, True)]
     frame = pd.DataFrame(
         {
-            "class": classes[runs.code],
+            "class": weigher.classes_[runs.code],
             "feature": np.asarray(names, dtype=object)[runs.feature],
             "low": ends[0],
             "high": ends[1],
             "magnitude": runs.magnitude,
             "amplitude": runs.amplitude,
             "level": pd.Categorical.from_codes(runs.level, categories=pd.Index(LEVELS), ordered=True),
-            "weight": value,
+            "weight": runs.weight if weigher.weight == "nonoverlap" else 1.0 - runs.weight,
             "kept": runs.kept,
         }
     )
@@ -129,18 +134,19 @@ def interval_frame(runs: Runs, classes: AnyArray, names: list[str], coder: Integ
     return frame.iloc[order].reset_index(drop=True)
 
 
-def _told(runs: Runs, coder: IntegerCoder, upper: bool) -> AnyArray:
+def _told(runs: Runs, coders: list[IntegerCoder], upper: bool) -> AnyArray:
     """One end of every run, in the terms of the table."""
     integers = runs.high if upper else runs.low
-    plain = not (coder.ends or coder.ranks or coder.table.categories)
-    if plain:
+    if not any(coder.ends or coder.ranks or coder.table.categories for coder in coders):
         return integers
-    parts = [
-        coder.told(int(j), integers[runs.feature == j], upper=upper).tolist() for j in np.unique(runs.feature).tolist()
-    ]
-    flat = [value for part in parts for value in part]
-    text = any(not isinstance(value, (int, float)) for value in flat)
-    return np.array(flat, dtype=object if text else None)
+    parts = np.split(integers, np.flatnonzero(np.diff(runs.feature)) + 1)  # runs come feature by feature
+    told: list[Any] = []
+    for j, part in zip(np.unique(runs.feature).tolist(), parts, strict=True):
+        for coder in coders:
+            part = coder.told(j, part.astype(np.int64), upper=upper)
+        told += part.tolist()
+    text = any(not isinstance(value, (int, float)) for value in told)
+    return np.array(told, dtype=object if text else None)
 
 
 class RepresentativeIntervals(BaseEstimator):
@@ -294,8 +300,7 @@ class RepresentativeIntervals(BaseEstimator):
     def intervals_(self) -> pd.DataFrame:
         """All runs, kept or dropped, in the terms of the table."""
         check_is_fitted(self, "weights_")
-        names = self._coder.table.names or [f"x{j}" for j in range(self.n_features_in_)]
-        return interval_frame(self._runs, self.classes_, names, self._coder, self.weight)
+        return interval_frame(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
