@@ -34,7 +34,7 @@ class WIBK(ClassifierMixin, BaseEstimator):
     :class:`~weighbors.RepresentativeIntervals` weighs, :class:`~weighbors.WeightedKNeighborsClassifier`
     votes. Tables that are not integers become integers first, in ``fit`` and in ``predict``: ordered
     categories their rank, other categories a code each (they differ by 0 or 1), and numbers that
-    are not whole the number of their bin, where ``discretize`` says how.
+    are not whole, or are many, the number of their bin, where ``discretize`` says how.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ class WIBK(ClassifierMixin, BaseEstimator):
     vote_ties : {"first", "nearest"}, default="first"
         Of classes with equal votes, the first in ``classes_`` or the one of the nearest neighbour.
     discretize : {"mdlp", "frequency"} or None, default=None
-        Bins for columns whose numbers are not whole; None refuses such columns.
+        Bins for columns whose numbers are not whole, or are more than ``n_bins`` different integers.
+        None takes integers as they are, as the paper does, and refuses other numbers.
     n_bins : int, default=10
         Bins per column for "frequency".
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"

@@ -1,7 +1,7 @@
 """Tables to integers: what WIB-K, which knows integers only, makes of other features.
 
-Numbers that are not whole fall into bins, ordered categories become their rank, other categories
-a code each. The paper names this as future work; `docs/wibk.md` says what was decided, and measures it.
+Numbers that are not whole, or many, fall into bins, ordered categories become their rank, other
+categories a code each. The paper names this as future work; `docs/wibk.md` says what was decided, and measures it.
 """
 
 from __future__ import annotations
@@ -129,9 +129,10 @@ class IntegerCoder:
     Parameters
     ----------
     discretize : {"mdlp", "frequency"} or None
-        What to do with columns that hold numbers that are not whole; None: refuse them.
+        How to bin columns of numbers that are not whole, or of many integers; None: refuse the former
+        and leave the latter.
     n_bins : int
-        Bins per column, for "frequency".
+        Bins per column, for "frequency"; for both, up to so many different integers stay as they are.
     categorical_features, handle_unknown
         As in `TableCoder`. An ordered category that was not there in fit counts as missing.
     """
@@ -152,7 +153,10 @@ class IntegerCoder:
         return self.table.fit_transform(estimator, self._ranked(X))
 
     def learn(self, X: Any, codes: IndexArray, n_classes: int, sample_weight: FloatArray | None = None) -> None:
-        """Learn the bins of the columns that are not whole, from rows that `open` gave.
+        """Learn the bins of the columns that need them, from rows that `open` gave.
+
+        Those are the columns of numbers that are not whole and, since bin numbers and large integers
+        have no common scale, those of more than ``n_bins`` different integers.
 
         Raises
         ------
@@ -160,36 +164,40 @@ class IntegerCoder:
             Where a column is not whole and ``discretize`` is None, or has integers too large to count by ones.
         """
         self.cuts, self.ends = {}, {}
-        numeric = ~self.table.nominal_of(X)
-        low, high, _ = extent(X)
-        real = np.flatnonzero(numeric & ~integral(X))
-        if self.discretize is None and len(real):
-            self._refuse_real(X, int(real[0]), len(real))
-        whole = numeric.copy()
-        whole[real] = False
-        self._refuse_large(np.where(whole, np.maximum(np.abs(low), np.abs(high)), 0), X.dtype)
-        if len(real):
+        numeric, (low, high, _) = ~self.table.nominal_of(X), extent(X)
+        real = numeric & ~integral(X)
+        if self.discretize is None:
+            if real.any():
+                self._refuse_real(X, int(np.argmax(real)), int(real.sum()))
+            self._refuse_large(low, high, np.flatnonzero(numeric), X.dtype)
+            return
+        wide = numeric & ~real & (high - low >= self.n_bins)
+        if real.any() or wide.any():
             X = densified(X, "discretize")
-        self._learn_bins(X, real, codes, n_classes, sample_weight, self.discretize)
-        varied = (high > low)[whole].any() or not numeric.all() or any(map(len, self.cuts.values()))
-        if len(real) and self.discretize == "mdlp" and not varied:
+        many = [j for j in np.flatnonzero(wide).tolist() if np.sum(~np.isnan(np.unique(X[:, j]))) > self.n_bins]
+        binned = np.sort(np.concatenate([np.flatnonzero(real), np.array(many, dtype=np.int64)]))
+        self._learn_bins(X, binned, codes, n_classes, sample_weight, self.discretize)
+        left = np.setdiff1d(np.flatnonzero(numeric), binned)
+        self._refuse_large(low, high, left, X.dtype)
+        varied = (high > low)[left].any() or not numeric.all() or any(map(len, self.cuts.values()))
+        if len(binned) and self.discretize == "mdlp" and not varied:
             warnings.warn(
                 "MDLP found no cut that pays in any column; bins of equal frequency are used instead",
                 NoCutWarning,
                 stacklevel=4,
             )
-            self._learn_bins(X, real, codes, n_classes, sample_weight, "frequency")
+            self._learn_bins(X, binned, codes, n_classes, sample_weight, "frequency")
 
     def _learn_bins(
         self,
         X: Any,
-        real: IndexArray,
+        columns: IndexArray,
         codes: IndexArray,
         n_classes: int,
         sample_weight: FloatArray | None,
         how: str | None,
     ) -> None:
-        for j in real.tolist():
+        for j in columns.tolist():
             known = ~np.isnan(X[:, j])
             values = X[known, j].astype(np.float64)
             weight = None if sample_weight is None else sample_weight[known]
@@ -208,7 +216,7 @@ class IntegerCoder:
         self.cuts[j], self.ends[j] = cuts, (least, largest)
 
     def integers(self, X: Any) -> Any:
-        """Rows with bin numbers in place of the numbers that are not whole; missing stays missing."""
+        """Rows with bin numbers in the columns that have bins; missing stays missing."""
         if not self.cuts:
             return X
         out: FloatArray = X.toarray() if sparse.issparse(X) else X.copy()
@@ -274,13 +282,15 @@ class IntegerCoder:
             "the column first (sklearn.preprocessing.KBinsDiscretizer)"
         )
 
-    def _refuse_large(self, largest: FloatArray, dtype: Any) -> None:
+    def _refuse_large(self, low: FloatArray, high: FloatArray, columns: IndexArray, dtype: Any) -> None:
         digits = np.finfo(dtype).nmant + 1
-        j = int(np.argmax(largest))
-        if largest[j] >= 2.0**digits:
+        largest = np.maximum(np.abs(low), np.abs(high))[columns]
+        if (largest >= 2.0**digits).any():
+            at = int(np.argmax(largest))
             raise InvalidDataError(
-                f"column {self._name(j)} holds integers up to {largest[j]:.17g}; from 2^{digits} on {dtype} cannot "
-                "tell neighbouring integers apart. Subtract an offset, or name the column in categorical_features"
+                f"column {self._name(int(columns[at]))} holds integers up to {largest[at]:.17g}; from 2^{digits} on "
+                f"{dtype} cannot tell neighbouring integers apart. Subtract an offset, or name the column in "
+                "categorical_features"
             )
 
 

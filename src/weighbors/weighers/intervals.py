@@ -171,8 +171,9 @@ class RepresentativeIntervals(BaseEstimator):
     overlap : {"values", "length"}, default="values"
         Overlap counts integers, or measures lengths as the paper's figure 1 does.
     discretize : {"mdlp", "frequency"} or None, default=None
-        Bins for columns whose numbers are not whole: by the minimum description length principle,
-        or equally full ones. None refuses such columns.
+        Bins for columns whose numbers are not whole, or are more than ``n_bins`` different integers:
+        by the minimum description length principle, or equally full ones. None takes integers as
+        they are, as the paper does, and refuses other numbers.
     n_bins : int, default=10
         Bins per column for "frequency".
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
@@ -191,7 +192,7 @@ class RepresentativeIntervals(BaseEstimator):
 
     Notes
     -----
-    Missing values belong to no run and weigh the mean of their class and feature. On real columns
+    Missing values belong to no run and weigh the mean of their class and feature. On binned columns
     the intervals are in the units of the column, and a k-NN keeps measuring its real values;
     :class:`~weighbors.WIBK` puts the bin numbers in their place.
 
