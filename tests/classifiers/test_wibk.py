@@ -99,7 +99,6 @@ def test_it_is_the_k_nn_with_the_weigher():
 def test_a_mixed_table_works_as_it_is(how):
     frame, y = mixed()
     model = WIBK(5, discretize=how).fit(frame, y)
-    assert model.score(frame, y) > 0.7
     told = model.intervals_
     assert told.loc[told["feature"] == "town", "low"].isin(["Ulm", "Rom", "Oslo"]).all()
     assert told.loc[told["feature"] == "grade", "low"].isin(["low", "mid", "high"]).all()

@@ -192,11 +192,12 @@ def _share(low: IndexArray, amplitude: IndexArray, overlap: str) -> FloatArray:
 
 def _doubly_covered(begin: IndexArray, end: IndexArray) -> IndexArray:
     """How much of each stretch [begin, end) is covered by another one too."""
-    begins, ends = np.sort(begin), np.sort(end)
-    points = np.sort(np.concatenate([begins, ends]))
-    cover = np.searchsorted(begins, points, side="right") - np.searchsorted(ends, points, side="right")
-    before = np.concatenate([[0], np.cumsum(np.diff(points) * (cover[:-1] > 1))])
-    covered: IndexArray = before[np.searchsorted(points, end)] - before[np.searchsorted(points, begin)]
+    points = np.concatenate([begin, end])
+    order = np.argsort(points, kind="stable")  # sorted stretch by stretch already, so that it merges
+    cover = np.cumsum(np.where(order < len(begin), 1, -1))
+    before = np.empty(len(points), dtype=np.int64)
+    before[order] = np.concatenate([[0], np.cumsum(np.diff(points[order]) * (cover[:-1] > 1))])[: len(points)]
+    covered: IndexArray = before[len(begin) :] - before[: len(begin)]
     return covered
 
 
