@@ -92,6 +92,17 @@ def test_mixed_tables_grow_with_new_categories(weigher):
     assert WeightedKNeighborsClassifier(3, weigher, handle_unknown="error").fit(first, y1).partial_fit(second, y2)
 
 
+def test_new_categories_weigh_the_mean_until_a_refresh():
+    frame = pd.DataFrame({"c": ["a"] * 4 + ["b"] * 4 + ["a"] * 4, "n": range(12)})
+    weigher = RepresentativeIntervals("none", 0.0)
+    model = WeightedKNeighborsClassifier(1, weigher).fit(frame, [0] * 8 + [1] * 4)
+    # class 0: a is shared with class 1 and weighs 0, b weighs 1; class 1: a weighs 0
+    new = pd.DataFrame({"c": ["z", "y", "b", "z"], "n": [20, 21, 22, 23]})
+    model.partial_fit(new, [0, 0, 1, 1], refresh=False)
+    coded = np.array([[2.0, 20], [3, 21], [1, 22], [2, 23]])
+    assert model.weights_.intervals.lookup(coded, np.array([0, 0, 1, 1]))[:, 0].tolist() == [0.5, 0.5, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("weigher", [None, ReliefF(3)])
 def test_sample_weights_grow(weigher):
     rng = RNG(0)

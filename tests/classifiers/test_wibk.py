@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from naive import intervals as naive
 from naive.neighbors import nearest
 from scipy import sparse
@@ -14,6 +15,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 from weighbors import WIBK, RepresentativeIntervals, WeightedKNeighborsClassifier
 from weighbors.exceptions import InvalidDataError, UnknownCategoryError
@@ -175,6 +177,17 @@ def test_scikit_learn_habits():
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
+def test_metadata_routing():
+    X, y = integers(0)
+    weight = RNG(0).integers(1, 4, len(X))
+    expected = WIBK(3).fit(X, y, sample_weight=weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = make_pipeline(WIBK(3).set_fit_request(sample_weight=True)).fit(X, y, sample_weight=weight)
+        assert routed[-1].weights_ == expected.weights_
+        routed[-1].partial_fit(X, y, sample_weight=weight, refresh=True)
+    assert routed[-1].knn_.n_samples_fit_ == 2 * len(X)
+
+
 @pytest.mark.parametrize("how", [None, "mdlp", "frequency"])
 def test_grown_equals_fresh(how):
     if how is None:
@@ -213,6 +226,9 @@ def test_growth_is_checked_and_a_failure_changes_nothing():
             np.testing.assert_array_equal(model.predict_proba(X), before)
     with pytest.raises(InvalidDataError, match="classes must be passed"):
         WIBK(3).partial_fit(X, y)
+    for refresh in (False, True):
+        with pytest.raises(InvalidDataError, match="differ from those of the first call"):
+            model.partial_fit(X, y, classes=[0, 1], refresh=refresh)
     lacking = WIBK(3).partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
     with pytest.raises(ValueError, match=r"nothing about \[2\].*refresh=True"):
         lacking.partial_fit(X[y == 2], y[y == 2])

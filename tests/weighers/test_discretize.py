@@ -157,3 +157,15 @@ def test_the_k_nn_and_the_weigher_agree_on_codes(seed):
     expected = [[d for d, _ in found] for found in by_hand]
     np.testing.assert_allclose(absent.kneighbors(frame[kept])[0], expected, rtol=1e-9)
     assert not math.isnan(expected[0][0])
+
+
+def test_ordered_categories_are_categories_to_the_k_nn():
+    rng = RNG(0)
+    grade = pd.Categorical(rng.choice(["low", "mid", "high"], 60), ["low", "mid", "high"], ordered=True)
+    frame, y = pd.DataFrame({"grade": grade, "n": rng.integers(0, 9, 60)}), rng.integers(0, 2, 60)
+    ordered = WeightedKNeighborsClassifier(3, RepresentativeIntervals()).fit(frame, y)
+    plain = WeightedKNeighborsClassifier(3, RepresentativeIntervals()).fit(frame.assign(grade=grade.astype(str)), y)
+    assert ordered.weights_ == plain.weights_
+    np.testing.assert_array_equal(
+        ordered.kneighbors(frame)[0], plain.kneighbors(frame.assign(grade=grade.astype(str)))[0]
+    )

@@ -314,3 +314,27 @@ def test_missing_values_belong_to_no_run_and_weigh_the_mean():
     empty = np.column_stack([X, np.full(7, np.nan)])
     assert len(RepresentativeIntervals().fit(empty, y).intervals_) == 3
     assert math.isclose(RepresentativeIntervals().fit(empty, y).weights_.intervals.lookup(empty, y).sum(), 7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_engine_weighs_like_a_dense_copy(seed, p, dtype):
+    """Sparse rows, masks, dropped columns and wide ranges: the bits of a weight per instance and feature."""
+    rng = RNG(seed)
+    X, y = rng.integers(0, 40, size=(80, 5)).astype(dtype), rng.integers(0, 3, 80)
+    X[:, 1] *= 1000  # searched, not tabulated
+    X[rng.random(X.shape) < 0.3] = 0
+    Q = X[:20] + dtype(0.5)
+    table = RepresentativeIntervals().fit(X, y).weights_.intervals
+    masks = {"feature_mask": rng.random(5) < 0.8, "instance_mask": rng.random(80) < 0.8}
+    masks["feature_mask"][:2] = True
+    looked_up = Weights(intervals=table, classes=[0, 1, 2], **masks)
+    dense = Weights(feature_weights=table.lookup(X, y), **masks)
+    expected = WeightedKNeighborsClassifier(4, dense, p=p).fit(X, y)
+    for container in (np.asarray, sparse.csr_matrix):
+        model = WeightedKNeighborsClassifier(4, looked_up, p=p).fit(container(X), y)
+        for got, wanted in zip(model.kneighbors(Q), expected.kneighbors(Q), strict=True):
+            assert got.tobytes() == wanted.tobytes()
+        shares = [m.explain(Q[:3]).filter(like="share").to_numpy() for m in (model, expected)]
+        np.testing.assert_array_equal(*shares)

@@ -92,10 +92,15 @@ def declared_classes(classes: Any) -> AnyArray:
     return declared
 
 
-def codes_among(y: Any, classes: AnyArray) -> IndexArray:
-    """Position of every label in ``classes``; a label that was not declared is an error."""
+def codes_among(y: Any, classes: AnyArray, declared: Any = None) -> IndexArray:
+    """Position of every label in ``classes``; a label that was not declared is an error.
+
+    ``declared``: the classes as a later call repeats them.
+    """
     import pandas as pd
 
+    if declared is not None and not np.array_equal(declared_classes(declared), classes):
+        raise InvalidDataError(f"classes={list(declared)} differ from those of the first call, {classes.tolist()}")
     y = column_or_1d(y)
     codes = pd.Index(classes).get_indexer(pd.Index(y))
     if (codes < 0).any():

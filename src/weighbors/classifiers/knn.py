@@ -203,12 +203,8 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             check_consistent_length(X, codes)
             weight = checked_sample_weight(sample_weight, X)
             return self._become(learned(self, table, X, coder, declared, codes, weight))
-        if classes is not None and not np.array_equal(declared_classes(classes), self.classes_):
-            raise InvalidDataError(
-                f"classes={list(classes)} differ from those of the first call, {list(self.classes_)}"
-            )
         self._require_labels(y)
-        codes = codes_among(y, self.classes_)
+        codes = codes_among(y, self.classes_, classes)
         check_consistent_length(X, codes)
         weight = checked_sample_weight(sample_weight, X)
         return self._become(grown(self, self._fitted, X, codes, weight, refresh))

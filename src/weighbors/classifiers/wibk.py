@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
@@ -179,7 +180,7 @@ class WIBK(ClassifierMixin, BaseEstimator):
             weight = checked_sample_weight(sample_weight, rows)
             return self._learn(coder, Training(rows, codes, np.arange(len(codes)), weight), declared, partial=True)
         self._require_labels(y)
-        codes = codes_among(y, self.classes_)
+        codes = codes_among(y, self.classes_, classes)
         check_consistent_length(X, codes)
         coder = deepcopy(self._coder)
         rows = coder.extend(self, X)
@@ -188,8 +189,8 @@ class WIBK(ClassifierMixin, BaseEstimator):
         if refresh:
             return self._learn(coder, training, self.classes_, partial=True)
         coder.check_whole(rows)
-        knn = deepcopy(self.knn_)
-        knn.partial_fit(self._table(coder.integers(rows)), y, classes, sample_weight, refresh=False)
+        knn = copy(self.knn_)  # what it has learned is replaced, never changed
+        knn.partial_fit(self._table(coder.integers(rows)), y, sample_weight=sample_weight, refresh=False)
         self.knn_, self._coder, self._training = knn, coder, training
         return self
 
@@ -210,9 +211,12 @@ class WIBK(ClassifierMixin, BaseEstimator):
         some = slice(None) if weight is None else weight > 0
         coder.learn(training.X[some], training.codes[some], len(classes), None if weight is None else weight[some])
         nominal = coder.table.nominal
+        weigher = RepresentativeIntervals(self.normalize, self.smoothing, weight=self.weight, overlap=self.overlap)
+        if _routing_enabled():
+            weigher.set_fit_request(sample_weight=True)
         knn = WeightedKNeighborsClassifier(
             self.n_neighbors,
-            RepresentativeIntervals(self.normalize, self.smoothing, weight=self.weight, overlap=self.overlap),
+            weigher,
             categorical_features=nominal if nominal.any() else None,
             vote_ties=self.vote_ties,
             backend=self.backend,

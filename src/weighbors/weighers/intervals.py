@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
-from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import check_labels
 from ..exceptions import InvalidDataError, NoPositiveWeightWarning
 from ..weights import IntervalTable, Weights
@@ -40,41 +40,57 @@ def interval_table(
     low: FloatArray,
     high: FloatArray,
     n_classes: int,
-    nominal: BoolArray,
+    n_categories: IndexArray,
     *,
     weight: str = "nonoverlap",
     normalize: str = "instance",
     smoothing: float = 0.02,
 ) -> IntervalTable | None:
-    """The kept runs as a table that reaches from ``low`` to ``high``; None where all weights are 0.
+    """The kept runs as a table, with ends ``low`` and ``high``; None where all weights are 0.
 
-    A category that was dropped as noise has no closest interval: it gets the mean weight of the
-    kept categories of its class and feature. A class whose every value of a feature is missing gets
-    an interval of weight 0 there, so that smoothing reaches it.
+    ``n_categories`` counts the categories of each feature, 0 for a numeric one. A category has no
+    closest interval: one that its class dropped as noise, or lacks, weighs the mean of those kept.
+    A class whose every value of a feature is missing gets an interval of weight 0 there, so that
+    smoothing reaches it.
     """
-    M = len(nominal)
-    group = runs.code * M + runs.feature
-    value = runs.weight if weight == "nonoverlap" else 1.0 - runs.weight
-    kept = runs.kept
-    total = np.bincount(group[kept], weights=value[kept], minlength=n_classes * M)
-    number = np.bincount(group[kept], minlength=n_classes * M)
-    value = np.where(kept, value, (total / np.maximum(number, 1))[group])
-    listed = np.flatnonzero(kept | nominal[runs.feature])
-    listed = listed[np.argsort(group[listed], kind="stable")]
-    if not len(listed) or not (value[listed] + smoothing > 0).any():
+    M, kept = len(n_categories), np.flatnonzero(runs.kept)
+    group = (runs.code * M + runs.feature)[kept]
+    value = runs.weight[kept] if weight == "nonoverlap" else 1.0 - runs.weight[kept]
+    low, high = low[kept], high[kept]
+    nominal = n_categories[runs.feature[kept]] > 0
+    parts = [(group[~nominal], low[~nominal], high[~nominal], value[~nominal])]
+    named = np.flatnonzero(nominal)
+    for j in np.flatnonzero(n_categories).tolist():
+        for g in range(j, n_classes * M, M):
+            mine = named[group[named] == g]
+            parts.append(_every_category(g, int(n_categories[j]), low[mine].astype(np.int64), value[mine]))
+    empty = np.setdiff1d(np.arange(n_classes * M), np.concatenate([part[0] for part in parts]))
+    nothing = np.zeros(len(empty))
+    parts.append((empty, nothing, nothing, nothing))
+    group, low, high, value = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    if not (value + smoothing > 0).any():
         return None
-    count = np.bincount(group[listed], minlength=n_classes * M)
-    empty = (np.cumsum(count) - count)[count == 0]
-    low, high, value = (np.insert(part[listed], empty, 0.0) for part in (low, high, value))
+    order = np.argsort(group, kind="stable")
     return IntervalTable(
-        start=np.concatenate([[0], np.cumsum(np.maximum(count, 1))]),
-        low=low,
-        high=high,
-        weight=value,
+        start=np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_classes * M))]),
+        low=low[order],
+        high=high[order],
+        weight=value[order],
         n_features=M,
         normalize="instance" if normalize == "instance" else "none",
         smoothing=smoothing,
     )
+
+
+def _every_category(
+    group: int, number: int, kept: IndexArray, value: FloatArray
+) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
+    """An interval for each known category, and one for all that may come later."""
+    low = np.arange(number + 1, dtype=np.float64)
+    high = np.append(low[:-1], 2.0**53)
+    weight = np.full(number + 1, value.mean() if len(value) else 0.0)
+    weight[kept] = value
+    return np.full(number + 1, group), low, high, weight
 
 
 def scaled_table(
@@ -267,22 +283,25 @@ class RepresentativeIntervals(BaseEstimator):
             coder.integers(X), codes, len(self.classes_), nominal, overlap=self.overlap, sample_weight=weight
         )
         self._runs, self._coder = runs, coder
-        self.weights_ = self._weights(X, codes, nominal, weight)
+        self.weights_ = self._weights(X, codes, weight)
         return self
 
-    def _weights(self, X: Any, codes: IndexArray, nominal: BoolArray, sample_weight: FloatArray | None) -> Weights:
+    def _weights(self, X: Any, codes: IndexArray, sample_weight: FloatArray | None) -> Weights:
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(names)
         low, high = (ends.astype(np.float64) for ends in (self._runs.low, self._runs.high))
         for j, (least, largest) in self._coder.ends.items():  # in the units of the column
             mine = self._runs.feature == j
             low[mine], high[mine] = least[self._runs.low[mine]], largest[self._runs.high[mine]]
+        n_categories = np.zeros(X.shape[1], dtype=np.int64)
+        for j, categories in self._coder.table.categories.items():
+            n_categories[j] = len(categories)
         table = interval_table(
             self._runs,
             low,
             high,
             len(self.classes_),
-            nominal,
+            n_categories,
             weight=self.weight,
             normalize=self.normalize,
             smoothing=float(self.smoothing),
@@ -293,7 +312,7 @@ class RepresentativeIntervals(BaseEstimator):
                 NoPositiveWeightWarning,
                 stacklevel=3,
             )
-            return Weights(feature_weights=np.ones(len(nominal)), feature_names=names)
+            return Weights(feature_weights=np.ones(X.shape[1]), feature_names=names)
         table = scaled_table(table, self.normalize, X, codes, sample_weight)
         return Weights(intervals=table, classes=self.classes_, feature_names=names)
 
