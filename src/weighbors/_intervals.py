@@ -14,8 +14,6 @@ from .exceptions import InvalidWeightsError
 
 __all__ = ["IntervalLookup", "IntervalTable"]
 
-_CHUNK_CELLS = 2**15
-
 
 @dataclass(frozen=True, eq=False)
 class IntervalTable:
@@ -183,19 +181,7 @@ class IntervalLookup:
 
     def __call__(self, X: FloatArray, codes: IndexArray) -> FloatArray:
         """Weights of the cells of ``X``, as `IntervalTable.lookup` gives them."""
-        out = np.empty(X.shape)
-        step = max(1, _CHUNK_CELLS // X.shape[1])
-        for begin in range(0, X.shape[0], step):  # what is in between stays in the cache
-            rows = slice(begin, begin + step)
-            self._fill(X[rows], codes[rows], out[rows])
-        if len(self.searched):
-            out[:, self.searched] = self.table._raw(X, codes, self.searched)
-            return self.table._smoothed(out)
-        return out
-
-    def _fill(self, X: FloatArray, codes: IndexArray, out: FloatArray) -> None:
-        whole = not len(self.searched)
-        values = X if whole else X[:, self.listed]
+        values = X if not len(self.searched) else X[:, self.listed]
         entry = self.base[codes]
         unknown = np.isnan(values)
         if unknown.any():
@@ -203,11 +189,18 @@ class IntervalLookup:
             entry[unknown] = self.missing[codes][unknown]
         else:
             entry += values.astype(np.int64)
-        if whole:
-            self.weight.take(entry, out=out, mode="clip")
-            self.table._smoothed(out)
-        else:
-            out[:, self.listed] = self.weight.take(entry)
+        out = self.weight.take(entry)
+        if len(self.searched):
+            whole = np.empty(X.shape)
+            whole[:, self.listed] = out
+            whole[:, self.searched] = self.table._raw(X, codes, self.searched)
+            out = whole
+        return self.table._smoothed(out)
+
+    @property
+    def batch(self) -> int:
+        """Rows to look up at once: what is in between stays in the cache, but a search wants many."""
+        return 2**16 if len(self.searched) else max(1, 2**15 // self.table.n_features)
 
 
 def _tabulated(table: IntervalTable, listed: IndexArray, low: IndexArray, first: IndexArray) -> FloatArray:

@@ -35,12 +35,16 @@ class CellWeights:
         if self.lookup is None:
             assert self.table is not None
             return self.table, self.row_of_slot[slots]
-        part = self.values[slots]
-        part = part.toarray() if sparse.issparse(part) else part
-        weights = self.lookup(part, self.row_of_slot[slots])
-        if not np.array_equal(self.columns, np.arange(weights.shape[1])):  # type: ignore[arg-type]
-            weights = weights[:, self.columns]
-        return np.ascontiguousarray(weights, dtype=dtype), np.arange(len(slots), dtype=np.int64)
+        assert self.columns is not None
+        out = np.empty((len(slots), len(self.columns)), dtype=dtype)
+        every = np.array_equal(self.columns, np.arange(self.values.shape[1]))
+        for begin in range(0, len(slots), self.lookup.batch):
+            some = slots[begin : begin + self.lookup.batch]
+            part = self.values[some]
+            part = part.toarray() if sparse.issparse(part) else part
+            weights = self.lookup(part, self.row_of_slot[some])
+            out[begin : begin + len(some)] = weights if every else weights[:, self.columns]
+        return out, np.arange(len(slots), dtype=np.int64)
 
 
 @dataclass(frozen=True)
