@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import frozen
-from ._typing import BoolArray, FloatArray, IndexArray
+from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .exceptions import InvalidWeightsError
 
 __all__ = ["IntervalLookup", "IntervalTable"]
@@ -98,12 +98,13 @@ class IntervalTable:
         lower); a missing value takes the mean weight of its class and feature; a class and
         feature without intervals weighs 0 before smoothing.
         """
-        return self._smoothed(self._raw(X, codes, np.arange(self.n_features)))
+        found = self.find(X, codes, np.arange(self.n_features))
+        return self.smoothed(self.entries().take(found))
 
-    def _raw(self, X: FloatArray, codes: IndexArray, columns: IndexArray) -> FloatArray:
-        """Weights of some columns of ``X`` by search; ndarray of shape (n, len(columns))."""
-        out = np.zeros((X.shape[0], len(columns)))
-        mean = self._means()
+    def find(self, X: FloatArray, codes: IndexArray, columns: IndexArray) -> AnyArray:
+        """Which of the `entries` weighs each cell of some columns: ndarray of shape (n, len(columns))."""
+        missing = len(self.weight) + codes[:, None] * self.n_features + columns
+        out = missing.astype(np.uint32)
         order = np.argsort(codes, kind="stable")
         ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=self.n_classes))])
         for c in np.flatnonzero(np.diff(ends)):
@@ -112,9 +113,13 @@ class IntervalTable:
                 group = c * self.n_features + j
                 if self.start[group] < self.start[group + 1]:
                     values = X[rows, j].astype(np.float64)
-                    found = self._closest(values, group, np.searchsorted(self._low_of(group), values, side="right"))
-                    out[rows, at] = np.where(np.isnan(values), mean[group], self.weight[found])
+                    closest = self._closest(values, group, np.searchsorted(self._low_of(group), values, side="right"))
+                    out[rows, at] = np.where(np.isnan(values), out[rows, at], closest)
         return out
+
+    def entries(self) -> FloatArray:
+        """The weights of the intervals, and then of missing values, class by class and feature by feature."""
+        return np.concatenate([self.weight, self._means()])
 
     def _low_of(self, group: int) -> FloatArray:
         return self.low[self.start[group] : self.start[group + 1]]
@@ -140,7 +145,8 @@ class IntervalTable:
         mean[some] = np.add.reduceat(self.weight, self.start[some]) / count[some]
         return mean
 
-    def _smoothed(self, weights: FloatArray) -> FloatArray:
+    def smoothed(self, weights: FloatArray) -> FloatArray:
+        """Weights of rows as they come out, changed in place."""
         weights += self.smoothing
         if self.normalize == "instance":
             total = weights.sum(axis=1, keepdims=True)
@@ -159,6 +165,7 @@ class IntervalLookup:
     table: IntervalTable
     listed: IndexArray  # columns that are tabulated
     searched: IndexArray  # the others
+    entries: FloatArray  # of the table
     weight: FloatArray
     base: IndexArray  # (n_classes, number of listed), less low
     missing: IndexArray  # (n_classes, number of listed), the entry of a missing value
@@ -177,10 +184,18 @@ class IntervalLookup:
         base = first[:-1].reshape(table.n_classes, len(listed))
         start = low[listed].astype(np.int64)
         weight = _tabulated(table, listed, start, first)
-        return cls(table, listed, np.flatnonzero(~small), weight, base - start, base + width - 1)
+        searched = np.flatnonzero(~small)
+        return cls(table, listed, searched, table.entries(), weight, base - start, base + width - 1)
 
-    def __call__(self, X: FloatArray, codes: IndexArray) -> FloatArray:
-        """Weights of the cells of ``X``, as `IntervalTable.lookup` gives them."""
+    def find(self, X: FloatArray, codes: IndexArray) -> AnyArray:
+        """What a search finds for the columns that are not tabulated."""
+        return self.table.find(X, codes, self.searched)
+
+    def __call__(self, X: FloatArray, codes: IndexArray, found: AnyArray | None = None) -> FloatArray:
+        """Weights of the cells of ``X``, as `IntervalTable.lookup` gives them.
+
+        ``found``: what `find` gave for these rows, where it was kept.
+        """
         values = X if not len(self.searched) else X[:, self.listed]
         entry = self.base[codes]
         unknown = np.isnan(values)
@@ -193,14 +208,9 @@ class IntervalLookup:
         if len(self.searched):
             whole = np.empty(X.shape)
             whole[:, self.listed] = out
-            whole[:, self.searched] = self.table._raw(X, codes, self.searched)
+            whole[:, self.searched] = self.entries.take(self.find(X, codes) if found is None else found)
             out = whole
-        return self.table._smoothed(out)
-
-    @property
-    def batch(self) -> int:
-        """Rows to look up at once: what is in between stays in the cache, but a search wants many."""
-        return 2**16 if len(self.searched) else max(1, 2**15 // self.table.n_features)
+        return self.table.smoothed(out)
 
 
 def _tabulated(table: IntervalTable, listed: IndexArray, low: IndexArray, first: IndexArray) -> FloatArray:

@@ -7,6 +7,7 @@ Columns are put numeric first, nominal last; columns that cannot matter (masked 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,26 @@ class CellWeights:
         assert self.columns is not None
         out = np.empty((len(slots), len(self.columns)), dtype=dtype)
         every = np.array_equal(self.columns, np.arange(self.values.shape[1]))
-        for begin in range(0, len(slots), self.lookup.batch):
-            some = slots[begin : begin + self.lookup.batch]
-            part = self.values[some]
-            part = part.toarray() if sparse.issparse(part) else part
-            weights = self.lookup(part, self.row_of_slot[some])
-            out[begin : begin + len(some)] = weights if every else weights[:, self.columns]
+        batch = max(1, 2**15 // self.values.shape[1])  # what is in between stays in the cache
+        for begin in range(0, len(slots), batch):
+            some = slots[begin : begin + batch]
+            found = None if self._found is None else self._found[some]
+            weights = self.lookup(self._rows(some), self.row_of_slot[some], found)
+            out[begin : begin + batch] = weights if every else weights[:, self.columns]
         return out, np.arange(len(slots), dtype=np.int64)
+
+    def _rows(self, slots: IndexArray) -> FloatArray:
+        part = self.values[slots]
+        return part.toarray() if sparse.issparse(part) else part
+
+    @cached_property
+    def _found(self) -> AnyArray | None:
+        """The interval of every stored value that takes a search, 4 bytes each; None without such columns."""
+        assert self.lookup is not None
+        if not len(self.lookup.searched):
+            return None
+        ranges = np.array_split(np.arange(len(self.row_of_slot)), -(-len(self.row_of_slot) // 2**16))
+        return np.concatenate([self.lookup.find(self._rows(slots), self.row_of_slot[slots]) for slots in ranges])
 
 
 @dataclass(frozen=True)
