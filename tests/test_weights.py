@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from weighbors import IntervalTable, Weights
+from weighbors._intervals import IntervalLookup
 from weighbors.exceptions import InvalidWeightsError, WeightsFileError
 from weighbors.weights import fingerprint
 
@@ -325,3 +326,27 @@ def test_interval_lookup():
 def test_interval_tables_are_checked(changes, message):
     with pytest.raises(InvalidWeightsError, match=message):
         table(**changes)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_tabulated_lookups_have_the_bits_of_the_search(seed):
+    rng = np.random.default_rng(seed)
+    n, M, K = int(rng.integers(1, 400)), int(rng.integers(1, 6)), int(rng.integers(1, 5))
+    low, high, start = [], [], [0]
+    for _ in range(K * M):  # ends ascend; some groups have no interval, some ends are not whole
+        ends = np.sort(rng.choice(np.arange(-40, 41), size=2 * int(rng.integers(0, 5)), replace=False)) / rng.choice(
+            [1, 2]
+        )
+        low, high = [*low, *ends[::2]], [*high, *ends[1::2]]
+        start.append(len(low))
+    if not low:
+        return
+    made = IntervalTable(start, low, high, rng.random(len(low)), M, str(rng.choice(["none", "instance"])), 0.02)
+    X = rng.integers(-50, 50, size=(n, M)) / rng.choice([1, 1, 1, 4], size=M)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    codes = rng.integers(0, K, size=n)
+    known = np.where(np.isnan(X), 0, X)
+    whole = (known == np.rint(known)).all(axis=0)
+    fast = IntervalLookup.of(made, known.min(axis=0), known.max(axis=0), whole, int(rng.integers(1, 5000)))
+    assert fast(X, codes).tobytes() == made.lookup(X, codes).tobytes()

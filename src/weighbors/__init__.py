@@ -9,6 +9,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classifiers import WIBK as WIBK
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .weighers import Relief as Relief
     from .weighers import ReliefF as ReliefF
     from .weighers import RelievedF as RelievedF
+    from .weighers import RepresentativeIntervals as RepresentativeIntervals
     from .weighers import Simba as Simba
     from .weighers import SimbaMBIW as SimbaMBIW
     from .weighers import SURFStar as SURFStar
@@ -36,11 +38,13 @@ _HOME = {
     "Relief": "weighers",
     "ReliefF": "weighers",
     "RelievedF": "weighers",
+    "RepresentativeIntervals": "weighers",
     "SURF": "weighers",
     "SURFStar": "weighers",
     "Simba": "weighers",
     "SimbaMBIW": "weighers",
     "TuRF": "weighers",
+    "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
 }
@@ -56,11 +60,13 @@ __all__ = [
     "Relief",
     "ReliefF",
     "RelievedF",
+    "RepresentativeIntervals",
     "SURF",
     "SURFStar",
     "Simba",
     "SimbaMBIW",
     "TuRF",
+    "WIBK",
     "WeightedKNeighborsClassifier",
     "Weights",
 ]

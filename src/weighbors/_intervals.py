@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ._checks import frozen
-from ._typing import FloatArray, IndexArray
+from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .exceptions import InvalidWeightsError
 
-__all__ = ["IntervalTable"]
+__all__ = ["IntervalLookup", "IntervalTable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,28 +98,141 @@ class IntervalTable:
         lower); a missing value takes the mean weight of its class and feature; a class and
         feature without intervals weighs 0 before smoothing.
         """
-        out = np.zeros(X.shape)
-        for c in np.unique(codes):
-            rows = np.flatnonzero(codes == c)
-            for j in range(self.n_features):
-                a, b = self.start[c * self.n_features + j], self.start[c * self.n_features + j + 1]
-                if a < b:
-                    out[rows, j] = self._of_column(X[rows, j], int(a), int(b))
-        out += self.smoothing
-        if self.normalize == "instance":
-            total = out.sum(axis=1, keepdims=True)
-            np.divide(out, total, out=out, where=total > 0)
+        found = self.find(X, codes, np.arange(self.n_features))
+        return self.smoothed(self.entries().take(found))
+
+    def find(self, X: FloatArray, codes: IndexArray, columns: IndexArray) -> AnyArray:
+        """Which of the `entries` weighs each cell of some columns: ndarray of shape (n, len(columns))."""
+        missing = len(self.weight) + codes[:, None] * self.n_features + columns
+        out = missing.astype(np.uint32)
+        order = np.argsort(codes, kind="stable")
+        ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=self.n_classes))])
+        for c in np.flatnonzero(np.diff(ends)):
+            rows = order[ends[c] : ends[c + 1]]
+            for at, j in enumerate(columns):
+                group = c * self.n_features + j
+                if self.start[group] < self.start[group + 1]:
+                    values = X[rows, j].astype(np.float64)
+                    closest = self._closest(values, group, np.searchsorted(self._low_of(group), values, side="right"))
+                    out[rows, at] = np.where(np.isnan(values), out[rows, at], closest)
         return out
 
-    def _of_column(self, values: FloatArray, a: int, b: int) -> FloatArray:
-        low, high, weight = self.low[a:b], self.high[a:b], self.weight[a:b]
-        values = values.astype(np.float64)
-        below = np.clip(np.searchsorted(low, values, side="right") - 1, 0, b - a - 1)
-        above = np.minimum(below + 1, b - a - 1)
-        to_below = np.maximum(low[below] - values, np.maximum(values - high[below], 0))
-        to_above = np.where(above == below, np.inf, low[above] - values)
-        out: FloatArray = weight[np.where(to_above < to_below, above, below)]
-        return np.where(np.isnan(values), weight.mean(), out)
+    def entries(self) -> FloatArray:
+        """The weights of the intervals, and then of missing values, class by class and feature by feature."""
+        return np.concatenate([self.weight, self._means()])
+
+    def _low_of(self, group: int) -> FloatArray:
+        return self.low[self.start[group] : self.start[group + 1]]
+
+    def _closest(self, values: FloatArray, group: Any, at_or_below: IndexArray) -> IndexArray:
+        """The interval that holds a value, or the closest one of its class and feature.
+
+        ``at_or_below``: how many intervals of the group start at or below the value.
+        """
+        first, last = self.start[group], self.start[group + 1] - 1
+        below = np.clip(first + at_or_below - 1, first, last)
+        above = np.minimum(below + 1, last)
+        to_below = np.maximum(self.low[below] - values, np.maximum(values - self.high[below], 0))
+        to_above = np.where(above == below, np.inf, self.low[above] - values)
+        closest: IndexArray = np.where(to_above < to_below, above, below)
+        return closest
+
+    def _means(self) -> FloatArray:
+        """Mean weight per class and feature; 0 where there is no interval."""
+        count = np.diff(self.start)
+        some = np.flatnonzero(count)
+        mean = np.zeros(len(count))
+        mean[some] = np.add.reduceat(self.weight, self.start[some]) / count[some]
+        return mean
+
+    def smoothed(self, weights: FloatArray) -> FloatArray:
+        """Weights of rows as they come out, changed in place."""
+        weights += self.smoothing
+        if self.normalize == "instance":
+            total = weights.sum(axis=1, keepdims=True)
+            np.divide(weights, total, out=weights, where=total > 0)
+        return weights
+
+
+@dataclass(frozen=True)
+class IntervalLookup:
+    """`IntervalTable.lookup` for many calls: columns of integers of a small range are tabulated.
+
+    The weights of class ``c`` and feature ``j`` for the integers from ``low[j]`` on are entries from
+    ``base[c, j]`` on of ``weight``, and after the last of them the weight of a missing value.
+    """
+
+    table: IntervalTable
+    listed: IndexArray  # columns that are tabulated
+    searched: IndexArray  # the others
+    entries: FloatArray  # of the table
+    weight: FloatArray
+    base: IndexArray  # (n_classes, number of listed), less low
+    missing: IndexArray  # (n_classes, number of listed), the entry of a missing value
+
+    @classmethod
+    def of(cls, table: IntervalTable, low: FloatArray, high: FloatArray, integral: BoolArray, n: int) -> IntervalLookup:
+        """For ``n`` rows whose columns reach from ``low`` to ``high``, some of them whole numbers.
+
+        The entries take at most half of what a weight per row and feature would, or 1 kB per feature.
+        """
+        span = high.astype(np.float64) - low.astype(np.float64) + 2
+        small = integral & (table.n_classes * span <= max(n // 2, 128))
+        listed = np.flatnonzero(small)
+        width = span[listed].astype(np.int64)  # the integers and one entry for missing
+        first = np.concatenate([[0], np.cumsum(np.tile(width, table.n_classes))]).astype(np.int64)
+        base = first[:-1].reshape(table.n_classes, len(listed))
+        start = low[listed].astype(np.int64)
+        weight = _tabulated(table, listed, start, first)
+        searched = np.flatnonzero(~small)
+        return cls(table, listed, searched, table.entries(), weight, base - start, base + width - 1)
+
+    def find(self, X: FloatArray, codes: IndexArray) -> AnyArray:
+        """What a search finds for the columns that are not tabulated."""
+        return self.table.find(X, codes, self.searched)
+
+    def __call__(self, X: FloatArray, codes: IndexArray, found: AnyArray | None = None) -> FloatArray:
+        """Weights of the cells of ``X``, as `IntervalTable.lookup` gives them.
+
+        ``found``: what `find` gave for these rows, where it was kept.
+        """
+        values = X if not len(self.searched) else X[:, self.listed]
+        entry = self.base[codes]
+        unknown = np.isnan(values)
+        if unknown.any():
+            entry += np.where(unknown, 0, values).astype(np.int64)
+            entry[unknown] = self.missing[codes][unknown]
+        else:
+            entry += values.astype(np.int64)
+        out = self.weight.take(entry)
+        if len(self.searched):
+            whole = np.empty(X.shape)
+            whole[:, self.listed] = out
+            whole[:, self.searched] = self.entries.take(self.find(X, codes) if found is None else found)
+            out = whole
+        return self.table.smoothed(out)
+
+
+def _tabulated(table: IntervalTable, listed: IndexArray, low: IndexArray, first: IndexArray) -> FloatArray:
+    """Weight of every integer of the listed columns, group after group, as `IntervalTable.lookup` has it."""
+    group = (np.arange(table.n_classes)[:, None] * table.n_features + listed).ravel()
+    width = np.diff(first)
+    of_entry = np.repeat(np.arange(len(group)), width)
+    values = (np.arange(first[-1]) - first[:-1][of_entry] + np.tile(low, table.n_classes)[of_entry]).astype(np.float64)
+    # how many intervals of its group start at or below each integer
+    count = np.diff(table.start)[group]
+    interval = np.arange(int(count.sum())) + np.repeat(table.start[group] - np.cumsum(count) + count, count)
+    owner = np.repeat(np.arange(len(group)), count)
+    offset = np.maximum(np.ceil(table.low[interval]) - np.tile(low, table.n_classes)[owner], 0)
+    reached = offset < width[owner]
+    starts = np.bincount((first[owner] + offset.astype(np.int64))[reached], minlength=int(first[-1]))
+    running = np.cumsum(starts)
+    at_or_below = running - np.concatenate([[0], running])[first[:-1]][of_entry]
+    weight: FloatArray = np.zeros(int(first[-1]))
+    filled = (count > 0)[of_entry]
+    weight[filled] = table.weight[table._closest(values[filled], group[of_entry[filled]], at_or_below[filled])]
+    weight[first[1:] - 1] = table._means()[group]
+    return weight
 
 
 def _restore(parts: dict[str, Any]) -> IntervalTable:

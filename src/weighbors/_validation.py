@@ -62,11 +62,28 @@ class TableCoder:
             self.nominal = self._requested(X.shape[1] if getattr(X, "ndim", 0) == 2 else None)
         if self.nominal.any() and sparse.issparse(X):
             raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
-        return self._code(estimator, X, reset=True)
+        return self._code(estimator, X, reset=True, learn=True)
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Code queries with the columns learned in fit."""
-        return self._code(estimator, X, reset=False)
+        return self._code(estimator, X, reset=False, learn=False)
+
+    def extend(self, estimator: Any, X: Any) -> Any:
+        """Code further training rows; new categories get the next codes, as if all rows had come at once."""
+        return self._code(estimator, X, reset=False, learn=True)
+
+    def table_of(self, X: Any, columns: Any = None) -> Any:
+        """The table that coded rows came from, with ``columns`` as names: categories, not codes."""
+        if sparse.issparse(X) or (columns is None and not self.nominal.any()):
+            return X
+        import pandas as pd
+
+        frame = pd.DataFrame(X, columns=columns)
+        for j in np.flatnonzero(self.nominal).tolist():
+            labels = np.append(self.categories[j].to_numpy(dtype=object), [None])
+            code = np.where(np.isnan(X[:, j]), len(labels) - 1, X[:, j]).astype(np.int64)
+            frame.isetitem(j, labels[code])
+        return frame if columns is not None else frame.to_numpy(dtype=object)
 
     def nominal_of(self, X: Any) -> BoolArray:
         """Mask of the nominal columns of a coded table."""
@@ -114,7 +131,7 @@ class TableCoder:
             raise InvalidDataError(f"categorical_features names columns that X lacks: {unknown}. Columns: {known}")
         return [self.names.index(str(name)) for name in wanted]
 
-    def _code(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+    def _code(self, estimator: Any, X: Any, *, reset: bool, learn: bool) -> Any:
         _refuse_kinds(X)
         if not self.nominal.any():
             X = validate_data(
@@ -140,20 +157,21 @@ class TableCoder:
         out = np.empty(frame.shape, dtype=np.float32 if single and (~self.nominal).any() else np.float64)
         for j in range(frame.shape[1]):
             column = frame.iloc[:, j]
-            out[:, j] = self._codes(column, j, reset) if self.nominal[j] else _numbers(column, self._name(j))
+            out[:, j] = self._codes(column, j, learn) if self.nominal[j] else _numbers(column, self._name(j))
         _refuse_infinity(out, self.names)
         return out
 
     def _name(self, j: int) -> str:
         return f"'{self.names[j]}'" if self.names else str(j)
 
-    def _codes(self, column: pd.Series, j: int, reset: bool) -> FloatArray:
+    def _codes(self, column: pd.Series, j: int, learn: bool) -> FloatArray:
         import pandas as pd
 
         values = column.astype(object)
         present = values.notna().to_numpy()
-        if reset:
-            self.categories[j] = pd.Index(pd.unique(values[present]), dtype=object)
+        if learn:
+            known, found = self.categories.get(j), pd.Index(pd.unique(values[present]), dtype=object)
+            self.categories[j] = found if known is None else known.append(found[known.get_indexer(found) < 0])
         # a category that was not there in fit gets -1, which equals no known one
         codes = self.categories[j].get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
         self._unknown(np.asarray(values)[present & (codes < 0)], j)

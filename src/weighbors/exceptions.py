@@ -20,7 +20,8 @@ The tree::
         ├── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
         ├── FewRunsWarning             too few runs for a confidence interval
         ├── UndefinedStabilityWarning  a measure is NaN, and why
-        └── IncompleteStudyWarning     data sets were left out because cells are missing or failed
+        ├── IncompleteStudyWarning     data sets were left out because cells are missing or failed
+        └── NoCutWarning               no cut of any feature pays; other bins are used
 """
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "InvalidWeightsError",
     "LonelyClassWarning",
     "MissingDependencyError",
+    "NoCutWarning",
     "NoPositiveWeightWarning",
     "NoVoteWarning",
     "StoreError",
@@ -110,3 +112,7 @@ class UndefinedStabilityWarning(WeighborsWarning):
 
 class IncompleteStudyWarning(WeighborsWarning):
     """Data sets were left out of a table because some of their cells are missing or failed."""
+
+
+class NoCutWarning(WeighborsWarning):
+    """MDLP found no cut in any feature; bins of equal frequency are used instead."""

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from weighbors.engine import distance_votes, mass_votes, tally
+from weighbors.engine import decide, distance_votes, mass_votes, tally
 from weighbors.exceptions import InvalidDataError, NoVoteWarning
 
 
@@ -35,3 +35,17 @@ def test_silent_neighbours_count_equally_with_a_warning():
     with pytest.warns(NoVoteWarning, match="of 1 queries"):
         shares = tally(np.array([[0, 1], [1, 1]]), np.array([[0.0, 0.0], [1.0, 0.0]]), 2)
     assert shares.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+
+
+def test_equal_shares_go_to_the_first_class_or_to_the_nearest_voter():
+    codes = np.array([[2, 1, 1, 2], [1, 0, 2, 0], [2, 1, 2, 1]])
+    shares = tally(codes, None, 3)
+    assert decide(shares, codes, None).tolist() == [1, 0, 1]
+    assert decide(shares, codes, None, "nearest").tolist() == [2, 0, 2]
+    votes = np.array([[0.0, 1, 1, 2], [1, 1, 1, 1], [0, 2, 2, 0]])  # a neighbour without a vote does not decide
+    shares = tally(codes, votes, 3)
+    assert decide(shares, codes, votes, "nearest").tolist() == [1, 0, 1]
+    silent = np.zeros((3, 4))
+    with pytest.warns(NoVoteWarning):
+        shares = tally(codes, silent, 3)
+    assert decide(shares, codes, silent, "nearest").tolist() == [2, 0, 2]

@@ -1,5 +1,6 @@
 """Classifiers: weights and neighbours in, labels out."""
 
 from .knn import WeightedKNeighborsClassifier
+from .wibk import WIBK
 
-__all__ = ["WeightedKNeighborsClassifier"]
+__all__ = ["WIBK", "WeightedKNeighborsClassifier"]

@@ -41,12 +41,12 @@ def class_of_row(weights: Weights, classes: AnyArray, codes: IndexArray) -> Inde
     if weights.classes is None:
         return None
     position = {label: i for i, label in enumerate(weights.classes.tolist())}
-    lacking = [label for label in classes.tolist() if label not in position]
+    lacking = [label for label in classes[np.unique(codes)].tolist() if label not in position]
     if lacking:
         raise ForeignWeightsError(
             f"the weights are for the classes {list(position)}; the training data also have {lacking}"
         )
-    of_code = np.array([position[label] for label in classes.tolist()], dtype=np.int64)
+    of_code = np.array([position.get(label, -1) for label in classes.tolist()], dtype=np.int64)
     return of_code[codes]
 
 

@@ -4,7 +4,7 @@ from .contributions import contributions
 from .engine import NeighborEngine
 from .plan import Plan, make_plan
 from .references import References, build_references
-from .votes import distance_votes, mass_votes, tally
+from .votes import decide, distance_votes, mass_votes, tally
 
 __all__ = [
     "NeighborEngine",
@@ -12,6 +12,7 @@ __all__ = [
     "References",
     "build_references",
     "contributions",
+    "decide",
     "distance_votes",
     "make_plan",
     "mass_votes",

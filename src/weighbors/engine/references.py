@@ -7,37 +7,58 @@ Columns are put numeric first, nominal last; columns that cannot matter (masked 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from .._intervals import IntervalLookup
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
-from ..weights import IntervalTable, Weights
+from ..weights import Weights
 
-__all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references", "extent"]
+__all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references", "extent", "integral"]
 
 
 @dataclass(frozen=True)
 class CellWeights:
-    """``a`` per stored instance and feature: row ``row_of_slot[slot]`` of ``table``, or intervals."""
+    """``a`` per stored instance and feature: row ``row_of_slot[slot]`` of ``table``, or looked up."""
 
     table: FloatArray | None
-    row_of_slot: IndexArray
-    intervals: IntervalTable | None = None
+    row_of_slot: IndexArray  # row of the table, or class among those of the intervals
+    lookup: IntervalLookup | None = None
     columns: IndexArray | None = None
     values: Any = None  # the stored rows with all their columns, for intervals
 
     def of(self, slots: IndexArray, dtype: Any) -> tuple[FloatArray, IndexArray]:
         """A table, and the row of it that belongs to each of ``slots``."""
-        if self.intervals is None:
+        if self.lookup is None:
             assert self.table is not None
             return self.table, self.row_of_slot[slots]
+        assert self.columns is not None
+        out = np.empty((len(slots), len(self.columns)), dtype=dtype)
+        every = np.array_equal(self.columns, np.arange(self.values.shape[1]))
+        batch = max(1, 2**15 // self.values.shape[1])  # what is in between stays in the cache
+        for begin in range(0, len(slots), batch):
+            some = slots[begin : begin + batch]
+            found = None if self._found is None else self._found[some]
+            weights = self.lookup(self._rows(some), self.row_of_slot[some], found)
+            out[begin : begin + batch] = weights if every else weights[:, self.columns]
+        return out, np.arange(len(slots), dtype=np.int64)
+
+    def _rows(self, slots: IndexArray) -> FloatArray:
         part = self.values[slots]
-        part = part.toarray() if sparse.issparse(part) else part
-        weights = self.intervals.lookup(part, self.row_of_slot[slots])[:, self.columns]
-        return np.ascontiguousarray(weights, dtype=dtype), np.arange(len(slots), dtype=np.int64)
+        return part.toarray() if sparse.issparse(part) else part
+
+    @cached_property
+    def _found(self) -> AnyArray | None:
+        """The interval of every stored value that takes a search, 4 bytes each; None without such columns."""
+        assert self.lookup is not None
+        if not len(self.lookup.searched):
+            return None
+        ranges = np.array_split(np.arange(len(self.row_of_slot)), -(-len(self.row_of_slot) // 2**16))
+        return np.concatenate([self.lookup.find(self._rows(slots), self.row_of_slot[slots]) for slots in ranges])
 
 
 @dataclass(frozen=True)
@@ -229,6 +250,19 @@ def extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
     return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing
 
 
+def integral(rows: Any) -> BoolArray:
+    """Columns that hold whole numbers only, missing ones aside."""
+    whole = np.ones(rows.shape[1], dtype=bool)
+    if sparse.issparse(rows):
+        broken = (rows.data != np.rint(rows.data)) & ~np.isnan(rows.data)
+        whole[rows.indices[broken]] = False
+        return whole
+    for begin in range(0, rows.shape[0], 4096):
+        part = rows[begin : begin + 4096]
+        whole &= ((part == np.rint(part)) | np.isnan(part)).all(axis=0)
+    return whole
+
+
 def _attach(
     weights: Weights,
     kept: Any,
@@ -253,7 +287,10 @@ def _attach(
         table = weights.feature_weights
         row = np.asarray(class_of_row, dtype=np.int64)[row_of_slot]
     if weights.kind == "interval":
-        return None, CellWeights(None, row, weights.intervals, columns, kept)
+        assert weights.intervals is not None
+        low, high, _ = extent(kept)
+        lookup = IntervalLookup.of(weights.intervals, low, high, integral(kept), kept.shape[0])
+        return None, CellWeights(None, row, lookup, columns, kept)
     assert table is not None
     return None, CellWeights(_cast(table[:, columns], dtype), np.ascontiguousarray(row))
 
@@ -267,9 +304,10 @@ def _heaviest(references: References) -> FloatArray:
         return np.ones(references.m)
     if cells.table is not None:
         return cells.table.max(axis=0).astype(np.float64)
-    assert cells.intervals is not None
-    largest = 1.0 if cells.intervals.normalize == "instance" else float(cells.intervals.weight.max())
-    return np.full(references.m, largest + cells.intervals.smoothing)
+    assert cells.lookup is not None
+    table = cells.lookup.table
+    largest = 1.0 if table.normalize == "instance" else float(table.weight.max())
+    return np.full(references.m, largest + table.smoothing)
 
 
 def _refuse_overflow(largest: FloatArray, references: References) -> None:

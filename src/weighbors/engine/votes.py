@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, NoVoteWarning
 
-__all__ = ["distance_votes", "mass_votes", "tally"]
+__all__ = ["decide", "distance_votes", "mass_votes", "tally"]
 
 
 def distance_votes(
@@ -86,3 +86,30 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
     total = np.bincount(cell.ravel(), weights=votes.ravel(), minlength=n * n_classes).reshape(n, n_classes)
     shares: FloatArray = total / total.sum(axis=1, keepdims=True)
     return shares
+
+
+def decide(shares: FloatArray, codes: IndexArray, votes: FloatArray | None, ties: str = "first") -> IndexArray:
+    """The class with the largest share, per query.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_queries, n_classes)
+    codes : ndarray of shape (n_queries, k)
+        Class of each neighbour, nearest first.
+    votes : ndarray of the same shape, or None for equal votes
+    ties : {"first", "nearest"}
+        Of equal shares the first class, or the class of the nearest neighbour that voted for one of them.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+    """
+    best: IndexArray = np.argmax(shares, axis=1)
+    if ties == "first":
+        return best
+    tied = shares == np.take_along_axis(shares, best[:, None], axis=1)
+    voted = np.take_along_axis(tied, codes, axis=1)
+    if votes is not None:
+        voted &= (votes > 0) | ~np.any(votes > 0, axis=1, keepdims=True)
+    nearest: IndexArray = np.take_along_axis(codes, np.argmax(voted, axis=1)[:, None], axis=1)[:, 0]
+    return nearest

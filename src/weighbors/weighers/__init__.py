@@ -1,6 +1,7 @@
 """Weighers: learn a `Weights` from data."""
 
 from .class_relief import ClassRelief
+from .intervals import RepresentativeIntervals
 from .irelief import IRelief
 from .mbiw import MBIW
 from .relief import Relief, ReliefF, RelievedF
@@ -18,6 +19,7 @@ __all__ = [
     "Relief",
     "ReliefF",
     "RelievedF",
+    "RepresentativeIntervals",
     "SURF",
     "SURFStar",
     "Simba",

@@ -1,0 +1,331 @@
+"""Representative intervals: a weight per class, feature and run of integers (WIB-K, paper 002)."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from .._validation import check_labels
+from ..exceptions import InvalidDataError, NoPositiveWeightWarning
+from ..weights import IntervalTable, Weights
+from ._runs import LEVELS, Runs, find_runs
+from .discretize import IntegerCoder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["INTERVAL_CONSTRAINTS", "RepresentativeIntervals", "interval_frame", "interval_table"]
+
+#: What `RepresentativeIntervals` and `WIBK` share.
+INTERVAL_CONSTRAINTS: dict[str, list[Any]] = {
+    "normalize": [StrOptions({"instance", "none", "class", "max"})],
+    "smoothing": [Interval(Real, 0, None, closed="left")],
+    "weight": [StrOptions({"nonoverlap", "overlap"})],
+    "overlap": [StrOptions({"values", "length"})],
+    "discretize": [StrOptions({"mdlp", "frequency"}), None],
+    "n_bins": [Interval(Integral, 2, None, closed="left")],
+    "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+}
+
+
+def interval_table(
+    runs: Runs,
+    low: FloatArray,
+    high: FloatArray,
+    n_classes: int,
+    n_categories: IndexArray,
+    *,
+    weight: str = "nonoverlap",
+    normalize: str = "instance",
+    smoothing: float = 0.02,
+) -> IntervalTable | None:
+    """The kept runs as a table, with ends ``low`` and ``high``; None where all weights are 0.
+
+    ``n_categories`` counts the categories of each feature, 0 for a numeric one. A category has no
+    closest interval: one that its class dropped as noise, or lacks, weighs the mean of those kept.
+    A class whose every value of a feature is missing gets an interval of weight 0 there, so that
+    smoothing reaches it.
+    """
+    M, kept = len(n_categories), np.flatnonzero(runs.kept)
+    group = (runs.code * M + runs.feature)[kept]
+    value = runs.weight[kept] if weight == "nonoverlap" else 1.0 - runs.weight[kept]
+    low, high = low[kept], high[kept]
+    nominal = n_categories[runs.feature[kept]] > 0
+    parts = [(group[~nominal], low[~nominal], high[~nominal], value[~nominal])]
+    named = np.flatnonzero(nominal)
+    for j in np.flatnonzero(n_categories).tolist():
+        for g in range(j, n_classes * M, M):
+            mine = named[group[named] == g]
+            parts.append(_every_category(g, int(n_categories[j]), low[mine].astype(np.int64), value[mine]))
+    empty = np.setdiff1d(np.arange(n_classes * M), np.concatenate([part[0] for part in parts]))
+    nothing = np.zeros(len(empty))
+    parts.append((empty, nothing, nothing, nothing))
+    group, low, high, value = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    if not (value + smoothing > 0).any():
+        return None
+    order = np.argsort(group, kind="stable")
+    return IntervalTable(
+        start=np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_classes * M))]),
+        low=low[order],
+        high=high[order],
+        weight=value[order],
+        n_features=M,
+        normalize="instance" if normalize == "instance" else "none",
+        smoothing=smoothing,
+    )
+
+
+def _every_category(
+    group: int, number: int, kept: IndexArray, value: FloatArray
+) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
+    """An interval for each known category, and one for all that may come later."""
+    low = np.arange(number + 1, dtype=np.float64)
+    high = np.append(low[:-1], 2.0**53)
+    weight = np.full(number + 1, value.mean() if len(value) else 0.0)
+    weight[kept] = value
+    return np.full(number + 1, group), low, high, weight
+
+
+def scaled_table(
+    table: IntervalTable, normalize: str, X: Any, codes: IndexArray, sample_weight: FloatArray | None
+) -> IntervalTable:
+    """The table with its weights divided as ``normalize`` says, where that is not per instance.
+
+    "max": the largest weight is 1. "class": the weights of an instance sum to 1 on average over
+    its class. Smoothing comes before.
+    """
+    if normalize not in ("class", "max"):
+        return table
+    weight = table.weight + table.smoothing
+    if normalize == "max":
+        divisor = np.full(len(weight), weight.max())
+    else:
+        sums = np.concatenate(
+            [table.lookup(_dense(X[i : i + 4096]), codes[i : i + 4096]).sum(axis=1) for i in range(0, X.shape[0], 4096)]
+        )
+        mass = np.ones(len(codes)) if sample_weight is None else sample_weight
+        total = np.bincount(codes, weights=mass * sums, minlength=table.n_classes)
+        mean = total / np.maximum(np.bincount(codes, weights=mass, minlength=table.n_classes), 1e-300)
+        per_class = table.start[:: table.n_features]
+        divisor = np.repeat(np.where(mean > 0, mean, 1.0), np.diff(per_class))
+    return IntervalTable(table.start, table.low, table.high, weight / divisor, table.n_features)
+
+
+def _dense(rows: Any) -> FloatArray:
+    return rows.toarray() if hasattr(rows, "toarray") else rows
+
+
+def interval_frame(weigher: RepresentativeIntervals, *outer: IntegerCoder) -> pd.DataFrame:
+    """The runs of a fitted weigher as a person reads them.
+
+    Values and categories are those of the weigher's table; where that table was made by another
+    coder, ``outer``, those of the table before.
+    """
+    import pandas as pd
+
+    runs = weigher._runs
+    names = weigher._coder.table.names or [f"x{j}" for j in range(weigher.n_features_in_)]
+    ends = [_told(runs, [weigher._coder, *outer], upper) for upper in (False, True)]
+    frame = pd.DataFrame(
+        {
+            "class": weigher.classes_[runs.code],
+            "feature": np.asarray(names, dtype=object)[runs.feature],
+            "low": ends[0],
+            "high": ends[1],
+            "magnitude": runs.magnitude,
+            "amplitude": runs.amplitude,
+            "level": pd.Categorical.from_codes(runs.level, categories=pd.Index(LEVELS), ordered=True),
+            "weight": runs.weight if weigher.weight == "nonoverlap" else 1.0 - runs.weight,
+            "kept": runs.kept,
+        }
+    )
+    order = np.lexsort((np.arange(len(frame)), runs.feature, runs.code))
+    return frame.iloc[order].reset_index(drop=True)
+
+
+def _told(runs: Runs, coders: list[IntegerCoder], upper: bool) -> AnyArray:
+    """One end of every run, in the terms of the table."""
+    integers = runs.high if upper else runs.low
+    if not any(coder.ends or coder.ranks or coder.table.categories for coder in coders):
+        return integers
+    parts = np.split(integers, np.flatnonzero(np.diff(runs.feature)) + 1)  # runs come feature by feature
+    told: list[Any] = []
+    for j, part in zip(np.unique(runs.feature).tolist(), parts, strict=True):
+        for coder in coders:
+            part = coder.told(j, part.astype(np.int64), upper=upper)
+        told += part.tolist()
+    text = any(not isinstance(value, (int, float)) for value in told)
+    return np.array(told, dtype=object if text else None)
+
+
+class RepresentativeIntervals(BaseEstimator):
+    """Weigh intervals of values by how much of them belongs to one class alone.
+
+    For each class and feature, the distinct integers are cut into runs of consecutive ones. Runs
+    with few instances beside the best run of as many values are noise and dropped; the others
+    are representative. A representative interval weighs the share of its integers that lie in no
+    representative interval of another class. A stored value takes the weight of its interval, or of
+    the closest one (of two equally close ones the lower).
+
+    Parameters
+    ----------
+    normalize : {"instance", "none", "class", "max"}, default="instance"
+        The paper says only that weights are normalised. "instance": those of a stored instance sum
+        to 1. "class": they do so on average over the instances of a class. "max": the largest is 1.
+    smoothing : float, default=0.02
+        Added to every weight before. With 0, an instance whose intervals all overlap is at
+        distance 0 from everything.
+    weight : {"nonoverlap", "overlap"}, default="nonoverlap"
+        The share as printed, or its complement.
+    overlap : {"values", "length"}, default="values"
+        Overlap counts integers, or measures lengths as the paper's figure 1 does.
+    discretize : {"mdlp", "frequency"} or None, default=None
+        Bins for columns whose numbers are not whole, or are more than ``n_bins`` different integers:
+        by the minimum description length principle, or equally full ones. None takes integers as
+        they are, as the paper does, and refuses other numbers.
+    n_bins : int, default=10
+        Bins per column for "frequency".
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+        Columns whose every value is a run of its own. "from_dtype": those of a DataFrame that hold
+        categories or text; ordered categories count as integers, by rank.
+
+    Attributes
+    ----------
+    intervals_ : DataFrame
+        One row per run: class, feature, low, high, magnitude (instances), amplitude (distinct
+        values), level of confidence, weight (before smoothing; NaN where dropped), and kept.
+    weights_ : Weights
+        The kept intervals as a table for the k-NN.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+
+    Notes
+    -----
+    Missing values belong to no run and weigh the mean of their class and feature. On binned columns
+    the intervals are in the units of the column, and a k-NN keeps measuring its real values;
+    :class:`~weighbors.WIBK` puts the bin numbers in their place.
+
+    References
+    ----------
+    .. [1] O. Gómez, E. F. Morales, J. A. González, "Weighted instance-based learning using
+       representative intervals", MICAI 2007.
+
+    Examples
+    --------
+    >>> from weighbors import RepresentativeIntervals
+    >>> X = [[1], [2], [3], [3], [5], [6], [7], [5], [6]]
+    >>> y = ["a", "a", "a", "a", "a", "a", "a", "b", "b"]
+    >>> RepresentativeIntervals().fit(X, y).intervals_
+      class feature  low  high  magnitude  amplitude level    weight  kept
+    0     a      x0    1     3          4          3  high  1.000000  True
+    1     a      x0    5     7          3          3  high  0.333333  True
+    2     b      x0    5     6          2          2  high  0.000000  True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = INTERVAL_CONSTRAINTS
+
+    def __init__(
+        self,
+        normalize: str = "instance",
+        smoothing: float = 0.02,
+        *,
+        weight: str = "nonoverlap",
+        overlap: str = "values",
+        discretize: str | None = None,
+        n_bins: int = 10,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.normalize = normalize
+        self.smoothing = smoothing
+        self.weight = weight
+        self.overlap = overlap
+        self.discretize = discretize
+        self.n_bins = n_bins
+        self.categorical_features = categorical_features
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresentativeIntervals:
+        """Find the intervals and weigh them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
+
+        Returns
+        -------
+        self
+        """
+        if y is None:
+            raise InvalidDataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
+            )
+        coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features)
+        X = coder.open(self, X)
+        self.classes_, codes = check_labels(y)
+        check_consistent_length(X, codes)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+        coder.learn(X, codes, len(self.classes_), weight)
+        nominal = coder.table.nominal_of(X)
+        runs = find_runs(
+            coder.integers(X), codes, len(self.classes_), nominal, overlap=self.overlap, sample_weight=weight
+        )
+        self._runs, self._coder = runs, coder
+        self.weights_ = self._weights(X, codes, weight)
+        return self
+
+    def _weights(self, X: Any, codes: IndexArray, sample_weight: FloatArray | None) -> Weights:
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else tuple(names)
+        low, high = (ends.astype(np.float64) for ends in (self._runs.low, self._runs.high))
+        for j, (least, largest) in self._coder.ends.items():  # in the units of the column
+            mine = self._runs.feature == j
+            low[mine], high[mine] = least[self._runs.low[mine]], largest[self._runs.high[mine]]
+        n_categories = np.zeros(X.shape[1], dtype=np.int64)
+        for j, categories in self._coder.table.categories.items():
+            n_categories[j] = len(categories)
+        table = interval_table(
+            self._runs,
+            low,
+            high,
+            len(self.classes_),
+            n_categories,
+            weight=self.weight,
+            normalize=self.normalize,
+            smoothing=float(self.smoothing),
+        )
+        if table is None:
+            warnings.warn(
+                "no interval got a positive weight; a k-NN with these weights treats all features alike",
+                NoPositiveWeightWarning,
+                stacklevel=3,
+            )
+            return Weights(feature_weights=np.ones(X.shape[1]), feature_names=names)
+        table = scaled_table(table, self.normalize, X, codes, sample_weight)
+        return Weights(intervals=table, classes=self.classes_, feature_names=names)
+
+    @property
+    def intervals_(self) -> pd.DataFrame:
+        """All runs, kept or dropped, in the terms of the table."""
+        check_is_fitted(self, "weights_")
+        return interval_frame(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
