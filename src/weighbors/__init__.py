@@ -9,6 +9,10 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classifiers import IB1 as IB1
+    from .classifiers import LWL as LWL
+    from .classifiers import IBk as IBk
+    from .classifiers import KStar as KStar
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
@@ -28,8 +32,12 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ClassRelief": "weighers",
+    "IB1": "classifiers",
+    "IBk": "classifiers",
     "IRelief": "weighers",
     "IntervalTable": "weights",
+    "KStar": "classifiers",
+    "LWL": "classifiers",
     "MBIW": "weighers",
     "MultiSURF": "weighers",
     "MultiSURFStar": "weighers",
@@ -48,8 +56,12 @@ _PACKAGES = ("classifiers", "datasets", "engine", "exceptions", "weighers", "wei
 
 __all__ = [
     "ClassRelief",
+    "IB1",
+    "IBk",
     "IRelief",
     "IntervalTable",
+    "KStar",
+    "LWL",
     "MBIW",
     "MultiSURF",
     "MultiSURFStar",

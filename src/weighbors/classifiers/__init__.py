@@ -1,5 +1,8 @@
 """Classifiers: weights and neighbours in, labels out."""
 
+from .ib import IB1, IBk
 from .knn import WeightedKNeighborsClassifier
+from .kstar import KStar
+from .lwl import LWL
 
-__all__ = ["WeightedKNeighborsClassifier"]
+__all__ = ["IB1", "IBk", "KStar", "LWL", "WeightedKNeighborsClassifier"]

@@ -1,0 +1,206 @@
+"""Small models fitted anew for every query, under that query's weights, all queries at once.
+
+Rows are weighted by a matrix of shape (n_rows, n_queries) whose columns sum to the number of rows
+that count. Both models take missing values and categories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse, special
+
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+
+__all__ = ["LocalNaiveBayes", "LocalStump"]
+
+_NOTHING = 1e-6  # weights below count as none in an entropy: what subtraction leaves of a zero
+_PRECISION = 0.01  # of a numeric feature with one value (naive Bayes)
+
+
+def _one_hot(position: IndexArray, codes: IndexArray, n_positions: int, n_classes: int) -> sparse.csr_matrix:
+    """(n_positions * n_classes, n_rows): which cell of a table each row falls into."""
+    n = len(codes)
+    cell = position * n_classes + codes
+    return sparse.csr_matrix((np.ones(n), (cell, np.arange(n))), shape=(n_positions * n_classes, n))
+
+
+def _xlogx(values: FloatArray) -> FloatArray:
+    product: FloatArray = special.xlogy(values, np.where(values < _NOTHING, 1.0, values))
+    return product
+
+
+def _row_entropy(table: FloatArray, axis: int) -> FloatArray:
+    """Total times the entropy (in nats) of counts along ``axis``."""
+    entropy: FloatArray = _xlogx(table.sum(axis=axis)) - _xlogx(table).sum(axis=axis)
+    return entropy
+
+
+@dataclass(frozen=True)
+class Column:
+    """A feature as the stump sees it: positions of the sorted distinct values, the last is missing."""
+
+    values: FloatArray
+    nominal: bool
+    cells: sparse.csr_matrix
+
+
+class LocalStump:
+    """A decision stump: one test of one feature, by the entropy it leaves; missing is a third branch.
+
+    A number is tested against the middle of two neighbouring values, a category for being one
+    value. Equal entropies go to the earlier feature, and there to the lower value.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, M)
+    nominal : bool ndarray of shape (M,)
+    codes : int ndarray of shape (n,)
+    """
+
+    def __init__(self, rows: FloatArray, nominal: BoolArray, codes: IndexArray, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self.columns = [self._column(rows[:, j], bool(nominal[j]), codes) for j in range(rows.shape[1])]
+        #: numbers per query while one feature is tested
+        self.cells = max(8 * (len(column.values) + 1) * n_classes for column in self.columns)
+
+    def _column(self, values: FloatArray, nominal: bool, codes: IndexArray) -> Column:
+        known = ~np.isnan(values)
+        distinct = np.unique(values[known])
+        position = np.where(known, np.searchsorted(distinct, values), len(distinct))
+        return Column(distinct, nominal, _one_hot(position, codes, len(distinct) + 1, self.n_classes))
+
+    def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
+        """Class shares of the branch each query falls into, (n_queries, n_classes).
+
+        ``W`` is (n, n_queries). A branch that holds nothing answers with the shares of all rows.
+        """
+        n_queries = len(queries)
+        best = np.full(n_queries, np.inf)
+        share = np.zeros((n_queries, self.n_classes))
+        for j, column in enumerate(self.columns):
+            counts = (column.cells @ W).reshape(-1, self.n_classes, n_queries)
+            entropy, branch = self._test(column, counts, queries[:, j])
+            better = entropy < best
+            better |= j == 0
+            best[better] = entropy[better]
+            share[better] = branch[:, better].T
+        everything = (counts.sum(axis=0)).T
+        share = np.where(share.sum(axis=1, keepdims=True) > _NOTHING, share, everything)
+        share = np.maximum(share, 0.0)
+        shares: FloatArray = share / share.sum(axis=1, keepdims=True)
+        return shares
+
+    def _test(self, column: Column, counts: FloatArray, query: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Entropy that the best test of a feature leaves, and the counts per class of the query's branch."""
+        known, missing = counts[:-1], counts[-1]
+        total = known.sum(axis=0)
+        n_queries = counts.shape[2]
+        inside = known if column.nominal else np.cumsum(known, axis=0)[:-1]
+        if len(inside) == 0:  # one value, or none: nothing to test
+            return np.full(n_queries, np.inf), total
+        outside = total - inside
+        present = known.sum(axis=1) > 0
+        left = _row_entropy(inside, 1) + _row_entropy(outside, 1)
+        if not column.nominal:  # a test lies after a value that occurs, before another that does
+            later = np.logical_or.accumulate(present[::-1], axis=0)[::-1]
+            left = np.where(present[:-1] & later[1:], left, np.inf)
+        at = np.argmin(left, axis=0)
+        every = np.arange(n_queries)
+        entropy = left[at, every] + _row_entropy(missing, 0)
+        taken = self._inside(column, at, present, query)
+        branch = np.where(taken, inside[at, :, every].T, outside[at, :, every].T)
+        third = np.where(missing.sum(axis=0) > 0, missing, total)
+        return entropy, np.where(np.isnan(query), third, branch)
+
+    @staticmethod
+    def _inside(column: Column, at: IndexArray, present: BoolArray, query: FloatArray) -> BoolArray:
+        """Whether each query passes the test number ``at``."""
+        if column.nominal:
+            same: BoolArray = query == column.values[at]
+            return same
+        after = present & (np.arange(len(column.values))[:, None] > at)
+        cut = (column.values[at] + column.values[np.argmax(after, axis=0)]) / 2
+        below: BoolArray = query <= cut
+        return below
+
+
+class LocalNaiveBayes:
+    """Naive Bayes: a normal density per class and number, Laplace's counts per class and category.
+
+    A number stands for an interval as wide as the mean gap between neighbouring distinct values
+    of its feature among the rows that count; that width over 6 is the least standard deviation.
+    Missing cells are left out.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, M)
+    nominal : bool ndarray of shape (M,)
+    codes : int ndarray of shape (n,)
+    """
+
+    def __init__(self, rows: FloatArray, nominal: BoolArray, codes: IndexArray, n_classes: int) -> None:
+        self.n_classes = n_classes
+        self.nominal = nominal
+        self.rows = rows
+        self.classes = _one_hot(np.zeros(len(codes), dtype=np.int64), codes, 1, n_classes)
+        self.n_values = np.array([len(np.unique(column[~np.isnan(column)])) for column in rows.T])
+        self.cells = 8 * len(rows)
+
+    def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
+        """Class probabilities, (n_queries, n_classes); ``W`` is (n, n_queries)."""
+        log = np.log(self.classes @ W + 1.0)
+        for j in range(self.rows.shape[1]):
+            term = self._category(j, W, queries[:, j]) if self.nominal[j] else self._number(j, W, queries[:, j])
+            log += np.where(np.isnan(queries[:, j]), 0.0, term)
+        shares: FloatArray = special.softmax(log.T, axis=1)
+        return shares
+
+    def _sums(self, values: AnyArray, W: FloatArray) -> FloatArray:
+        """Σ of weight times value per class and query."""
+        total: FloatArray = self.classes @ (values[:, None] * W)
+        return total
+
+    def _category(self, j: int, W: FloatArray, query: FloatArray) -> FloatArray:
+        column = self.rows[:, j]
+        known = self._sums((~np.isnan(column)).astype(np.float64), W)
+        same = self.classes @ ((column[:, None] == query) * W)
+        log: FloatArray = np.log((same + 1.0) / (known + self.n_values[j]))
+        return log
+
+    def _number(self, j: int, W: FloatArray, query: FloatArray) -> FloatArray:
+        known = ~np.isnan(self.rows[:, j])
+        center = np.median(self.rows[known, j]) if known.any() else 0.0
+        width = _mean_gap(self.rows[known, j], W[known] > 0)
+        column = np.rint(self.rows[known, j][:, None] / width) * width - center
+        weights, of_class = W[known], self.classes[:, known]
+        mass = of_class @ weights
+        safe = np.where(mass > 0, mass, 1.0)
+        mean = (of_class @ (column * weights)) / safe
+        variance = np.maximum((of_class @ (column**2 * weights)) / safe - mean**2, 0.0)
+        deviation = np.maximum(np.sqrt(variance), width / 6)
+        value = np.rint(query / width) * width
+        # a class without rows: a density around 0, as narrow as can be
+        mean = np.where(mass > 0, mean + center, 0.0)
+        return _log_interval((value - mean) / deviation, width / deviation)
+
+
+def _mean_gap(column: FloatArray, present: BoolArray) -> FloatArray:
+    """Mean distance of neighbouring distinct values among the rows present, per query."""
+    distinct, position = np.unique(column, return_inverse=True)
+    cells = sparse.csr_matrix((np.ones(len(column)), (position, np.arange(len(column)))))
+    there = (cells @ present.astype(np.float64)) > 0 if len(column) else np.zeros((1, present.shape[1]), dtype=bool)
+    gaps = there.sum(axis=0) - 1
+    low = np.argmax(there, axis=0)
+    high = len(there) - 1 - np.argmax(there[::-1], axis=0)
+    span = distinct[high] - distinct[low] if len(column) else np.zeros(present.shape[1])
+    return np.divide(span, gaps, out=np.full(len(gaps), _PRECISION), where=gaps > 0)
+
+
+def _log_interval(z: FloatArray, width: FloatArray) -> FloatArray:
+    """Log of the standard normal probability of an interval around z."""
+    high, low = -np.abs(z) + width / 2, -np.abs(z) - width / 2
+    top = special.log_ndtr(high)
+    log: FloatArray = top + np.log1p(-np.exp(np.minimum(special.log_ndtr(low) - top, -1e-300)))
+    return log
