@@ -7,6 +7,7 @@ that count. Both models take missing values and categories.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from scipy import sparse, special
@@ -16,25 +17,34 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 __all__ = ["LocalNaiveBayes", "LocalStump"]
 
 _NOTHING = 1e-6  # weights below count as none in an entropy: what subtraction leaves of a zero
+_EQUAL = 1e-10  # entropies (nats) this close are equal: rounding must not choose between tests
 _PRECISION = 0.01  # of a numeric feature with one value (naive Bayes)
 
 
 def _one_hot(position: IndexArray, codes: IndexArray, n_positions: int, n_classes: int) -> sparse.csr_matrix:
-    """(n_positions * n_classes, n_rows): which cell of a table each row falls into."""
+    """(n_classes * n_positions, n_rows): which cell of a table each row falls into."""
     n = len(codes)
-    cell = position * n_classes + codes
+    cell = codes * n_positions + position
     return sparse.csr_matrix((np.ones(n), (cell, np.arange(n))), shape=(n_positions * n_classes, n))
 
 
 def _xlogx(values: FloatArray) -> FloatArray:
-    product: FloatArray = special.xlogy(values, np.where(values < _NOTHING, 1.0, values))
-    return product
+    log: FloatArray = np.maximum(values, _NOTHING)
+    np.log(log, out=log)
+    log *= values
+    log[values < _NOTHING] = 0.0
+    return log
 
 
-def _row_entropy(table: FloatArray, axis: int) -> FloatArray:
-    """Total times the entropy (in nats) of counts along ``axis``."""
-    entropy: FloatArray = _xlogx(table.sum(axis=axis)) - _xlogx(table).sum(axis=axis)
-    return entropy
+def _sum_classes(table: FloatArray) -> FloatArray:
+    """Sum over the first axis, in order, so that its bits do not depend on the number of queries."""
+    total: FloatArray = reduce(np.add, table)
+    return total
+
+
+def _entropy(table: FloatArray) -> FloatArray:
+    """Total times the entropy (in nats) of counts per class, which are the first axis."""
+    return _xlogx(_sum_classes(table)) - _sum_classes(_xlogx(table))
 
 
 @dataclass(frozen=True)
@@ -77,16 +87,15 @@ class LocalStump:
         ``W`` is (n, n_queries). A branch that holds nothing answers with the shares of all rows.
         """
         n_queries = len(queries)
-        best = np.full(n_queries, np.inf)
+        best, total = np.full(n_queries, np.inf), W.sum(axis=0)
         share = np.zeros((n_queries, self.n_classes))
         for j, column in enumerate(self.columns):
-            counts = (column.cells @ W).reshape(-1, self.n_classes, n_queries)
+            counts = (column.cells @ W).reshape(self.n_classes, -1, n_queries)
             entropy, branch = self._test(column, counts, queries[:, j])
-            better = entropy < best
-            better |= j == 0
+            better = entropy < best - _EQUAL * total  # infinite where there is nothing to test
             best[better] = entropy[better]
             share[better] = branch[:, better].T
-        everything = (counts.sum(axis=0)).T
+        everything = np.cumsum(counts, axis=1)[:, -1].T
         share = np.where(share.sum(axis=1, keepdims=True) > _NOTHING, share, everything)
         share = np.maximum(share, 0.0)
         shares: FloatArray = share / share.sum(axis=1, keepdims=True)
@@ -94,24 +103,25 @@ class LocalStump:
 
     def _test(self, column: Column, counts: FloatArray, query: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Entropy that the best test of a feature leaves, and the counts per class of the query's branch."""
-        known, missing = counts[:-1], counts[-1]
-        total = known.sum(axis=0)
+        known, missing = counts[:, :-1], counts[:, -1]
         n_queries = counts.shape[2]
-        inside = known if column.nominal else np.cumsum(known, axis=0)[:-1]
-        if len(inside) == 0:  # one value, or none: nothing to test
-            return np.full(n_queries, np.inf), total
-        outside = total - inside
-        present = known.sum(axis=1) > 0
-        left = _row_entropy(inside, 1) + _row_entropy(outside, 1)
+        if known.shape[1] < 2 - column.nominal:
+            return np.full(n_queries, np.inf), missing
+        upto = np.cumsum(known, axis=1)
+        total = upto[:, -1]
+        inside = known if column.nominal else upto[:, :-1]
+        outside = total[:, None] - inside
+        present = _sum_classes(known) > 0
+        left = _entropy(inside) + _entropy(outside)
         if not column.nominal:  # a test lies after a value that occurs, before another that does
             later = np.logical_or.accumulate(present[::-1], axis=0)[::-1]
             left = np.where(present[:-1] & later[1:], left, np.inf)
-        at = np.argmin(left, axis=0)
+        at = np.argmax(left <= left.min(axis=0) + _EQUAL * _sum_classes(total), axis=0)
         every = np.arange(n_queries)
-        entropy = left[at, every] + _row_entropy(missing, 0)
+        entropy = left[at, every] + _entropy(missing)
         taken = self._inside(column, at, present, query)
-        branch = np.where(taken, inside[at, :, every].T, outside[at, :, every].T)
-        third = np.where(missing.sum(axis=0) > 0, missing, total)
+        branch = np.where(taken, inside[:, at, every], outside[:, at, every])
+        third = np.where(_sum_classes(missing) > 0, missing, total)
         return entropy, np.where(np.isnan(query), third, branch)
 
     @staticmethod

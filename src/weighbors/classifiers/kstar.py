@@ -21,17 +21,19 @@ _STEPS = 100
 _CLOSE = 1e-10  # relative accuracy of the number of instances a scale includes
 
 
-def _included(scale: FloatArray, gap: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _included(
+    scale: FloatArray, gap: FloatArray, mass: FloatArray, moment: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Log of the number of instances that a scale includes, and its derivative by the log of the scale.
 
     With weights e = exp(−2·scale·gap) the number is (Σe)²/Σe² (Cleary & Trigg 1995, section 3.3).
+    ``moment`` is gap · mass.
     """
-    e = np.exp(-2.0 * scale[:, None] * gap)
-    first, second = e * mass, e * e * mass
-    sum_first, sum_second = first.sum(axis=1), second.sum(axis=1)
-    slope_first, slope_second = -(first * gap).sum(axis=1), -2.0 * (second * gap).sum(axis=1)
-    number = 2 * np.log(sum_first) - np.log(sum_second)
-    return number, 2.0 * scale * (2 * slope_first / sum_first - slope_second / sum_second)
+    e = np.exp((-2.0 * scale)[:, None] * gap)
+    square = e * e
+    first, second = np.einsum("ij,j->i", e, mass), np.einsum("ij,j->i", square, mass)
+    first_slope, second_slope = np.einsum("ij,ij->i", e, moment), np.einsum("ij,ij->i", square, moment)
+    return 2 * np.log(first) - np.log(second), 4.0 * scale * (second_slope / second - first_slope / first)
 
 
 def _scale(gap: FloatArray, mass: FloatArray, wanted: FloatArray) -> FloatArray:
@@ -40,27 +42,29 @@ def _scale(gap: FloatArray, mass: FloatArray, wanted: FloatArray) -> FloatArray:
     ``gap`` (n_queries, n_values) are distances less the smallest one. The number falls from all
     instances at scale 0 to those with gap 0.
     """
-    widest = gap.max(axis=1)
+    moment = gap * mass
     nearest = np.where(gap > 0, gap, np.inf).min(axis=1)
-    aim = np.log(wanted)
-    low, high = np.log(1e-12 / widest), np.log(400.0 / nearest)
-    guess = np.log(1.0 / np.maximum(gap @ mass / mass.sum(), nearest))
-    open_, log_scale = np.arange(len(gap)), guess.copy()
+    aim, total = np.log(wanted), mass.sum()
+    low, high = np.log(1e-12 / gap.max(axis=1)), np.log(400.0 / nearest)
+    # over evenly spread values a scale includes about 2 / scale of their span
+    log_scale = np.clip(np.log(total / wanted * total / (2 * moment.sum(axis=1))), low, high)
+    rows = np.arange(len(gap))
     for _ in range(_STEPS):
-        at = log_scale[open_]
-        number, slope = _included(np.exp(at), gap[open_], mass)
-        error = number - aim[open_]
-        low[open_] = np.where(error > 0, at, low[open_])
-        high[open_] = np.where(error > 0, high[open_], at)
+        at = log_scale[rows]
+        number, slope = _included(np.exp(at), gap, mass, moment)
+        error = number - aim[rows]
+        low[rows] = np.where(error > 0, at, low[rows])
+        high[rows] = np.where(error > 0, high[rows], at)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = at - error / slope
-        inside = (step > low[open_]) & (step < high[open_])
-        log_scale[open_] = np.where(inside, step, (low[open_] + high[open_]) / 2)
-        done = np.abs(error) <= _CLOSE
-        log_scale[open_[done]] = at[done]
-        open_ = open_[~done]
-        if len(open_) == 0:
+        inside = (step > low[rows]) & (step < high[rows])
+        log_scale[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
+        doing = np.abs(error) > _CLOSE
+        log_scale[rows[~doing]] = at[~doing]
+        if not doing.any():
             break
+        if not doing.all():
+            rows, gap, moment = rows[doing], gap[doing], moment[doing]
     return np.exp(log_scale)
 
 
@@ -248,8 +252,8 @@ class KStar(LazyClassifier):
         known = (~np.isnan(queries)).sum(axis=1)
         log *= (queries.shape[1] / np.maximum(known, 1))[:, None]
         chance = np.exp(log - log.max(axis=1, keepdims=True)) * self._mass
-        codes, n_classes = self._codes, len(self.classes_)
-        total = np.stack([chance[:, codes == c].sum(axis=1) for c in range(n_classes)], axis=1)
+        of_class = [np.flatnonzero(self._codes == c) for c in range(len(self.classes_))]
+        total = np.stack([np.take(chance, rows, axis=1).sum(axis=1) for rows in of_class], axis=1)
         shares: FloatArray = total / total.sum(axis=1, keepdims=True)
         return shares
 
