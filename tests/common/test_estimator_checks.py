@@ -1,13 +1,18 @@
 """All of scikit-learn's estimator checks, and how many of them there are."""
 
 import pytest
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 from weighbors import (
+    IB1,
+    LWL,
     MBIW,
     SURF,
     ClassRelief,
+    IBk,
     IRelief,
+    KStar,
     MultiSURF,
     MultiSURFStar,
     Relief,
@@ -37,6 +42,13 @@ ESTIMATORS = {
     "k-NN, city-block, by distance": (WeightedKNeighborsClassifier(3, p=1, weights="distance", n_jobs=2), 55, {}),
     "k-NN with weights": (WeightedKNeighborsClassifier(3, Weights(), class_weight="balanced"), 55, {}),
     "k-NN with a weigher": (WeightedKNeighborsClassifier(3, SimbaMBIW()), 55, LEARNED),
+    "IB1": (IB1(), 60, {}),
+    "IBk": (IBk(3), 60, {}),
+    "IBk, ties by index, by distance": (IBk(3, weights="inverse", ties="index"), 60, {}),
+    "LWL": (LWL(), 60, {}),
+    "LWL, naive Bayes, neighbours": (LWL("naive_bayes", 5, kernel="tricube"), 60, {}),
+    "LWL, any classifier": (LWL(GaussianNB(), kernel="gauss"), 60, {}),
+    "KStar": (KStar(), 60, {}),
     "MBIW": (MBIW(), 35, {}),
     "Simba": (Simba(random_state=0), 45, {}),
     "SimbaMBIW": (SimbaMBIW(), 45, {}),

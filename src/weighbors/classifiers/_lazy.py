@@ -80,7 +80,8 @@ class LazyClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries,)
         """
-        labels: AnyArray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        shares = self.predict_proba(X)
+        labels: AnyArray = self.classes_[np.argmax(shares, axis=1)]
         return labels
 
     def __sklearn_tags__(self) -> Any:

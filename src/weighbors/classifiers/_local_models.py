@@ -141,7 +141,7 @@ class LocalNaiveBayes:
 
     A number stands for an interval as wide as the mean gap between neighbouring distinct values
     of its feature among the rows that count; that width over 6 is the least standard deviation.
-    Missing cells are left out.
+    Missing cells are left out. A class none of whose rows count has probability 0.
 
     Parameters
     ----------
@@ -160,40 +160,41 @@ class LocalNaiveBayes:
 
     def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
         """Class probabilities, (n_queries, n_classes); ``W`` is (n, n_queries)."""
-        log = np.log(self.classes @ W + 1.0)
+        prior = self.classes @ W
+        log = np.where(prior > 0, np.log(prior + 1.0), -np.inf)
         for j in range(self.rows.shape[1]):
             term = self._category(j, W, queries[:, j]) if self.nominal[j] else self._number(j, W, queries[:, j])
             log += np.where(np.isnan(queries[:, j]), 0.0, term)
         shares: FloatArray = special.softmax(log.T, axis=1)
         return shares
 
-    def _sums(self, values: AnyArray, W: FloatArray) -> FloatArray:
-        """Σ of weight times value per class and query."""
-        total: FloatArray = self.classes @ (values[:, None] * W)
+    def _sums(self, values: AnyArray, W: FloatArray, known: BoolArray) -> FloatArray:
+        """Σ of weight times value over the known rows, per class and query."""
+        total: FloatArray = self.classes[:, known] @ (values * W[known])
         return total
 
     def _category(self, j: int, W: FloatArray, query: FloatArray) -> FloatArray:
         column = self.rows[:, j]
-        known = self._sums((~np.isnan(column)).astype(np.float64), W)
-        same = self.classes @ ((column[:, None] == query) * W)
-        log: FloatArray = np.log((same + 1.0) / (known + self.n_values[j]))
-        return log
+        known = ~np.isnan(column)
+        same = self._sums(column[known][:, None] == query, W, known)
+        all_ = self._sums(np.ones((int(known.sum()), 1)), W, known)
+        return np.where(_sum_classes(all_) > 0, np.log((same + 1.0) / (all_ + self.n_values[j])), 0.0)
 
     def _number(self, j: int, W: FloatArray, query: FloatArray) -> FloatArray:
         known = ~np.isnan(self.rows[:, j])
         center = np.median(self.rows[known, j]) if known.any() else 0.0
         width = _mean_gap(self.rows[known, j], W[known] > 0)
         column = np.rint(self.rows[known, j][:, None] / width) * width - center
-        weights, of_class = W[known], self.classes[:, known]
-        mass = of_class @ weights
-        safe = np.where(mass > 0, mass, 1.0)
-        mean = (of_class @ (column * weights)) / safe
-        variance = np.maximum((of_class @ (column**2 * weights)) / safe - mean**2, 0.0)
-        deviation = np.maximum(np.sqrt(variance), width / 6)
-        value = np.rint(query / width) * width
-        # a class without rows: a density around 0, as narrow as can be
-        mean = np.where(mass > 0, mean + center, 0.0)
-        return _log_interval((value - mean) / deviation, width / deviation)
+        mass, mean, square = (self._sums(column**power, W, known) for power in range(3))
+        everything = [_sum_classes(part) for part in (mass, mean, square)]
+        # a class without a known value here is taken to be like all rows together
+        mass, mean, square = (np.where(mass > 0, *pair) for pair in zip((mass, mean, square), everything, strict=True))
+        mass = np.where(mass > 0, mass, 1.0)
+        mean = mean / mass
+        deviation = np.maximum(np.sqrt(np.maximum(square / mass - mean**2, 0.0)), width / 6)
+        value = np.rint(query / width) * width - center
+        log = _log_interval((value - mean) / deviation, width / deviation)
+        return np.where(everything[0] > 0, log, 0.0)
 
 
 def _mean_gap(column: FloatArray, present: BoolArray) -> FloatArray:
