@@ -47,7 +47,7 @@ ESTIMATORS = {
     "IBk, ties by index, by distance": (IBk(3, weights="inverse", ties="index"), 60, {}),
     "LWL": (LWL(), 60, {}),
     "LWL, naive Bayes, neighbours": (LWL("naive_bayes", 5, kernel="tricube"), 60, {}),
-    "LWL, any classifier": (LWL(GaussianNB(), kernel="gauss"), 60, {}),
+    "LWL, any classifier": (LWL(GaussianNB(), kernel="gauss"), 58, {}),
     "KStar": (KStar(), 60, {}),
     "MBIW": (MBIW(), 35, {}),
     "Simba": (Simba(random_state=0), 45, {}),

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter
 
@@ -242,3 +242,10 @@ class LWL(LazyClassifier):
         else:
             shares[int(model.predict(query)[0])] = 1.0
         return shares
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if not isinstance(self.estimator, str):
+            given = get_tags(self.estimator).input_tags
+            tags.input_tags.allow_nan, tags.input_tags.categorical = given.allow_nan, given.categorical
+        return tags
