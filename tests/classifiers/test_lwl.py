@@ -127,5 +127,11 @@ def test_bad_input():
         LWL().fit(X, None)
     with pytest.raises(InvalidDataError, match="rows of weight 0 left out, there is 1 class"):
         LWL().fit(X, y, sample_weight=(y == 1).astype(float))
+    holes = np.where(X > 2, np.nan, X)
+    with pytest.raises(InvalidDataError, match="GaussianNB, the estimator of LWL, takes no missing values"):
+        LWL(GaussianNB()).fit(holes, y)
+    with pytest.raises(InvalidDataError, match="contains NaN"):
+        LWL(GaussianNB()).fit(X, y).predict(holes)
+    assert set(LWL(DecisionTreeClassifier(max_depth=1)).fit(holes, y).predict(holes[:3])) <= {0, 1, 2}
     with pytest.raises(InvalidDataError, match="infinity"):
         LWL().fit(X, y).predict(np.where(Q > 0, np.inf, Q))

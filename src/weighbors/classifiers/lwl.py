@@ -177,6 +177,7 @@ class LWL(LazyClassifier):
                 "Use 'stump', 'naive_bayes' or, for example, DecisionTreeClassifier"
             )
         self._store(X, y, sample_weight)
+        self._refuse_missing(self._rows)
         nominal = self._coder.nominal_of(self._rows)
         self.weights_ = range_weights(self._rows, nominal)
         self._engine = NeighborEngine(
@@ -191,6 +192,14 @@ class LWL(LazyClassifier):
             table = X if hasattr(X, "shape") else np.asarray(X)
             self._table = _safe_indexing(table, self._kept)
         return self
+
+    def _refuse_missing(self, rows: FloatArray) -> None:
+        """Refuse missing values where the estimator would, before any of its fits."""
+        if not self.__sklearn_tags__().input_tags.allow_nan and np.isnan(rows).any():
+            raise InvalidDataError(
+                f"Input X contains NaN: {type(self.estimator).__name__}, the estimator of LWL, takes no missing "
+                "values. Use 'stump' or 'naive_bayes', or fill them in"
+            )
 
     def _weighted(self, queries: FloatArray, cells: int) -> Iterator[tuple[slice, FloatArray]]:
         """Batches of queries with the weight of every row, (n, n_queries)."""
@@ -217,6 +226,7 @@ class LWL(LazyClassifier):
             Columns as in ``classes_``.
         """
         queries = self._queries(X)
+        self._refuse_missing(queries)
         shares = np.empty((len(queries), len(self.classes_)))
         table = X if hasattr(X, "shape") else np.asarray(X)
         for batch, W in self._weighted(queries, self._model.cells if self._model else 0):
