@@ -108,7 +108,7 @@ class IBk(WeightedKNeighborsClassifier):
     >>> X, y = load_wine(return_X_y=True)
     >>> model = IBk(5, weights="inverse").fit(X[::2], y[::2])
     >>> round(model.score(X[1::2], y[1::2]), 3)
-    0.933
+    0.944
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
