@@ -91,7 +91,7 @@ def test_any_classifier_with_sample_weight():
         np.testing.assert_allclose(model.predict_proba(q[None])[0], expected, rtol=1e-6, atol=1e-12)
     hard = LWL(LinearSVC(random_state=0), 40).fit(X, labels).predict_proba(Q[:5])  # no probabilities of its own
     assert set(np.unique(hard)) == {0.0, 1.0}
-    assert LWL(LogisticRegression(), 2).fit(X, labels).predict_proba(Q).sum(axis=1) == pytest.approx(1.0)
+    assert LWL(LogisticRegression(), 2).fit(X, labels).predict_proba(Q[:9]).sum(axis=1) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("estimator", ["stump", "naive_bayes"])
