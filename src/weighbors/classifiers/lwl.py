@@ -204,7 +204,7 @@ class LWL(LazyClassifier):
     def _weighted(self, queries: FloatArray, cells: int) -> Iterator[tuple[slice, FloatArray]]:
         """Batches of queries with the weight of every row, (n, n_queries)."""
         n = self._engine.n_references
-        size = max(16, _BATCH_CELLS // max(n, cells))
+        size = max(1, _BATCH_CELLS // max(n, cells))
         k = None if self.n_neighbors is None else int(self.n_neighbors)
         for begin in range(0, len(queries), size):
             batch = slice(begin, begin + size)
