@@ -9,7 +9,11 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classifiers import IB1 as IB1
+    from .classifiers import LWL as LWL
     from .classifiers import WIBK as WIBK
+    from .classifiers import IBk as IBk
+    from .classifiers import KStar as KStar
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
@@ -30,8 +34,12 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ClassRelief": "weighers",
+    "IB1": "classifiers",
+    "IBk": "classifiers",
     "IRelief": "weighers",
     "IntervalTable": "weights",
+    "KStar": "classifiers",
+    "LWL": "classifiers",
     "MBIW": "weighers",
     "MultiSURF": "weighers",
     "MultiSURFStar": "weighers",
@@ -52,8 +60,12 @@ _PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "m
 
 __all__ = [
     "ClassRelief",
+    "IB1",
+    "IBk",
     "IRelief",
     "IntervalTable",
+    "KStar",
+    "LWL",
     "MBIW",
     "MultiSURF",
     "MultiSURFStar",

@@ -1,14 +1,19 @@
 """All of scikit-learn's estimator checks, and how many of them there are."""
 
 import pytest
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 from weighbors import (
+    IB1,
+    LWL,
     MBIW,
     SURF,
     WIBK,
     ClassRelief,
+    IBk,
     IRelief,
+    KStar,
     MultiSURF,
     MultiSURFStar,
     Relief,
@@ -48,6 +53,13 @@ ESTIMATORS = {
     "WIB-K, equal frequency": (WIBK(3, discretize="frequency"), 50, {}),
     "intervals, MDLP": (RepresentativeIntervals(discretize="mdlp"), 35, {}),
     "intervals, equal frequency": (RepresentativeIntervals(discretize="frequency"), 35, {}),
+    "IB1": (IB1(), 60, {}),
+    "IBk": (IBk(3), 60, {}),
+    "IBk, ties by index, by distance": (IBk(3, weights="inverse", ties="index"), 60, {}),
+    "LWL": (LWL(), 60, {}),
+    "LWL, naive Bayes, neighbours": (LWL("naive_bayes", 5, kernel="tricube"), 60, {}),
+    "LWL, any classifier": (LWL(GaussianNB(), kernel="gauss"), 58, {}),
+    "KStar": (KStar(), 60, {}),
     "MBIW": (MBIW(), 35, {}),
     "Simba": (Simba(random_state=0), 45, {}),
     "SimbaMBIW": (SimbaMBIW(), 45, {}),

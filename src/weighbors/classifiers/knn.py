@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WeightedKNeighborsClassifier"]
 
-_BATCH_CELLS = 2_000_000  # neighbours in memory at once
+BATCH_CELLS = 2_000_000  # neighbours in memory at once
 
 
 class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
@@ -299,7 +299,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         k = int(self.n_neighbors)
         check_enough(k, self._fitted.engine, self._fitted.mass, own is not None)
         most = self._fitted.engine.n_references - (own is not None)
-        size = max(64, _BATCH_CELLS // k)
+        size = max(64, BATCH_CELLS // k)
         for begin in range(0, X.shape[0], size):
             pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k, most)
             while len(pending):

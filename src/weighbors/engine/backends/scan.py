@@ -17,7 +17,7 @@ from ..references import References
 
 __all__ = ["Scan", "aligned_empty", "lane_layout"]
 
-CACHE_BYTES = 128 * 2**20  # packed references that a fitted engine may keep
+CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:

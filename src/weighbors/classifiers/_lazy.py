@@ -1,0 +1,91 @@
+"""What lazy learners share: fit stores checked rows, predict is the likeliest class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from .._validation import TableCoder, check_labels
+from ..exceptions import InvalidDataError
+
+__all__ = ["LazyClassifier"]
+
+
+class LazyClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that keeps its training rows: coded, dense, in float64.
+
+    A subclass has the parameters ``categorical_features`` and ``handle_unknown``, calls
+    `_store` in ``fit`` and offers ``predict_proba``.
+    """
+
+    categorical_features: Any
+    handle_unknown: str
+
+    def _store(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Check, code and keep the rows that count."""
+        name = type(self).__name__
+        if y is None:
+            raise InvalidDataError(
+                f"{name} requires y to be passed, but the target y is None: one label per row is needed"
+            )
+        self._refuse_sparse(X)
+        coder = TableCoder(self.categorical_features, self.handle_unknown)
+        rows = coder.fit_transform(self, X).astype(np.float64, copy=False)
+        classes, codes = check_labels(y)
+        check_consistent_length(rows, codes)
+        mass = np.ones(len(rows))
+        if sample_weight is not None:
+            mass = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        kept = np.flatnonzero(mass > 0)
+        if len(np.unique(codes[kept])) < 2:
+            raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
+        self.classes_: AnyArray = classes
+        self.n_samples_fit_: int = len(rows)
+        self._coder = coder
+        self._kept: IndexArray = kept
+        self._rows: FloatArray = np.ascontiguousarray(rows[kept])
+        self._codes: IndexArray = codes[kept]
+        self._mass: FloatArray = mass[kept]
+
+    def _refuse_sparse(self, X: Any) -> None:
+        if sparse.issparse(X):
+            raise InvalidDataError(
+                f"Sparse data was passed to {type(self).__name__}, but dense data is required. Use X.toarray()"
+            )
+
+    def _queries(self, X: Any) -> FloatArray:
+        """Coded queries."""
+        check_is_fitted(self, "classes_")
+        self._refuse_sparse(X)
+        queries: FloatArray = self._coder.transform(self, X)
+        return np.ascontiguousarray(queries, dtype=np.float64)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of each class: a subclass's own."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> AnyArray:
+        """The likeliest class; of equal ones the first in ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        shares = self.predict_proba(X)
+        labels: AnyArray = self.classes_[np.argmax(shares, axis=1)]
+        return labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
