@@ -13,9 +13,12 @@
 #include "levels.hpp"
 #include "lists.hpp"
 #include "pack.hpp"
+#include "walk.hpp"
 
 namespace nb = nanobind;
+using std::int32_t;
 using std::int64_t;
+using std::uint64_t;
 
 namespace {
 
@@ -279,10 +282,15 @@ template <class T> void bind(nb::module_& m) {
 
 }  // namespace
 
+#include "population_bindings.hpp"
+
 NB_MODULE(_native, m) {
   m.doc() = "Compiled core of weighbors: single-threaded primitives over row ranges.";
   bind<float>(m);
   bind<double>(m);
+  bind_population<float>(m);
+  bind_population<double>(m);
+  bind_walk(m);
   {
     using namespace nb::literals;
     m.def("simba", &py_simba, "rows"_a.noconvert(), "codes"_a.noconvert(), "gap"_a.noconvert(),

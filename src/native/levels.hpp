@@ -22,6 +22,7 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "simba.hpp"
+#include "population.hpp"
 #undef WB_LEVEL
 #undef WB_INLINE
 #undef WB_KERNEL
@@ -42,6 +43,7 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "simba.hpp"
+#include "population.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
 
@@ -53,6 +55,7 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "simba.hpp"
+#include "population.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
 #undef WB_INLINE
