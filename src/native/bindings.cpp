@@ -13,6 +13,7 @@
 #include "levels.hpp"
 #include "lists.hpp"
 #include "pack.hpp"
+#include "subset.hpp"
 #include "walk.hpp"
 
 namespace nb = nanobind;

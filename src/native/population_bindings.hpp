@@ -100,6 +100,16 @@ void py_population_walk(Array<int32_t, 2> lists, Array<uint64_t, 2> selected, Ar
                       begin, end);
 }
 
+void py_random_subset(Array<bool, 2> mask, Array<int64_t, 1> size, Array<double, 1> uniform, Output<bool, 2> chosen) {
+  const int64_t count = int64_t(mask.shape(0)), length = int64_t(mask.shape(1));
+  require(int64_t(size.shape(0)) == count && chosen.shape(0) == mask.shape(0) && chosen.shape(1) == mask.shape(1),
+          "size, chosen: one per row, the shape of mask");
+  int64_t candidates = 0;
+  for (size_t i = 0; i < mask.size(); ++i) candidates += mask.data()[i];
+  require(int64_t(uniform.shape(0)) > candidates, "uniform: one number per true place, and one more, is needed");
+  wb::random_subset(mask.data(), count, length, size.data(), uniform.data(), chosen.data());
+}
+
 template <class T> void bind_population(nb::module_& m) {
   using namespace nb::literals;
   const auto release = nb::call_guard<nb::gil_scoped_release>();
@@ -116,6 +126,8 @@ template <class T> void bind_population(nb::module_& m) {
 
 void bind_walk(nb::module_& m) {
   using namespace nb::literals;
+  m.def("random_subset", &py_random_subset, "mask"_a.noconvert(), "size"_a.noconvert(), "uniform"_a.noconvert(),
+        "chosen"_a.noconvert(), nb::call_guard<nb::gil_scoped_release>());
   m.def("population_walk", &py_population_walk, "lists"_a.noconvert(), "selected"_a.noconvert(), "codes"_a.noconvert(),
         "n_classes"_a, "k"_a, "predicted"_a.noconvert(), "begin"_a, "end"_a, nb::call_guard<nb::gil_scoped_release>());
 }

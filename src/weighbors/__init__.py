@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief
+    from .weighers import EvolutionaryWeigher as EvolutionaryWeigher
     from .weighers import IRelief as IRelief
     from .weighers import MultiSURF as MultiSURF
     from .weighers import MultiSURFStar as MultiSURFStar
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ClassRelief": "weighers",
+    "EvolutionaryWeigher": "weighers",
     "IRelief": "weighers",
     "IntervalTable": "weights",
     "MBIW": "weighers",
@@ -44,10 +46,11 @@ _HOME = {
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
 }
-_PACKAGES = ("classifiers", "datasets", "engine", "exceptions", "weighers", "weights")
+_PACKAGES = ("classifiers", "datasets", "engine", "exceptions", "metrics", "weighers", "weights")
 
 __all__ = [
     "ClassRelief",
+    "EvolutionaryWeigher",
     "IRelief",
     "IntervalTable",
     "MBIW",

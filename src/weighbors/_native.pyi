@@ -7,6 +7,7 @@ Who calls what::
     engine.pairs            -> pack, distances, zone_coefficients, add_differences, distance_sums, add_listed
     engine.population       -> population_scan, population_matrix, population_walk, squared_distances
     weighers.simba          -> pack, simba
+    weighers.evolution      -> random_subset
 
 All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
 Features are ordered numeric first (``n_numeric`` of them), nominal last. Packed references have
@@ -202,4 +203,10 @@ def population_walk(
     predicted: AnyArray,  # (n_individuals, n) int32, written: class, -1: nobody, -2: not in a list that was cut
     begin: int,  # rows [begin, end)
     end: int,
+) -> None: ...
+def random_subset(
+    mask: BoolArray,  # (n_rows, length)
+    size: IndexArray,  # (n_rows,) how many of the true places
+    uniform: FloatArray,  # float64 in [0, 1), one per true place, row after row, and one more
+    chosen: BoolArray,  # (n_rows, length) written
 ) -> None: ...

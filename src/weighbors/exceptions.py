@@ -7,6 +7,7 @@ The tree::
         ├── InvalidWeightsError        (ValueError) weights that cannot weigh anything
         │   └── ForeignWeightsError    ... learned from other rows, columns or classes
         ├── WeightsFileError           (ValueError) a file that is no set of weights
+        ├── CheckpointError            (ValueError) a checkpoint that cannot be continued, or would be lost
         ├── InvalidDataError           (ValueError) a table the method cannot work with
         │   └── UnknownCategoryError   ... a category that was not there in fit
         ├── BackendError               (ValueError) a backend that cannot serve the request
@@ -15,12 +16,15 @@ The tree::
     └── WeighborsWarning               everything this library warns about
         ├── NoVoteWarning              all neighbours of a query have a vote of zero
         ├── LonelyClassWarning         a class has one instance, so no nearest hit
-        └── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
+        ├── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
+        └── InterruptedSearchWarning   a search was stopped by hand; the best so far is the answer
 """
 
 __all__ = [
     "BackendError",
+    "CheckpointError",
     "ForeignWeightsError",
+    "InterruptedSearchWarning",
     "InvalidDataError",
     "InvalidWeightsError",
     "LonelyClassWarning",
@@ -48,6 +52,10 @@ class ForeignWeightsError(InvalidWeightsError):
 
 class WeightsFileError(WeighborsError, ValueError):
     """A file is damaged, or is not a file of weights."""
+
+
+class CheckpointError(WeighborsError, ValueError):
+    """A checkpoint is damaged, belongs to other data or settings, or would be overwritten."""
 
 
 class InvalidDataError(WeighborsError, ValueError):
@@ -80,3 +88,7 @@ class LonelyClassWarning(WeighborsWarning):
 
 class NoPositiveWeightWarning(WeighborsWarning):
     """No feature got a positive weight, so the metric handed to a k-NN is uniform."""
+
+
+class InterruptedSearchWarning(WeighborsWarning):
+    """A search was interrupted by hand; its result is the best found so far."""

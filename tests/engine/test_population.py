@@ -58,7 +58,9 @@ def test_scan_equals_the_oracle(seed, k):
     for use in range(16):  # every combination of parts
         t_, v_, s_, w_ = (part if use >> bit & 1 else one for bit, (part, one) in enumerate(zip((t, v, s, w), every)))
         a = w_**2 * s_[:, None, :]
-        answer = found.predict(Selections(len(t), a if use & 12 else None, v_ if use & 2 else None, t_ if use & 1 else None))
+        answer = found.predict(
+            Selections(len(t), a if use & 12 else None, v_ if use & 2 else None, t_ if use & 1 else None)
+        )
         np.testing.assert_array_equal(answer, expected(X, y, w_, v_, s_, t_, k, nominal), err_msg=str(use))
 
 
@@ -95,7 +97,12 @@ def test_many_rows_in_parts_threads_and_levels(dtype):
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     w, v = rng.random((9, 1, 40)), rng.random((9, 1500))
     t = rng.random((9, 1500)) < 0.5
-    every = [Selections(9, w**2), Selections(9, w**2, v, t), Selections(9, None, v), Selections(9, (w > 0.5) * 1.0, None, t)]
+    every = [
+        Selections(9, w**2),
+        Selections(9, w**2, v, t),
+        Selections(9, None, v),
+        Selections(9, (w > 0.5) * 1.0, None, t),
+    ]
     level = _native.cpu_level()
     answers = []
     for selections in every:

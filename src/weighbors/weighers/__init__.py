@@ -1,6 +1,7 @@
 """Weighers: learn a `Weights` from data."""
 
 from .class_relief import ClassRelief
+from .evolution import EvolutionaryWeigher
 from .irelief import IRelief
 from .mbiw import MBIW
 from .relief import Relief, ReliefF, RelievedF
@@ -11,6 +12,7 @@ from .turf import TuRF
 
 __all__ = [
     "ClassRelief",
+    "EvolutionaryWeigher",
     "IRelief",
     "MBIW",
     "MultiSURF",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import _native
 from ..._typing import BoolArray, FloatArray, IndexArray
 from .genome import Population
 
@@ -77,16 +78,9 @@ def half_uniform(target: BoolArray, partner: BoolArray, rng: np.random.Generator
 
 def random_subset(mask: BoolArray, size: IndexArray, rng: np.random.Generator) -> BoolArray:
     """For each row, ``size`` of the True places of ``mask``, each subset as likely as any other."""
-    count, length = mask.shape
-    chosen = np.zeros_like(mask)
-    rows = np.flatnonzero(size > 0)
-    while len(rows):
-        keys = rng.integers(1, 2**32 - 1, size=(len(rows), length), dtype=np.uint32)
-        keys[~mask[rows]] = 2**32 - 1
-        last = np.sort(keys, axis=1)[np.arange(len(rows)), size[rows] - 1]
-        chosen[rows] = keys <= last[:, None]
-        # equal keys at the border: draw these rows again
-        rows = rows[chosen[rows].sum(axis=1) != size[rows]]
+    chosen = np.empty_like(mask)
+    uniform = rng.random(int(np.count_nonzero(mask)) + 1)
+    _native.random_subset(np.ascontiguousarray(mask), size.astype(np.int64), uniform, chosen)
     return chosen
 
 

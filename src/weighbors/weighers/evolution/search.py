@@ -191,8 +191,9 @@ class EvolutionSearch:
     def _settle(self, individuals: Population, places: IndexArray, fitness: FloatArray) -> None:
         weights, bits = self.population.weights.copy(), self.population.bits.copy()
         weights[places], bits[places] = individuals.weights, individuals.bits
-        self.population = Population(weights, bits)
-        self.fitness[places] = fitness
+        values = self.fitness.copy()  # arrays are replaced, never changed: who holds the old ones has a whole search
+        values[places] = fitness
+        self.population, self.fitness = Population(weights, bits), values
 
     def state(self) -> dict[str, AnyArray]:
         """Everything the search is, as arrays. Between ``tell`` and ``ask`` only."""
