@@ -55,8 +55,9 @@ def test_scan_equals_the_oracle(seed, k):
     options = {"n_classes": classes, "n_neighbors": k, "nominal": nominal}
     found = PopulationNeighbors(X, y, **options)
     every = np.ones_like(t), np.ones_like(v), np.ones_like(s), np.ones((len(t), 1, X.shape[1]))
+    pairs = list(zip((t, v, s, w), every, strict=True))
     for use in range(16):  # every combination of parts
-        t_, v_, s_, w_ = (part if use >> bit & 1 else one for bit, (part, one) in enumerate(zip((t, v, s, w), every)))
+        t_, v_, s_, w_ = (part if use >> bit & 1 else one for bit, (part, one) in enumerate(pairs))
         a = w_**2 * s_[:, None, :]
         answer = found.predict(
             Selections(len(t), a if use & 12 else None, v_ if use & 2 else None, t_ if use & 1 else None)

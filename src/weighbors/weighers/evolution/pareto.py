@@ -29,7 +29,7 @@ def non_dominated_ranks(goals: FloatArray) -> IndexArray:
     array([0, 0, 1])
     """
     a, b = goals[:, None, :], goals[None, :, :]
-    dominates: BoolArray = (a <= b).all(axis=2) & (a < b).any(axis=2)
+    dominates: BoolArray = np.asarray((a <= b).all(axis=2) & (a < b).any(axis=2))
     ranks = np.full(len(goals), -1, dtype=np.int64)
     above, front = dominates.sum(axis=0), 0
     while (ranks < 0).any():

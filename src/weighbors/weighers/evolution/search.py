@@ -107,10 +107,12 @@ class EvolutionSearch:
 
     @property
     def exhausted(self) -> bool:
-        """Whether no further trial can differ from its target."""
-        stuck = self.threshold < 0 or not self.settings.incest_prevention
-        if self.genome.n_weights or not stuck or self.settings.restart or not len(self.fitness):
+        """Whether bits alone evolve and have converged: no restart, and nothing left to cross."""
+        s = self.settings
+        if self.genome.n_weights or not len(self.fitness) or (s.restart and s.incest_prevention):
             return False
+        if s.incest_prevention and self.threshold < 0:
+            return True
         return bool((self.population.bits == self.population.bits[0]).all())
 
     def ask(self, at_most: int | None = None) -> Population:
