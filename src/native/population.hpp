@@ -69,17 +69,31 @@ template <class T> WB_INLINE T kth_smallest(const T* distance, std::int64_t n, s
   return heap[0];
 }
 
+// Order of rows by one feature, missing values last, ties by row.
+template <class T> struct FirstFeature {
+  const T* column;
+  std::int64_t m;
+  bool operator()(std::int64_t x, std::int64_t y) const {
+    const T a = column[x * m], b = column[y * m];
+    if (a < b || b < a) return a < b;
+    if ((a == a) != (b == b)) return a == a;
+    return x < y;
+  }
+};
+
 // One individual, ready to be compared: selected instances packed by set of weights, selected
 // features only. Where weights differ from 1 rows are folded, (x - center) * sqrt(a), heaviest
 // features first, to propose candidates, which are then measured with exact differences. Where
-// instances are scaled the least scaled ones come first, since they are near to everything.
+// instances are scaled the least scaled ones come first, since they are near to everything, in runs
+// that are sorted by the first feature: most blocks of a run are then too far in that feature alone.
 template <class T> struct Individual {
   std::vector<std::int64_t> columns;   // selected features, numeric first
   std::vector<T> weights;              // (n_sets, columns) a
   std::vector<std::int64_t> seen;      // the same features in the order of the tile
   std::vector<T> factor, gap;          // (n_sets, seen) root of a (1 for nominal), folded gap
   std::vector<T> packed, scales;       // (n_blocks, seen, lanes); v^2 per lane
-  std::vector<T> inverse;              // (n_blocks,) a little more than 1 / smallest scale
+  std::vector<T> least, inverse;       // (n_blocks,) smallest scale, and a little more than 1 over it
+  std::vector<T> low, high;            // (n_blocks,) of the first feature
   std::vector<std::int64_t> ids;       // row per lane, -1: padding
   std::vector<std::int64_t> set_start; // (n_sets + 1,) first block
   std::vector<T> norm;                 // (n_sets,) largest folded norm among the selected
@@ -155,6 +169,25 @@ template <class T> WB_INLINE T length(const Individual<T>& self, const T* from, 
   return std::sqrt(square);
 }
 
+// Is the first feature of the tile a number, so that rows can be sorted by it?
+template <class T> WB_INLINE bool sortable(const Individual<T>& self) { return self.scaled && self.numeric > 0; }
+
+// Rows from place `first` on: least scaled ones first, and runs of RUN rows by their first feature.
+// Folding is monotonic, so the unfolded value serves; missing values come last.
+template <class T>
+WB_KERNEL void sort_by_scale(const PopulationJob<T>& job, Individual<T>& out, const T* scales, std::ptrdiff_t first) {
+  constexpr std::ptrdiff_t RUN = 256;
+  const auto end = out.ids.end();
+  std::sort(out.ids.begin() + first, end, [&](std::int64_t x, std::int64_t y) {
+    return scales[x] < scales[y] || (scales[x] == scales[y] && x < y);
+  });
+  if (out.numeric == 0) return;
+  for (auto run = out.ids.begin() + first; run < end; run += std::min(RUN, end - run))
+    std::sort(run, run + std::min(RUN, end - run), FirstFeature<T>{job.rows + out.seen[0], job.features.count});
+}
+
+template <class T> WB_KERNEL void measure_blocks(Individual<T>& out, const T* scales);
+
 template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   const std::int64_t n = job.n, sets = job.n_sets;
@@ -168,10 +201,7 @@ template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, s
     const auto first = std::ptrdiff_t(out.ids.size());
     for (std::int64_t row = 0; row < n; ++row)
       if ((!kept || kept[row]) && (sets == 1 || job.codes[row] == s)) out.ids.push_back(row);
-    if (scales)
-      std::sort(out.ids.begin() + first, out.ids.end(), [&](std::int64_t x, std::int64_t y) {
-        return scales[x] < scales[y] || (scales[x] == scales[y] && x < y);
-      });
+    if (scales) sort_by_scale(job, out, scales, first);
     while (out.ids.size() % LANES) out.ids.push_back(-1);
     out.set_start.push_back(std::int64_t(out.ids.size()) / LANES);
   }
@@ -190,13 +220,31 @@ template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, s
   out.scaled = scales != nullptr;
   out.reach = 1;
   if (!out.scaled) return;
+  measure_blocks(out, scales);
+}
+
+// Scales of the lanes, the smallest of each block, and the range of its first feature.
+template <class T> WB_KERNEL void measure_blocks(Individual<T>& out, const T* scales) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const std::size_t blocks = out.ids.size() / LANES;
   out.scales.assign(out.ids.size(), T(1));
-  out.inverse.resize(out.ids.size() / LANES);
+  out.least.assign(blocks, infinity);
+  out.inverse.resize(blocks);
+  out.low.assign(blocks, infinity);
+  out.high.assign(blocks, -infinity);
   for (std::size_t at = 0; at < out.ids.size(); ++at) {
-    if (out.ids[at] >= 0) out.scales[at] = scales[out.ids[at]];
+    const std::size_t block = at / LANES;
+    if (out.ids[at] < 0) continue;
+    out.scales[at] = scales[out.ids[at]];
     out.reach = std::max(out.reach, std::sqrt(out.scales[at]));
-    if (at % LANES == 0) out.inverse[at / LANES] = (1 + 16 * std::numeric_limits<T>::epsilon()) / out.scales[at];
+    out.least[block] = std::min(out.least[block], out.scales[at]);
+    const T x = out.numeric ? out.packed[block * std::size_t(out.width()) * LANES + at % LANES] : T(0);
+    out.low[block] = x == x ? std::min(out.low[block], x) : -infinity;  // a missing value is at no place
+    out.high[block] = x == x ? std::max(out.high[block], x) : infinity;
   }
+  for (std::size_t block = 0; block < blocks; ++block)
+    out.inverse[block] = (1 + 16 * std::numeric_limits<T>::epsilon()) / out.least[block];
 }
 
 // Distance of two rows with exact differences, over the selected features, in the order of `exact`.
@@ -299,6 +347,7 @@ template <class T> struct Closest {
   std::vector<T> distance, slack, limit;  // (rows, k) as heaps; (rows,); (rows, padded)
   std::vector<std::int64_t> id;           // (rows, k)
   std::vector<char> doubt;                // (rows,)
+  std::vector<std::int64_t> query, place; // (rows,) row number, and place among the queries of the call
   bool propose = false;                   // the list holds folded distances
   std::vector<T> queries;                 // one tile
   std::vector<int> counts;                // (n_classes,) for votes
@@ -367,11 +416,11 @@ WB_INLINE void guess(const PopulationJob<T>& job, const Individual<T>& self, Clo
 // Queries [first, first + used) of the call as the instances of one set see them, and their slack:
 // 8 eps of the lengths bound what folding can change of a distance (not squared).
 template <class T>
-WB_INLINE void gather_queries(const PopulationJob<T>& job, const Individual<T>& self, std::int64_t set, std::int64_t begin,
-                              std::int64_t first, int used, Closest<T>& near) {
+WB_INLINE void gather_queries(const PopulationJob<T>& job, const Individual<T>& self, std::int64_t set, std::int64_t first,
+                              int used, Closest<T>& near) {
   for (int q = 0; q < TILE_QUERIES; ++q) {
     T* to = near.queries.data() + q;
-    see(job, self, job.query[begin + first + std::min(q, used - 1)], set, to, TILE_QUERIES);
+    see(job, self, near.query[first + std::min(q, used - 1)], set, to, TILE_QUERIES);
     if (!self.folded || q >= used) continue;
     near.slack[first + q] = 8 * std::numeric_limits<T>::epsilon() * (length(self, to, TILE_QUERIES) + self.norm[set]) * self.reach;
     set_limit(job, self, near, first + q);
@@ -381,11 +430,11 @@ WB_INLINE void gather_queries(const PopulationJob<T>& job, const Individual<T>& 
 // Offer the pairs of a tile that are below a limit. With SYMMETRIC rows are also references: lane,
 // row number and place in the call are the same, and a pair serves both its rows, once.
 template <class T, bool SYMMETRIC>
-WB_INLINE void offer_pairs(const PopulationJob<T>& job, const Individual<T>& self, Closest<T>& near, std::int64_t begin,
-                           std::int64_t first, int used, std::int64_t block, const TileSums<T>& sum) {
+WB_INLINE void offer_pairs(const PopulationJob<T>& job, const Individual<T>& self, Closest<T>& near, std::int64_t first,
+                           int used, std::int64_t block, const TileSums<T>& sum) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   for (int q = 0; q < used; ++q) {
-    const std::int64_t at = first + q, row = job.query[begin + at];
+    const std::int64_t at = first + q, row = near.query[at];
     unsigned lanes = 0;
     for (int v = 0; v < TILE_VECTORS; ++v) {
       unsigned found = bits<T>(less<T>(sum[q][v], broadcast<T>(near.limit[at])));
@@ -415,7 +464,7 @@ WB_INLINE void offer_pairs(const PopulationJob<T>& job, const Individual<T>& sel
 // One tile of queries against blocks [block, stop) of one set.
 template <class T, bool MISSING, bool SYMMETRIC>
 WB_INLINE void compare(const PopulationJob<T>& job, const Individual<T>& self, Closest<T>& near, std::int64_t set,
-                       std::int64_t begin, std::int64_t first, int used, std::int64_t block, std::int64_t stop) {
+                       std::int64_t first, int used, std::int64_t block, std::int64_t stop) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   constexpr T infinity = std::numeric_limits<T>::infinity();
   const Features<T> features{self.gap.data() + set * self.width(), self.numeric, self.width()};
@@ -423,9 +472,19 @@ WB_INLINE void compare(const PopulationJob<T>& job, const Individual<T>& self, C
   const std::int64_t look = self.scaled ? 4 : self.width() < 16 ? self.width() : (self.width() + 1) / 2;
   const T* limit = near.limit.data() + first;  // -inf beyond the last row
   T scaled_limit[TILE_QUERIES];
+  T behind = infinity, ahead = -infinity;  // range of the first feature in the tile
+  for (int q = 0; self.scaled && q < used; ++q) {
+    const T x = self.numeric ? near.queries[q] : T(0);
+    behind = x == x ? std::min(behind, x) : -infinity;
+    ahead = x == x ? std::max(ahead, x) : infinity;
+  }
   for (; block < stop; ++block) {
     const T* bound = limit;
     if (self.scaled) {
+      const T apart = std::max(self.low[block] - ahead, behind - self.high[block]);
+      if (apart > 0 && apart * apart * self.least[block] * (1 - 16 * std::numeric_limits<T>::epsilon()) >
+                           *std::max_element(limit, limit + used))
+        continue;
       for (int q = 0; q < TILE_QUERIES; ++q)
         scaled_limit[q] = self.inverse[block] < infinity ? limit[q] * self.inverse[block] : q < used ? infinity : -infinity;
       bound = scaled_limit;
@@ -439,7 +498,7 @@ WB_INLINE void compare(const PopulationJob<T>& job, const Individual<T>& self, C
         const Vec<T> scale = load<T>(self.scales.data() + block * LANES + v * VECTOR_LANES<T>);
         for (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = sum[q][v] * scale;
       }
-    offer_pairs<T, SYMMETRIC>(job, self, near, begin, first, used, block, sum);
+    offer_pairs<T, SYMMETRIC>(job, self, near, first, used, block, sum);
   }
 }
 
@@ -453,12 +512,20 @@ WB_KERNEL void search(const PopulationJob<T>& job, const Individual<T>& self, Cl
       1, CACHE_BYTES / std::max<std::int64_t>(1, self.width() * LANES * std::int64_t(sizeof(T))));
   const bool symmetric = job.all_rows && rows == job.n && job.n_sets == 1 && !job.kept && !self.scaled;
   near.start(job, self, rows, propose);
+  near.place.resize(std::size_t(rows));
+  near.query.resize(std::size_t(rows));
+  std::iota(near.place.begin(), near.place.end(), begin);
+  if (sortable(self)) {  // tiles of rows that are alike in the first feature
+    const FirstFeature<T> before{job.rows + self.seen[0], job.features.count};
+    std::sort(near.place.begin(), near.place.end(), [&](std::int64_t a, std::int64_t b) { return before(job.query[a], job.query[b]); });
+  }
+  for (std::int64_t at = 0; at < rows; ++at) near.query[at] = job.query[near.place[at]];
   const bool guessing = job.k == 1 && job.n_sets == 1 && job.n_guesses > 0;
   if (guessing || symmetric)  // both sides of a pair need slack and limit from the start
     for (std::int64_t first = 0; first < rows; first += TILE_QUERIES) {
       const int used = int(std::min<std::int64_t>(TILE_QUERIES, rows - first));
-      if (self.folded) gather_queries(job, self, 0, begin, first, used, near);
-      for (int q = 0; guessing && q < used; ++q) guess(job, self, near, i, first + q, job.query[begin + first + q]);
+      if (self.folded) gather_queries(job, self, 0, first, used, near);
+      for (int q = 0; guessing && q < used; ++q) guess(job, self, near, i, first + q, near.query[first + q]);
     }
   for (std::int64_t s = 0; s < job.n_sets; ++s)
     for (std::int64_t part = self.set_start[s]; part < self.set_start[s + 1]; part += part_blocks) {
@@ -466,9 +533,9 @@ WB_KERNEL void search(const PopulationJob<T>& job, const Individual<T>& self, Cl
       for (std::int64_t first = 0; first < rows; first += TILE_QUERIES) {
         const int used = int(std::min<std::int64_t>(TILE_QUERIES, rows - first));
         if (symmetric && stop * LANES <= first) break;
-        gather_queries(job, self, s, begin, first, used, near);
-        if (symmetric) compare<T, MISSING, true>(job, self, near, s, begin, first, used, std::max(part, first / LANES), stop);
-        else compare<T, MISSING, false>(job, self, near, s, begin, first, used, part, stop);
+        gather_queries(job, self, s, first, used, near);
+        if (symmetric) compare<T, MISSING, true>(job, self, near, s, first, used, std::max(part, first / LANES), stop);
+        else compare<T, MISSING, false>(job, self, near, s, first, used, part, stop);
       }
     }
 }
@@ -481,11 +548,11 @@ WB_KERNEL void scan_individual(const PopulationJob<T>& job, const Individual<T>&
   std::int32_t* to = job.predicted + i * job.n_queries;
   search<T, MISSING>(job, self, near, i, begin, end, k == 1 && self.folded && job.n_sets == 1);
   std::vector<std::int64_t> doubtful, row;
-  for (std::int64_t at = begin; at < end; ++at) {
-    to[at] = vote(near.distance.data() + (at - begin) * k, near.id.data() + (at - begin) * k, k, job.codes, near.counts.data());
-    if (!near.doubt[at - begin]) continue;
-    doubtful.push_back(at);
-    row.push_back(job.query[at]);
+  for (std::int64_t at = 0; at < end - begin; ++at) {
+    to[near.place[at]] = vote(near.distance.data() + at * k, near.id.data() + at * k, k, job.codes, near.counts.data());
+    if (!near.doubt[at]) continue;
+    doubtful.push_back(near.place[at]);
+    row.push_back(near.query[at]);
   }
   if (doubtful.empty()) return;
   PopulationJob<T> again = job;
@@ -493,7 +560,8 @@ WB_KERNEL void scan_individual(const PopulationJob<T>& job, const Individual<T>&
   again.all_rows = false;
   search<T, MISSING>(again, self, near, i, 0, std::int64_t(row.size()), false);
   for (std::size_t at = 0; at < row.size(); ++at)
-    to[doubtful[at]] = vote(near.distance.data() + at, near.id.data() + at, 1, job.codes, near.counts.data());
+    to[doubtful[std::size_t(near.place[at])]] =
+        vote(near.distance.data() + at, near.id.data() + at, 1, job.codes, near.counts.data());
 }
 
 template <class T, bool MISSING>
@@ -516,10 +584,12 @@ WB_KERNEL void squared_distances(const PopulationJob<T>& job, T* square, std::in
   Closest<T> near;
   pack_individual(job, 0, all);
   near.start(job, all, TILE_QUERIES, false);
+  near.query.resize(TILE_QUERIES);
   const std::int64_t blocks = all.set_start[1], stride = blocks * LANES;
   for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
     const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
-    gather_queries(job, all, 0, first, 0, used, near);
+    for (int q = 0; q < used; ++q) near.query[q] = first + q;
+    gather_queries(job, all, 0, 0, used, near);
     for (std::int64_t block = 0; block < blocks; ++block) {
       TileSums<T> sum;
       tile<T, 2, false, MISSING>(near.queries.data(), all.packed.data() + block * all.width() * LANES, nullptr,
