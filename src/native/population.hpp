@@ -69,18 +69,6 @@ template <class T> WB_INLINE T kth_smallest(const T* distance, std::int64_t n, s
   return heap[0];
 }
 
-// Order of rows by one feature, missing values last, ties by row.
-template <class T> struct FirstFeature {
-  const T* column;
-  std::int64_t m;
-  bool operator()(std::int64_t x, std::int64_t y) const {
-    const T a = column[x * m], b = column[y * m];
-    if (a < b || b < a) return a < b;
-    if ((a == a) != (b == b)) return a == a;
-    return x < y;
-  }
-};
-
 // One individual, ready to be compared: selected instances packed by set of weights, selected
 // features only. Where weights differ from 1 rows are folded, (x - center) * sqrt(a), heaviest
 // features first, to propose candidates, which are then measured with exact differences. Where
@@ -169,21 +157,33 @@ template <class T> WB_INLINE T length(const Individual<T>& self, const T* from, 
   return std::sqrt(square);
 }
 
-// Is the first feature of the tile a number, so that rows can be sorted by it?
-template <class T> WB_INLINE bool sortable(const Individual<T>& self) { return self.scaled && self.numeric > 0; }
+// Rows in the order of the first feature of the tile; null where nothing says so.
+template <class T> WB_INLINE const std::int32_t* first_order(const PopulationJob<T>& job, const Individual<T>& self) {
+  return job.orders && self.numeric > 0 ? job.orders + self.seen[0] * job.n : nullptr;
+}
 
-// Rows from place `first` on: least scaled ones first, and runs of RUN rows by their first feature.
-// Folding is monotonic, so the unfolded value serves; missing values come last.
+// Rows from place `first` on, least scaled ones first, roughly: runs of about RUN rows between equal
+// steps of v, each by its first feature.
 template <class T>
-WB_KERNEL void sort_by_scale(const PopulationJob<T>& job, Individual<T>& out, const T* scales, std::ptrdiff_t first) {
-  constexpr std::ptrdiff_t RUN = 256;
-  const auto end = out.ids.end();
-  std::sort(out.ids.begin() + first, end, [&](std::int64_t x, std::int64_t y) {
-    return scales[x] < scales[y] || (scales[x] == scales[y] && x < y);
-  });
-  if (out.numeric == 0) return;
-  for (auto run = out.ids.begin() + first; run < end; run += std::min(RUN, end - run))
-    std::sort(run, run + std::min(RUN, end - run), FirstFeature<T>{job.rows + out.seen[0], job.features.count});
+WB_KERNEL void sort_by_scale(const PopulationJob<T>& job, Individual<T>& out, const T* scales, std::size_t first) {
+  constexpr std::size_t RUN = 192;
+  std::vector<std::int64_t> rows(out.ids.begin() + std::ptrdiff_t(first), out.ids.end());
+  const std::size_t runs = 1 + rows.size() / RUN;
+  T most = 0;
+  for (const std::int64_t row : rows) most = std::max(most, scales[row]);
+  const T step = most > 0 ? T(runs) / std::sqrt(most) : T(0);
+  std::vector<std::int32_t> run_of(std::size_t(job.n), -1);
+  std::vector<std::size_t> start(runs + 1, 0);
+  for (const std::int64_t row : rows) {
+    run_of[row] = std::int32_t(std::min(runs - 1, std::size_t(std::sqrt(scales[row]) * step)));
+    ++start[std::size_t(run_of[row]) + 1];
+  }
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  const std::int32_t* order = first_order(job, out);
+  for (std::int64_t at = 0; at < job.n; ++at) {
+    const std::int64_t row = order ? order[at] : at;
+    if (run_of[row] >= 0) out.ids[first + start[std::size_t(run_of[row])]++] = row;
+  }
 }
 
 template <class T> WB_KERNEL void measure_blocks(Individual<T>& out, const T* scales);
@@ -198,7 +198,7 @@ template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, s
   out.ids.clear();
   out.set_start.assign(1, 0);
   for (std::int64_t s = 0; s < sets; ++s) {
-    const auto first = std::ptrdiff_t(out.ids.size());
+    const std::size_t first = out.ids.size();
     for (std::int64_t row = 0; row < n; ++row)
       if ((!kept || kept[row]) && (sets == 1 || job.codes[row] == s)) out.ids.push_back(row);
     if (scales) sort_by_scale(job, out, scales, first);
@@ -366,6 +366,11 @@ template <class T> struct Closest {
   }
 };
 
+// Something larger than d, by a few roundings at most.
+template <class T> WB_INLINE T just_above(T d) {
+  return d + (d * (2 * std::numeric_limits<T>::epsilon()) + std::numeric_limits<T>::min());
+}
+
 // What a distance of the tile must be below to matter to the list of `row`.
 template <class T> WB_INLINE void set_limit(const PopulationJob<T>& job, const Individual<T>& self, Closest<T>& near, std::int64_t row) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
@@ -373,7 +378,7 @@ template <class T> WB_INLINE void set_limit(const PopulationJob<T>& job, const I
   if (!(worst < infinity)) return;
   if (near.propose) worst = folded_limit<T, 2>(worst, near.slack[row], self.width());  // what it may be exactly
   if (self.folded) worst = folded_limit<T, 2>(worst, near.slack[row], self.width());
-  near.limit[row] = std::nextafter(worst, infinity);
+  near.limit[row] = just_above(worst);
 }
 
 template <class T>
@@ -398,7 +403,7 @@ WB_INLINE void offer(const PopulationJob<T>& job, const Individual<T>& self, Clo
   set_limit(job, self, near, row);
 }
 
-// A first limit from an instance that is near without weights; k = 1 only.
+// A first limit from an instance that is near without weights; k = 1, not scaled.
 template <class T>
 WB_INLINE void guess(const PopulationJob<T>& job, const Individual<T>& self, Closest<T>& near, std::int64_t i, std::int64_t at,
                      std::int64_t row) {
@@ -406,9 +411,9 @@ WB_INLINE void guess(const PopulationJob<T>& job, const Individual<T>& self, Clo
   for (std::int64_t g = 0; g < job.n_guesses; ++g) {
     const std::int64_t id = job.guesses[row * job.n_guesses + g];
     if (kept && !kept[id]) continue;
-    const T d = measure(job, self, row, id) * (job.scales ? job.scales[i * job.n + id] : T(1));
+    const T d = measure(job, self, row, id);
     const T most = self.folded ? folded_limit<T, 2>(d, near.slack[at], self.width()) : d;
-    near.limit[at] = std::nextafter(most, std::numeric_limits<T>::infinity());
+    near.limit[at] = just_above(most);
     return;
   }
 }
@@ -515,12 +520,11 @@ WB_KERNEL void search(const PopulationJob<T>& job, const Individual<T>& self, Cl
   near.place.resize(std::size_t(rows));
   near.query.resize(std::size_t(rows));
   std::iota(near.place.begin(), near.place.end(), begin);
-  if (sortable(self)) {  // tiles of rows that are alike in the first feature
-    const FirstFeature<T> before{job.rows + self.seen[0], job.features.count};
-    std::sort(near.place.begin(), near.place.end(), [&](std::int64_t a, std::int64_t b) { return before(job.query[a], job.query[b]); });
-  }
+  const std::int32_t* order = first_order(job, self);
+  if (self.scaled && order && job.all_rows && rows == job.n)  // tiles of rows that are alike in the first feature
+    std::copy_n(order, rows, near.place.begin());
   for (std::int64_t at = 0; at < rows; ++at) near.query[at] = job.query[near.place[at]];
-  const bool guessing = job.k == 1 && job.n_sets == 1 && job.n_guesses > 0;
+  const bool guessing = job.k == 1 && job.n_sets == 1 && job.n_guesses > 0 && !self.scaled;
   if (guessing || symmetric)  // both sides of a pair need slack and limit from the start
     for (std::int64_t first = 0; first < rows; first += TILE_QUERIES) {
       const int used = int(std::min<std::int64_t>(TILE_QUERIES, rows - first));

@@ -25,7 +25,8 @@ bool is_every_row(const int64_t* query, int64_t count, int64_t n) {
 template <class T>
 void py_population_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> gap, int64_t n_numeric, bool missing,
                         Array<int32_t, 1> codes, int64_t n_classes, int64_t k, Optional<T, 3> weights, Optional<T, 2> scales,
-                        Optional<bool, 2> kept, Array<int32_t, 2> guesses, Array<int64_t, 1> query,
+                        Optional<bool, 2> kept, Optional<int32_t, 2> orders, Array<int32_t, 2> guesses,
+                        Array<int64_t, 1> query,
                         Output<int32_t, 2> predicted, int64_t first, int64_t last, int64_t begin, int64_t end) {
   const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), count = int64_t(predicted.shape(0));
   const int64_t sets = weights ? int64_t(weights->shape(1)) : 1;
@@ -40,13 +41,14 @@ void py_population_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> gap,
   require_range(first, last, count);
   require_range(begin, end, int64_t(query.shape(0)));
   require_codes(codes.data(), n, n_classes);
+  require(!orders || (int64_t(orders->shape(0)) == m && int64_t(orders->shape(1)) == n), "orders: (m, n) is needed");
   require(int64_t(guesses.shape(0)) == n, "guesses: one list per row is needed");
   for (size_t i = 0; i < guesses.size(); ++i) require(0 <= guesses.data()[i] && guesses.data()[i] < n, "guesses: row outside");
   for (int64_t i = begin; i < end; ++i) require(0 <= query.data()[i] && query.data()[i] < n, "query: row outside the data");
   const wb::PopulationJob<T> job{rows.data(), centered.data(), n, {gap.data(), n_numeric, m}, codes.data(), n_classes, k,
                                  data_or_null(weights), sets, data_or_null(scales), data_or_null(kept), query.data(),
                                  int64_t(query.shape(0)), is_every_row(query.data(), int64_t(query.shape(0)), n),
-                                 guesses.data(), int64_t(guesses.shape(1)), predicted.data()};
+                                 data_or_null(orders), guesses.data(), int64_t(guesses.shape(1)), predicted.data()};
   if (begin == end) return;
   missing ? run_population_scan<T, true>(job, first, last, begin, end)
           : run_population_scan<T, false>(job, first, last, begin, end);
@@ -63,7 +65,7 @@ void py_squared_distances(Array<T, 2> rows, Array<T, 1> gap, int64_t n_numeric, 
   require(is_every_row(query.data(), n, n), "query: all rows in order");
   require_range(begin, end, n);
   const wb::PopulationJob<T> job{rows.data(), rows.data(), n, {gap.data(), n_numeric, m}, nullptr, 1, 1, nullptr, 1, nullptr,
-                                 nullptr, query.data(), n, true, nullptr, 0, nullptr};
+                                 nullptr, query.data(), n, true, nullptr, nullptr, 0, nullptr};
   missing ? run_squared_distances<T, true>(job, square.data(), begin, end)
           : run_squared_distances<T, false>(job, square.data(), begin, end);
 }
@@ -84,7 +86,7 @@ void py_population_matrix(Array<T, 2> square, Array<int32_t, 1> codes, int64_t n
   for (int64_t i = begin; i < end; ++i) require(0 <= query.data()[i] && query.data()[i] < n, "query: row outside the data");
   const wb::PopulationJob<T> job{nullptr, nullptr, n, {nullptr, 0, 0}, codes.data(), n_classes, k, nullptr, 1,
                                  data_or_null(scales), data_or_null(kept), query.data(), int64_t(query.shape(0)),
-                                 false, nullptr, 0, predicted.data()};
+                                 false, nullptr, nullptr, 0, predicted.data()};
   WB_AT_LEVEL(level, population_matrix<T>(job, square.data(), stride, first, last, begin, end));
 }
 
@@ -115,7 +117,8 @@ template <class T> void bind_population(nb::module_& m) {
   const auto release = nb::call_guard<nb::gil_scoped_release>();
   m.def("population_scan", &py_population_scan<T>, "rows"_a.noconvert(), "centered"_a.noconvert(), "gap"_a.noconvert(),
         "n_numeric"_a, "missing"_a, "codes"_a.noconvert(), "n_classes"_a, "k"_a, "weights"_a.noconvert().none(),
-        "scales"_a.noconvert().none(), "kept"_a.noconvert().none(), "guesses"_a.noconvert(), "query"_a.noconvert(),
+        "scales"_a.noconvert().none(), "kept"_a.noconvert().none(), "orders"_a.noconvert().none(),
+        "guesses"_a.noconvert(), "query"_a.noconvert(),
         "predicted"_a.noconvert(), "first"_a, "last"_a, "begin"_a, "end"_a, release);
   m.def("squared_distances", &py_squared_distances<T>, "rows"_a.noconvert(), "gap"_a.noconvert(), "n_numeric"_a, "missing"_a,
         "query"_a.noconvert(), "square"_a.noconvert(), "begin"_a, "end"_a, release);

@@ -162,6 +162,7 @@ template <class T> struct PopulationJob {
   const std::int64_t* query;    // (n_queries,) rows
   std::int64_t n_queries;
   bool all_rows;                // query is 0 .. n - 1
+  const std::int32_t* orders;   // (m, n) rows by each feature; or null
   const std::int32_t* guesses;  // (n, n_guesses) other rows that are near without weights
   std::int64_t n_guesses;
   std::int32_t* predicted;      // (n_individuals, n_queries): class, -1: nobody selected

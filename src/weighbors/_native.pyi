@@ -162,6 +162,7 @@ def population_scan(
     weights: FloatArray | None,  # (n_individuals, 1 or n_classes, m) a, 0: not selected
     scales: FloatArray | None,  # (n_individuals, n) v ** 2
     kept: BoolArray | None,  # (n_individuals, n)
+    orders: AnyArray | None,  # (m, n) int32, rows by each feature: permutations
     guesses: AnyArray,  # (n, n_guesses) int32, other rows that are near without weights; may be empty
     query: IndexArray,  # (n_queries,) rows to answer for
     predicted: AnyArray,  # (n_individuals, n_queries) int32, written: class, -1: nobody else selected

@@ -9,8 +9,8 @@ answers; `plan_population` chooses among them:
 - ``matrix``: instances are weighed, features are not. Distances are computed once, while they fit.
 - ``scan``: everything else. Selected instances and features are packed per individual and compared.
 
-Beyond that memory is one packed copy of the data and 100 kB per thread, and 4 bytes per individual
-and row.
+Beyond that memory is a centred copy of the data, with instance weights also 4 bytes per cell, one
+packed copy per thread, and 4 bytes per individual and row.
 """
 
 from __future__ import annotations
@@ -163,6 +163,10 @@ class PopulationNeighbors:
         self._guesses = np.empty((self.references.n, 0), dtype=np.int32)
         if self.plan.way == "scan" and n_neighbors == 1:
             self._guesses = self._sorted_lists(min(_GUESSES, self.references.n - 1))
+        self._orders: AnyArray | None = None
+        if self.plan.way == "scan" and scales_change:  # scaled instances are searched by their heaviest feature
+            by_feature = np.argsort(self.references.rows, axis=0, kind="stable").T
+            self._orders = np.ascontiguousarray(by_feature, dtype=np.int32)
         self._square = self._all_distances() if self.plan.way == "matrix" else None
 
     def predict(self, selections: Selections) -> AnyArray:
@@ -199,6 +203,7 @@ class PopulationNeighbors:
                 columns,
                 scales,
                 mask,
+                self._orders,
                 self._guesses,
                 query,
                 predicted,
