@@ -112,10 +112,8 @@ def table() -> None:
         title = f"{measure}, {'undersampled, ' if undersample else ''}{part['data'].nunique()} sets"
         print(f"\n{title}\n\n| tasks | {measure} | mean rank | reduction | seconds |\n|---|---|---|---|---|")
         for tasks in [t for t in ["none", *TASKS] if t in shown.index]:
-            r = shown.loc[tasks]
-            print(
-                f"| {tasks} | {100 * r['score']:.1f} | {r['rank']:.1f} | {100 * r['reduction']:.1f} | {r['seconds']:.1f} |"
-            )
+            score, reduction, seconds, rank, _ = shown.loc[tasks]
+            print(f"| {tasks} | {100 * score:.1f} | {rank:.1f} | {100 * reduction:.1f} | {seconds:.1f} |")
 
 
 def pareto(n_jobs: int, evaluations: int = 1000) -> None:

@@ -22,7 +22,9 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "simba.hpp"
+#include "individual.hpp"
 #include "population.hpp"
+#include "population_matrix.hpp"
 #undef WB_LEVEL
 #undef WB_INLINE
 #undef WB_KERNEL
@@ -43,7 +45,9 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "simba.hpp"
+#include "individual.hpp"
 #include "population.hpp"
+#include "population_matrix.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
 
@@ -55,7 +59,9 @@
 #include "rerank.hpp"
 #include "pairs.hpp"
 #include "simba.hpp"
+#include "individual.hpp"
 #include "population.hpp"
+#include "population_matrix.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
 #undef WB_INLINE

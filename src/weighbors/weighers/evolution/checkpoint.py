@@ -75,8 +75,8 @@ class Checkpoint:
         header, state = self._archive()
         if header["data"] != self.data:
             raise CheckpointError(
-                f"'{self.name}' belongs to other data (its fingerprint differs). Resume with the rows and labels it was "
-                "made from, or name another checkpoint"
+                f"'{self.name}' belongs to other data (its fingerprint differs). Resume with the rows and labels "
+                "it was made from, or name another checkpoint"
             )
         then, now = header["settings"], json.loads(json.dumps(dict(self.settings)))
         differing = [key for key in sorted({*then, *now}) if then.get(key) != now.get(key)]

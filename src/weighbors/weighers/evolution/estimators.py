@@ -53,12 +53,12 @@ class EstimatorPredictor:
     ) -> None:
         if genome.n_vectors > 1:
             raise InvalidDataError(
-                "per_class=True needs the nearest neighbour: a classifier given as estimator sees one scaling of the columns"
+                "per_class=True needs the nearest neighbour: a classifier sees one scaling of the columns"
             )
         if nominal.any() and "FW" in genome.tasks:
             raise InvalidDataError(
-                "FW with estimator= multiplies columns, and categories have no multiples: encode them first, for example "
-                "with sklearn.preprocessing.OneHotEncoder"
+                "FW with estimator= multiplies columns, and categories have no multiples: encode them first, for "
+                "example with sklearn.preprocessing.OneHotEncoder"
             )
         self.genome, self.X, self.codes, self.n_jobs = genome, X, codes, n_jobs
         self.estimator = clone(estimator)

@@ -39,7 +39,8 @@ def parse_tasks(tasks: Any) -> tuple[str, ...]:
     if unknown or not names:
         told = f"unknown: {', '.join(repr(name) for name in unknown)}" if unknown else "none named"
         raise InvalidDataError(
-            f"tasks must be a non-empty choice of {', '.join(TASKS)} joined by '+', such as 'IS+FS'; got {tasks!r} ({told})"
+            f"tasks must be a non-empty choice of {', '.join(TASKS)} joined by '+', such as 'IS+FS'; "
+            f"got {tasks!r} ({told})"
         )
     if len(set(names)) < len(names):
         raise InvalidDataError(f"tasks names a task twice: {tasks!r}")

@@ -7,6 +7,7 @@ the best of parents and trials survive.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def hypervolume(goals: FloatArray, reference: FloatArray) -> float:
     # slices along the last goal: each is a hypervolume of one goal less
     levels = np.append(np.unique(points[:, -1]), reference[-1])
     total = 0.0
-    for low, high in zip(levels[:-1], levels[1:], strict=True):
+    for low, high in pairwise(levels):
         front = points[points[:, -1] <= low][:, :-1]
         total += (high - low) * hypervolume(front[non_dominated_ranks(front) == 0], reference[:-1])
     return float(total)

@@ -120,7 +120,8 @@ class Run:
             self._record()
             self._save(force=False)
             progress = self._progress(first)
-            if any([watcher(progress) for watcher in self.watchers]):
+            answers = [watcher(progress) for watcher in self.watchers]
+            if any(answers):
                 return "callback"
 
     def _keep(self) -> None:

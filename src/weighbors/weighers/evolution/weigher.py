@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
@@ -30,12 +30,10 @@ from .fitness import Fitness, NeighborPredictor, Performance, default_alphas
 from .genome import Genome, Population, parse_tasks
 from .goals import Goals, check_goals
 from .pareto import ParetoSearch
+from .results import balanced_rows, describe, fittest, front_frame
 from .run import Limits, Progress, ProgressBar, Run
 from .sampler import EvolutionarySampler
 from .search import EvolutionSearch, Settings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["EvolutionaryWeigher"]
 
@@ -316,7 +314,8 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         alphas = np.asarray(self.alphas, dtype=float)
         if alphas.shape != (3,) or not (np.isfinite(alphas) & (alphas >= 0)).all() or not alphas.any():
             raise InvalidDataError(
-                f"alphas must be three numbers >= 0, of accuracy, instances and features, not all 0; got {self.alphas!r}"
+                f"alphas must be three numbers >= 0, of accuracy, instances and features, not all 0; "
+                f"got {self.alphas!r}"
             )
         return tasks, (float(alphas[0]), float(alphas[1]), float(alphas[2]))
 
@@ -332,8 +331,8 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         lonely = self.classes_[np.bincount(codes) == 1]
         if len(lonely):
             warnings.warn(
-                f"{len(lonely)} class(es) have one instance ({lonely[:5].tolist()}), which is always wrong when it is left "
-                "out; G-mean does not count them",
+                f"{len(lonely)} class(es) have one instance ({lonely[:5].tolist()}), which is always wrong when "
+                "it is left out; G-mean does not count them",
                 LonelyClassWarning,
                 stacklevel=4,
             )
@@ -425,23 +424,11 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         self.n_evaluations_, self.n_iter_, self.stop_reason_ = search.evaluations, search.generation, run.reason
         self._genome, self._rows, self._shape, self._fingerprint = genome, rows, X.shape, fingerprint(X)
         if goals is None:
-            self._settle(search.population.take([_answer(search, genome)]), fitness)
+            self._settle(search.population.take([fittest(search, genome)]), fitness)
             return
         assert isinstance(search, ParetoSearch)
-        front = search.front()
-        order = front[np.lexsort(search.goals[front].T[::-1])]
-        self._front, judged = search.population.take(order), fitness(search.population.take(order))
-        self.pareto_front_ = pd.DataFrame(search.goals[order], columns=goals.columns)
-        for column in goals.columns:
-            if column.startswith("margin of "):
-                self.pareto_front_[column] *= -1  # margins are maximised
-        kept_rows, kept_columns = genome.kept(self._front)
-        self.pareto_front_["n_instances"], self.pareto_front_["n_features"] = kept_rows, kept_columns
-        self.pareto_front_["performance"], self.pareto_front_["fitness"] = judged.performance, judged.fitness
-        self.pareto_front_["reduction"] = [
-            reduction(int(i), int(j), of=self._shape) for i, j in zip(kept_rows, kept_columns, strict=True)
-        ]
-        self.select(int(np.flatnonzero(order == search.best())[0]))
+        self.pareto_front_, self._front, chosen = front_frame(search, goals, fitness, X.shape)
+        self.select(chosen)
 
     def _settle(self, answer: Population, fitness: Fitness) -> None:
         judged = fitness(answer)
@@ -563,50 +550,3 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
         return tags
-
-
-def balanced_rows(codes: IndexArray, undersample: bool | float, rng: np.random.Generator) -> IndexArray:
-    """Rows left by random undersampling, ascending.
-
-    Examples
-    --------
-    >>> codes = np.array([0] * 10 + [1] * 3)
-    >>> len(balanced_rows(codes, True, np.random.default_rng(0)))
-    6
-    >>> len(balanced_rows(codes, 0.5, np.random.default_rng(0)))
-    9
-    """
-    if undersample is False:
-        return np.arange(len(codes))
-    counts = np.bincount(codes)
-    most = int(counts.min() / float(undersample))
-    drawn = [
-        rng.choice(np.flatnonzero(codes == c), size=min(int(count), most), replace=False)
-        for c, count in enumerate(counts)
-    ]
-    return np.sort(np.concatenate(drawn))
-
-
-def describe(search: EvolutionSearch, genome: Genome) -> dict[str, float]:
-    """What a row of history says of a search."""
-    best = search.best()
-    rows, columns = genome.kept(search.population.take([best]))
-    told: dict[str, float] = {"best": float(search.fitness[best]), "mean": float(search.fitness.mean())}
-    if isinstance(search, ParetoSearch):
-        front = search.front()
-        told = {"best": -float(search.goals[front, 0].min()), "front": len(front)}
-    told["n_instances"], told["n_features"] = int(rows[0]), int(columns[0])
-    told["reduction"] = reduction(int(rows[0]), int(columns[0]), of=(genome.n_instances, genome.n_features))
-    return told
-
-
-def _answer(search: EvolutionSearch, genome: Genome) -> int:
-    """The fittest individual that selects something."""
-    rows, columns = genome.kept(search.population)
-    able = np.flatnonzero((rows > 0) & (columns > 0))
-    if len(able) == 0:
-        raise InvalidDataError(
-            "no individual selects an instance and a feature: the table is too small for this population. "
-            "Use a larger population_size or more evaluations"
-        )
-    return int(able[np.argmax(search.fitness[able])])
