@@ -120,8 +120,9 @@ def pareto(n_jobs: int, evaluations: int = 1000) -> None:
     """One front beside 15 single runs of other α, which together cost the same evaluations."""
     grid = [(a, b) for a in (0.1, 0.3, 0.5, 0.7, 0.9) for b in (0.2, 0.5, 0.8)]
     alphas = [(a, (1 - a) * b, (1 - a) * (1 - b)) for a, b in grid]
-    rows, reference = [], np.array([1.0, 1.0, 1.0])
-    for name in STANDARD:
+    path, reference = RESULTS / "evolution_pareto.csv", np.array([1.0, 1.0, 1.0])
+    done = set(pd.read_csv(path)["data"]) if path.exists() else set()
+    for name in [name for name in STANDARD if name not in done]:
         X, y = load(name)
         X = StandardScaler().fit_transform(X)
         options = {"population_size": POPULATION, "random_state": 0, "n_jobs": n_jobs}
@@ -134,18 +135,16 @@ def pareto(n_jobs: int, evaluations: int = 1000) -> None:
             one = wb.EvolutionaryWeigher("IS+FS", alphas=alpha, max_evaluations=evaluations, **options).fit(X, y)
             points.append([1 - one.performance_, one.instance_support_.mean(), one.feature_support_.mean()])
         single = np.array(points)
-        rows.append(
-            {
-                "data": name,
-                "evaluations": evaluations * len(alphas),
-                "pareto": hypervolume(front, reference),
-                "pareto points": len(front),
-                "15 single runs": hypervolume(single, reference),
-                "single points": int((non_dominated_ranks(single) == 0).sum()),
-            }
-        )
-        print(rows[-1], flush=True)
-    pd.DataFrame(rows).round(4).to_csv(RESULTS / "evolution_pareto.csv", index=False)
+        row = {
+            "data": name,
+            "evaluations": evaluations * len(alphas),
+            "pareto": hypervolume(front, reference),
+            "pareto points": len(front),
+            "15 single runs": hypervolume(single, reference),
+            "single points": int((non_dominated_ranks(single) == 0).sum()),
+        }
+        print(row, flush=True)
+        pd.DataFrame([row]).round(4).to_csv(path, mode="a", header=not path.exists(), index=False)
 
 
 if __name__ == "__main__":
