@@ -202,3 +202,14 @@ def test_what_another_classifier_cannot_do():
             Genome(("FW",), *X.shape, n_vectors=2), X, y, estimator=GaussianNB(), cv=2, seed=0,
             nominal=np.zeros(X.shape[1], dtype=bool), n_jobs=1,
         )  # fmt: skip
+
+
+def test_a_large_population_is_judged_in_parts(monkeypatch):
+    from weighbors.weighers.evolution import fitness as module
+
+    X, y = table(3)
+    genome, fitness = judge(X, y, ("IS", "FW"), "g_mean")
+    people = genome.random(30, RNG(0))
+    whole = fitness(people)
+    monkeypatch.setattr(module, "_CELLS", 1)
+    np.testing.assert_array_equal(fitness(people).fitness, whole.fitness)

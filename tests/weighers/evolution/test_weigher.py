@@ -225,6 +225,32 @@ def test_ctrl_c_inside_an_evaluation():
         EvolutionaryWeigher("FW", fitness, **FAST).fit(X, Y)
 
 
+INTERRUPTED = """
+import warnings
+from sklearn.datasets import load_wine
+from weighbors import EvolutionaryWeigher
+X, y = load_wine(return_X_y=True)
+warnings.simplefilter("always")
+search = EvolutionaryWeigher("IS+FS+FW", population_size=20, max_evaluations=10**9, random_state=0, n_jobs=2,
+                             callback=lambda p: print(p.evaluations, flush=True)).fit(X, y)
+print(search.stop_reason_, search.n_evaluations_ == search.history_["evaluations"].iloc[-1], search.fitness_ > 0)
+"""
+
+
+def test_a_real_sigint():
+    child = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for line in child.stdout:
+        if int(line) > 200:
+            child.send_signal(signal.SIGINT)
+            break
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    assert out.splitlines()[-1] == "interrupted True True"
+    assert "InterruptedSearchWarning" in err
+
+
 KILLED = """
 import sys, time
 from sklearn.datasets import load_wine

@@ -16,6 +16,8 @@ from .genome import Genome, Population
 
 __all__ = ["Fitness", "Judgement", "NeighborPredictor", "Performance", "default_alphas"]
 
+_CELLS = 4_000_000  # answers in memory at once
+
 
 def default_alphas(tasks: Sequence[str]) -> tuple[float, float, float]:
     """The paper's α of accuracy, instances removed and features removed.
@@ -138,10 +140,11 @@ class Fitness:
         instances, features = kept_rows / self.genome.n_instances, kept_columns / self.genome.n_features
         performance, fitness = np.zeros(len(population)), np.zeros(len(population))
         able = np.flatnonzero((kept_rows > 0) & (kept_columns > 0))
-        if len(able):
-            whole = len(able) == len(population)
-            performance[able] = self.performance(self.predictor.predict(population if whole else population.take(able)))
-            a, i, f = self.alphas
-            value = a * performance + i * (1 - instances) + f * (1 - features)
-            fitness[able] = value[able]
+        together = max(8, _CELLS // self.genome.n_instances)
+        for begin in range(0, len(able), together):
+            part = able[begin : begin + together]
+            performance[part] = self.performance(self.predictor.predict(population.take(part)))
+        a, i, f = self.alphas
+        value = a * performance + i * (1 - instances) + f * (1 - features)
+        fitness[able] = value[able]
         return Judgement(fitness, performance, instances, features)
