@@ -106,6 +106,8 @@ class ParetoSearch(EvolutionSearch):
     Attributes
     ----------
     goals : ndarray of shape (P, n_goals)
+    stagnant : int
+        Generations since the front last moved.
     """
 
     kind = "pareto"
@@ -143,8 +145,11 @@ class ParetoSearch(EvolutionSearch):
             )
             values = np.concatenate([self.goals, goals])
             kept = survivors(values, self.settings.size)
+            before = self.goals[self.front()]
             self.population, self.goals = pool.take(kept), values[kept]
             self.accepted = int((kept >= self.settings.size).sum())
+            moved = not _same_points(before, self.goals[non_dominated_ranks(self.goals) == 0])
+            self.stagnant = 0 if moved else self.stagnant + 1
         # minus the front: what is largest is best, as in the single search
         self.fitness = -non_dominated_ranks(self.goals).astype(np.float64)
 
@@ -199,6 +204,10 @@ class ParetoSearch(EvolutionSearch):
     def _read(self, state: dict[str, Any]) -> None:
         super()._read(state)
         self.goals = np.array(state["goals"])
+
+
+def _same_points(a: FloatArray, b: FloatArray) -> bool:
+    return np.array_equal(np.unique(a, axis=0), np.unique(b, axis=0))
 
 
 def survivors(goals: FloatArray, size: int) -> IndexArray:

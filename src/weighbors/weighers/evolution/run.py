@@ -137,10 +137,8 @@ class Run:
             return "time_limit"
         if self.search.exhausted:
             return "converged"
-        if limits.no_change is not None and len(self.history) > limits.no_change:
-            best = [row["best"] for row in self.history]
-            if max(best[-limits.no_change :]) <= max(best[: -limits.no_change]):
-                return "n_iter_no_change"
+        if limits.no_change is not None and self.search.stagnant >= limits.no_change:
+            return "n_iter_no_change"
         return None
 
     def _seconds(self) -> float:

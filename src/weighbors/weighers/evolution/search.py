@@ -77,8 +77,9 @@ class EvolutionSearch:
     population : Population
     fitness : ndarray of shape (P,)
         Empty until the first population was told.
-    evaluations, generation, restarts, accepted : int
-        ``accepted`` counts the trials of the last generation that replaced their targets.
+    evaluations, generation, restarts, accepted, stagnant : int
+        ``accepted`` counts the trials of the last generation that replaced their targets, ``stagnant``
+        the generations since the best one last got better.
     threshold : float
         T of the incest prevention.
 
@@ -101,7 +102,7 @@ class EvolutionSearch:
         self.genome, self.settings, self.rng = genome, settings, rng
         self.population = genome.random(settings.size, rng)
         self.fitness: FloatArray = np.empty(0)
-        self.evaluations = self.generation = self.restarts = self.accepted = 0
+        self.evaluations = self.generation = self.restarts = self.accepted = self.stagnant = 0
         self.threshold = genome.n_bits / 4
         self._asked: tuple[Population, IndexArray] | None = None
 
@@ -148,6 +149,8 @@ class EvolutionSearch:
         if not len(self.fitness):
             self.fitness, self.accepted = fitness.copy(), len(places)
             return
+        best = self.fitness.max()
+        self.stagnant = 0 if fitness.max(initial=-np.inf) > best else self.stagnant + 1
         if self._must_restart():
             self._settle(individuals, places, fitness)
             self.threshold, self.restarts, self.accepted = self.genome.n_bits / 4, self.restarts + 1, len(places)
@@ -206,7 +209,7 @@ class EvolutionSearch:
             "weights": self.population.weights,
             "bits": np.packbits(self.population.bits, axis=1),
             "fitness": self.fitness,
-            "counters": np.array([self.evaluations, self.generation, self.restarts, self.accepted]),
+            "counters": np.array([self.evaluations, self.generation, self.restarts, self.accepted, self.stagnant]),
             "threshold": np.array(self.threshold),
             "generator": np.array(write_generator(self.rng)),
         }
@@ -223,7 +226,8 @@ class EvolutionSearch:
         bits = np.unpackbits(state["bits"], axis=1, count=self.genome.n_bits).astype(bool)
         self.population = Population(np.array(state["weights"]), bits)
         self.fitness = np.array(state["fitness"])
-        self.evaluations, self.generation, self.restarts, self.accepted = (int(c) for c in state["counters"])
+        counters = (int(count) for count in state["counters"])
+        self.evaluations, self.generation, self.restarts, self.accepted, self.stagnant = counters
         self.threshold = float(state["threshold"])
         self.rng = read_generator(str(state["generator"]))
         self._asked = None

@@ -100,7 +100,8 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
     time_limit : float or None, default=None
         Seconds; the generation under way is finished.
     n_iter_no_change : int or None, default=None
-        Stop after so many generations without a better best.
+        Stop after so many generations without a better best; with "pareto", without a change of the
+        front.
     checkpoint : path or None, default=None
         File that keeps the search. Written whole or not at all.
     checkpoint_seconds : float, default=5
