@@ -412,6 +412,25 @@ def test_string_labels_and_iris_duplicates():
     assert list(b.classes_) == ["setosa", "versicolor", "virginica"]
 
 
+def test_a_second_fit_forgets_the_first():
+    search = EvolutionaryWeigher("IS+FW", objective="pareto", per_class=True, **FAST).fit(X, Y)
+    assert hasattr(search, "pareto_front_")
+    search.set_params(objective="single", per_class=False).fit(X, Y)
+    assert not hasattr(search, "pareto_front_")
+    assert not hasattr(search, "class_feature_weights_")
+    same(search, EvolutionaryWeigher("IS+FW", **FAST).fit(X, Y))
+
+
+def test_numbers_of_numpy_as_settings(tmp_path):
+    given = {**FAST, "population_size": np.int64(10), "de_factor": np.float64(0.8), "random_state": np.int64(0)}
+    path = tmp_path / "run.ckpt"
+    EvolutionaryWeigher("IS", checkpoint=path, **given).fit(X, Y)
+    same(
+        EvolutionaryWeigher("IS", checkpoint=path, resume=True, **FAST).fit(X, Y),
+        EvolutionaryWeigher("IS", **FAST).fit(X, Y),
+    )
+
+
 def test_select_needs_a_front():
     with pytest.raises(InvalidDataError, match="objective='pareto'"):
         EvolutionaryWeigher("IS", **FAST).fit(X, Y).select(0)

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ...engine.population import PopulationNeighbors
+from ...engine.population import PopulationNeighbors, PopulationPlan
 from ...exceptions import InvalidDataError
 from ...metrics import g_mean
 from .genome import Genome, Population
 
-__all__ = ["Fitness", "Judgement", "NeighborPredictor", "Performance", "default_alphas"]
+__all__ = ["Fitness", "Judgement", "NeighborPredictor", "Performance", "Predictor", "default_alphas"]
 
 _CELLS = 4_000_000  # answers in memory at once
 
@@ -55,6 +55,11 @@ class NeighborPredictor:
             scales_change="IW" in tasks,
             **options,
         )
+
+    @property
+    def plan(self) -> PopulationPlan:
+        """How evaluations run, and why."""
+        return self.neighbors.plan
 
     def predict(self, population: Population) -> AnyArray:
         """Codes (P, N), -1 where nobody else is selected."""

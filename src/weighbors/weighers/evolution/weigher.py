@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._random import generators
-from ..._threads import effective_n_jobs
 from ..._typing import BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder, check_labels
 from ...engine.population import CACHE_BYTES
@@ -24,31 +23,16 @@ from ...metrics import reduction
 from ...weights import Weights, fingerprint
 from .._base import metric_weights
 from .._instances import densified
-from .checkpoint import Checkpoint
-from .estimators import EstimatorPredictor
-from .fitness import Fitness, NeighborPredictor, Performance, default_alphas
-from .genome import Genome, Population, parse_tasks
+from .assemble import checked_parameters, data_fingerprint, make_fitness, make_run
+from .fitness import Fitness
+from .genome import Genome, Population
 from .goals import Goals, check_goals
 from .pareto import ParetoSearch
-from .results import balanced_rows, describe, fittest, front_frame
-from .run import Limits, Progress, ProgressBar, Run
+from .results import balanced_rows, fittest, front_frame
+from .run import Progress, Run
 from .sampler import EvolutionarySampler
-from .search import EvolutionSearch, Settings
 
 __all__ = ["EvolutionaryWeigher"]
-
-_COURSE = (  # parameters that change the course of a search
-    "objective",
-    "population_size",
-    "n_neighbors",
-    "per_class",
-    "cv",
-    "undersample",
-    "de_factor",
-    "crossover_rate",
-    "incest_prevention",
-    "restart",
-)
 
 
 class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
@@ -282,43 +266,24 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        tasks, alphas = self._checked_parameters()
+        tasks, alphas = checked_parameters(self)
         X, codes = self._open(X, y)
         draw, course, learner = generators(self.random_state, 3)
         rows = balanced_rows(codes, self.undersample, draw)
+        nominal, seed = self._coder.nominal_of(X), int(learner.integers(2**31 - 1))
         genome = Genome(tasks, len(rows), X.shape[1], len(self.classes_) if self.per_class else 1)
-        fitness = self._fitness(genome, X[rows], codes[rows], alphas, int(learner.integers(2**31 - 1)))
+        fitness = make_fitness(
+            self, genome, X[rows], codes[rows], classes=self.classes_, nominal=nominal, alphas=alphas, seed=seed
+        )
+        self.plan_ = getattr(fitness.predictor, "plan", None)
         goals = None
         if self.objective == "pareto":
-            nominal = self._coder.nominal_of(X)
             names = check_goals(self.goals, tasks)
             goals = Goals(names, fitness, X[rows], codes[rows], self.classes_, nominal, self.n_jobs)
-        run = self._run(genome, fitness, goals, course, X, codes)
+        run = make_run(self, fitness, goals, course, data_fingerprint(X, codes))
+        run.drive()
         self._publish(run, genome, fitness, goals, rows, X)
         return self
-
-    def _checked_parameters(self) -> tuple[tuple[str, ...], tuple[float, float, float]]:
-        tasks = parse_tasks(self.tasks)
-        if self.max_evaluations < self.population_size:
-            raise InvalidDataError(
-                f"max_evaluations={self.max_evaluations} is less than population_size={self.population_size}: "
-                "the first population alone needs that many"
-            )
-        if self.per_class and "FW" not in tasks:
-            raise InvalidDataError(f"per_class=True needs FW among the tasks; got {self.tasks!r}")
-        if self.goals is not None and self.objective != "pareto":
-            raise InvalidDataError("goals= goes with objective='pareto'")
-        if self.resume and self.checkpoint is None:
-            raise InvalidDataError("resume=True needs checkpoint=, the file to continue from")
-        if self.alphas is None:
-            return tasks, default_alphas(tasks)
-        alphas = np.asarray(self.alphas, dtype=float)
-        if alphas.shape != (3,) or not (np.isfinite(alphas) & (alphas >= 0)).all() or not alphas.any():
-            raise InvalidDataError(
-                f"alphas must be three numbers >= 0, of accuracy, instances and features, not all 0; "
-                f"got {self.alphas!r}"
-            )
-        return tasks, (float(alphas[0]), float(alphas[1]), float(alphas[2]))
 
     def _open(self, X: Any, y: Any) -> tuple[FloatArray, IndexArray]:
         if y is None:
@@ -339,87 +304,13 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
             )
         return rows, codes
 
-    def _fitness(
-        self, genome: Genome, X: FloatArray, codes: IndexArray, alphas: tuple[float, float, float], seed: int
-    ) -> Fitness:
-        jobs, nominal = effective_n_jobs(self.n_jobs), self._coder.nominal_of(X)
-        predictor: Any
-        if self.estimator is not None:
-            options = {
-                "estimator": self.estimator,
-                "cv": int(self.cv),
-                "seed": seed,
-                "nominal": nominal,
-                "n_jobs": jobs,
-            }
-            predictor, self.plan_ = EstimatorPredictor(genome, X, codes, **options), None
-        else:
-            predictor = NeighborPredictor(
-                genome,
-                X,
-                codes,
-                len(self.classes_),
-                n_neighbors=int(self.n_neighbors),
-                nominal=nominal,
-                cache_bytes=int(self.cache_bytes),
-                n_jobs=jobs,
-            )
-            self.plan_ = predictor.neighbors.plan
-        return Fitness(genome, predictor, Performance(self.fitness, codes, self.classes_), alphas)
-
-    def _run(
-        self, genome: Genome, fitness: Fitness, goals: Goals | None, rng: Any, X: FloatArray, codes: IndexArray
-    ) -> Run:
-        """Drive a new search, or the one in the checkpoint."""
-        settings = Settings(
-            int(self.population_size), self.de_factor, self.crossover_rate, self.incest_prevention, self.restart
-        )
-        kind = EvolutionSearch if goals is None else ParetoSearch
-        search: EvolutionSearch | None = None
-        history: list[dict[str, Any]] = []
-        checkpoint = self._checkpoint(fitness, goals, X, codes)
-        if checkpoint is not None and self.resume:
-            found = checkpoint.read()
-            if found is not None:
-                search, history = kind.restore(genome, settings, found[0]), found[1]
-        elif checkpoint is not None:
-            checkpoint.check_free()
-        run = Run(
-            search or kind(genome, settings, rng),
-            (lambda population: fitness(population).fitness) if goals is None else goals,
-            lambda search: describe(search, genome),
-            Limits(int(self.max_evaluations), self.time_limit, self.n_iter_no_change),
-            history,
-            checkpoint,
-            self.checkpoint_seconds,
-            tuple(w for w in (self.callback, ProgressBar() if self.verbose else None) if w is not None),
-        )
-        run.drive()
-        return run
-
-    def _checkpoint(self, fitness: Fitness, goals: Goals | None, X: FloatArray, codes: IndexArray) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        settings = {name: getattr(self, name) for name in _COURSE}
-        settings.update(
-            tasks="+".join(fitness.genome.tasks),
-            alphas=list(fitness.alphas),
-            goals=None if goals is None else list(goals.names),
-            fitness=self.fitness
-            if isinstance(self.fitness, str)
-            else getattr(self.fitness, "__qualname__", "callable"),
-            estimator=None if self.estimator is None else repr(self.estimator),
-            random_state=int(self.random_state) if isinstance(self.random_state, Integral) else None,
-            dtype=str(X.dtype),
-        )
-        data = fingerprint(np.column_stack([X, codes]))
-        return Checkpoint(self.checkpoint, data, settings)
-
     def _publish(
         self, run: Run, genome: Genome, fitness: Fitness, goals: Goals | None, rows: IndexArray, X: FloatArray
     ) -> None:
         import pandas as pd
 
+        for name in ("pareto_front_", "selected_", "_front", "class_feature_weights_"):
+            vars(self).pop(name, None)  # of an earlier fit
         search = run.search
         self.history_ = pd.DataFrame(run.history)
         self.n_evaluations_, self.n_iter_, self.stop_reason_ = search.evaluations, search.generation, run.reason
