@@ -53,7 +53,7 @@ slow: $(VENV)/with-test
 	$(BIN)/python -m pytest -m slow
 
 bench: $(VENV)/with-bench
-	@for script in neighbors weighers intervals backends imports study; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done
+	@for script in neighbors weighers intervals evolution backends imports study; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done
 
 lint: $(VENV)/with-lint
 	$(BIN)/ruff format --check .

@@ -22,7 +22,8 @@ def small(store, **options):
 
 
 SCRIPT = f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores it
 sys.path.insert(0, {str(TESTS)!r})
 from stubs import Trouble, noise_of, two_problems
 import weighbors as wb

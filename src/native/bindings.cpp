@@ -13,9 +13,13 @@
 #include "levels.hpp"
 #include "lists.hpp"
 #include "pack.hpp"
+#include "subset.hpp"
+#include "walk.hpp"
 
 namespace nb = nanobind;
+using std::int32_t;
 using std::int64_t;
+using std::uint64_t;
 
 namespace {
 
@@ -378,10 +382,15 @@ template <class T> void bind(nb::module_& m) {
 
 }  // namespace
 
+#include "population_bindings.hpp"
+
 NB_MODULE(_native, m) {
   m.doc() = "Compiled core of weighbors: single-threaded primitives over row ranges.";
   bind<float>(m);
   bind<double>(m);
+  bind_population<float>(m);
+  bind_population<double>(m);
+  bind_walk(m);
   {
     using namespace nb::literals;
     m.def("zone_sums", &py_zone_sums, "rows"_a.noconvert(), "packed"_a.noconvert(), "row_sums"_a.noconvert(),

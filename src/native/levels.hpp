@@ -24,6 +24,9 @@
 #include "bytes.hpp"
 #include "surf.hpp"
 #include "simba.hpp"
+#include "individual.hpp"
+#include "population.hpp"
+#include "population_matrix.hpp"
 #undef WB_LEVEL
 #undef WB_INLINE
 #undef WB_KERNEL
@@ -46,6 +49,9 @@
 #include "bytes.hpp"
 #include "surf.hpp"
 #include "simba.hpp"
+#include "individual.hpp"
+#include "population.hpp"
+#include "population_matrix.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
 
@@ -59,6 +65,9 @@
 #include "bytes.hpp"
 #include "surf.hpp"
 #include "simba.hpp"
+#include "individual.hpp"
+#include "population.hpp"
+#include "population_matrix.hpp"
 #undef WB_TARGET
 #undef WB_LEVEL
 #undef WB_INLINE

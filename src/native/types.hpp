@@ -188,4 +188,25 @@ struct MarginJob {
   double beta;                        // sigmoid utility; 0: linear
 };
 
+// Individuals of an evolutionary search: what each selects and weighs, and the rows to answer for.
+template <class T> struct PopulationJob {
+  const T* rows;                // (n, m) numeric first
+  const T* centered;            // (n, m) numbers less the middle of their feature's range
+  std::int64_t n;
+  Features<T> features;
+  const std::int32_t* codes;    // (n,) classes
+  std::int64_t n_classes, k;
+  const T* weights;             // (n_individuals, n_sets, m): a, 0: not selected; or null: all 1
+  std::int64_t n_sets;          // 1, or one per class of the stored instance
+  const T* scales;              // (n_individuals, n): v^2; or null
+  const bool* kept;             // (n_individuals, n); or null
+  const std::int64_t* query;    // (n_queries,) rows
+  std::int64_t n_queries;
+  bool all_rows;                // query is 0 .. n - 1
+  const std::int32_t* orders;   // (m, n) rows by each feature; or null
+  const std::int32_t* guesses;  // (n, n_guesses) other rows that are near without weights
+  std::int64_t n_guesses;
+  std::int32_t* predicted;      // (n_individuals, n_queries): class, -1: nobody selected
+};
+
 }  // namespace wb

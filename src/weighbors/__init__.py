@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief
+    from .weighers import EvolutionaryWeigher as EvolutionaryWeigher
     from .weighers import IRelief as IRelief
     from .weighers import MultiSURF as MultiSURF
     from .weighers import MultiSURFStar as MultiSURFStar
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ClassRelief": "weighers",
+    "EvolutionaryWeigher": "weighers",
     "IB1": "classifiers",
     "IBk": "classifiers",
     "IRelief": "weighers",
@@ -60,6 +62,7 @@ _PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "m
 
 __all__ = [
     "ClassRelief",
+    "EvolutionaryWeigher",
     "IB1",
     "IBk",
     "IRelief",

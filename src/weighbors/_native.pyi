@@ -6,7 +6,9 @@ Who calls what::
     engine.backends.bytes   -> to_bytes, byte_nearest
     engine.backends.certify -> rerank
     engine.pairs            -> pack, distances, zone_coefficients, zone_sums, add_differences, distance_sums, add_listed
+    engine.population       -> population_scan, population_matrix, population_walk, squared_distances
     weighers.simba          -> pack_margins, simba
+    weighers.evolution      -> random_subset
 
 All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
 Features are ordered numeric first (``n_numeric`` of them), nominal last. Packed references have
@@ -16,7 +18,7 @@ the shape (n_blocks, m, lanes) with ``lanes`` = BLOCK_LANES_FLOAT32 or BLOCK_LAN
 import numpy as np
 from numpy.typing import NDArray
 
-from ._typing import BoolArray, FloatArray, IndexArray
+from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
 
 BLOCK_LANES_FLOAT32: int
 BLOCK_LANES_FLOAT64: int
@@ -204,3 +206,64 @@ def simba(
     begin: int,
     end: int,
 ) -> tuple[int, int]: ...  # the step it stopped at (packed rows are needed), steps that scanned all rows
+def population_scan(
+    rows: FloatArray,  # (n, m) numeric first
+    centered: FloatArray,  # (n, m) numbers less the middle of their range
+    gap: FloatArray,
+    n_numeric: int,
+    missing: bool,
+    codes: AnyArray,  # (n,) int32 classes
+    n_classes: int,
+    k: int,
+    weights: FloatArray | None,  # (n_individuals, 1 or n_classes, m) a, 0: not selected
+    scales: FloatArray | None,  # (n_individuals, n) v ** 2
+    kept: BoolArray | None,  # (n_individuals, n)
+    orders: AnyArray | None,  # (m, n) int32, rows by each feature: permutations
+    guesses: AnyArray,  # (n, n_guesses) int32, other rows that are near without weights; may be empty
+    query: IndexArray,  # (n_queries,) rows to answer for
+    predicted: AnyArray,  # (n_individuals, n_queries) int32, written: class, -1: nobody else selected
+    first: int,  # individuals [first, last)
+    last: int,
+    begin: int,  # queries [begin, end)
+    end: int,
+) -> None: ...
+def squared_distances(
+    rows: FloatArray,
+    gap: FloatArray,
+    n_numeric: int,
+    missing: bool,
+    query: IndexArray,  # all rows in order
+    square: FloatArray,  # (n, whole blocks of lanes) written; infinite to itself and for padding
+    begin: int,
+    end: int,
+) -> None: ...
+def population_matrix(
+    square: FloatArray,  # as squared_distances wrote it
+    codes: AnyArray,
+    n_classes: int,
+    k: int,
+    scales: FloatArray | None,
+    kept: BoolArray | None,
+    query: IndexArray,
+    predicted: AnyArray,
+    first: int,
+    last: int,
+    begin: int,
+    end: int,
+) -> None: ...
+def population_walk(
+    lists: AnyArray,  # (n, width) int32 rows by (distance, row), itself left out
+    selected: AnyArray,  # (n, n_words) uint64, one bit per individual
+    codes: AnyArray,
+    n_classes: int,
+    k: int,
+    predicted: AnyArray,  # (n_individuals, n) int32, written: class, -1: nobody, -2: not in a list that was cut
+    begin: int,  # rows [begin, end)
+    end: int,
+) -> None: ...
+def random_subset(
+    mask: BoolArray,  # (n_rows, length)
+    size: IndexArray,  # (n_rows,) how many of the true places
+    uniform: FloatArray,  # float64 in [0, 1), one per true place, row after row, and one more
+    chosen: BoolArray,  # (n_rows, length) written
+) -> None: ...

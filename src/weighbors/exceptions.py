@@ -7,6 +7,7 @@ The tree::
         ├── InvalidWeightsError        (ValueError) weights that cannot weigh anything
         │   └── ForeignWeightsError    ... learned from other rows, columns or classes
         ├── WeightsFileError           (ValueError) a file that is no set of weights
+        ├── CheckpointError            (ValueError) a checkpoint that cannot be continued, or would be lost
         ├── InvalidDataError           (ValueError) a table the method cannot work with
         │   └── UnknownCategoryError   ... a category that was not there in fit
         ├── StoreError                 (ValueError) a store of results that cannot be used
@@ -21,15 +22,18 @@ The tree::
         ├── FewRunsWarning             too few runs for a confidence interval
         ├── UndefinedStabilityWarning  a measure is NaN, and why
         ├── IncompleteStudyWarning     data sets were left out because cells are missing or failed
-        └── NoCutWarning               no cut of any feature pays; other bins are used
+        ├── NoCutWarning               no cut of any feature pays; other bins are used
+        └── InterruptedSearchWarning   a search was stopped by hand; the best so far is the answer
 """
 
 __all__ = [
     "BackendError",
+    "CheckpointError",
     "FewRunsWarning",
     "ForeignWeightsError",
     "IncompleteStudyError",
     "IncompleteStudyWarning",
+    "InterruptedSearchWarning",
     "InvalidDataError",
     "InvalidWeightsError",
     "LonelyClassWarning",
@@ -60,6 +64,10 @@ class ForeignWeightsError(InvalidWeightsError):
 
 class WeightsFileError(WeighborsError, ValueError):
     """A file is damaged, or is not a file of weights."""
+
+
+class CheckpointError(WeighborsError, ValueError):
+    """A checkpoint is damaged, belongs to other data or settings, or would be overwritten."""
 
 
 class InvalidDataError(WeighborsError, ValueError):
@@ -116,3 +124,7 @@ class IncompleteStudyWarning(WeighborsWarning):
 
 class NoCutWarning(WeighborsWarning):
     """MDLP found no cut in any feature; bins of equal frequency are used instead."""
+
+
+class InterruptedSearchWarning(WeighborsWarning):
+    """A search was interrupted by hand; its result is the best found so far."""

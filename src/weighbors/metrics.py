@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,22 @@ from sklearn.utils.validation import check_consistent_length
 
 from .exceptions import InvalidDataError
 
-__all__ = ["g_mean", "reduction"]
+__all__ = ["g_mean", "geometric_mean", "reduction", "reduction_of"]
+
+
+def geometric_mean(recalls: Any) -> float:
+    """Of the recalls of the classes (paper 004, eq. 7, for any number of classes).
+
+    Examples
+    --------
+    >>> geometric_mean([0.5, 0.125])
+    0.25
+    """
+    values = [float(value) for value in recalls]
+    if not values:
+        raise InvalidDataError("the G-mean needs the recall of at least one class; got none")
+    product = math.prod(values)
+    return math.sqrt(product) if len(values) == 2 else product ** (1 / len(values))
 
 
 def g_mean(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -38,7 +54,7 @@ def g_mean(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
         raise InvalidDataError("the G-mean of no labels is not defined; give at least one")
     labels = np.unique(y_true)
     recalls = recall_score(y_true, y_pred, labels=labels, average=None, sample_weight=sample_weight, zero_division=0.0)
-    return float(np.prod(recalls) ** (1 / len(labels)))
+    return geometric_mean(recalls)
 
 
 def reduction(instance_mask: Any = None, feature_mask: Any = None) -> float:
@@ -67,3 +83,21 @@ def reduction(instance_mask: Any = None, feature_mask: Any = None) -> float:
             raise InvalidDataError(f"{name} must be a vector of bool that is not empty; got {kept.dtype} {kept.shape}")
         share *= float(kept.mean())
     return 1.0 - share
+
+
+def reduction_of(n_instances: int, n_features: int, *, of: tuple[int, int]) -> float:
+    """R = 1 − (n_i / N)(n_f / M): the share of the table that is gone (paper 004, eq. 6).
+
+    Parameters
+    ----------
+    n_instances, n_features : int
+        What is kept.
+    of : (N, M)
+        What there was.
+
+    Examples
+    --------
+    >>> reduction_of(20, 5, of=(100, 10))
+    0.9
+    """
+    return 1.0 - (n_instances / of[0]) * (n_features / of[1])

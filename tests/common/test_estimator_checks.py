@@ -11,6 +11,7 @@ from weighbors import (
     SURF,
     WIBK,
     ClassRelief,
+    EvolutionaryWeigher,
     IBk,
     IRelief,
     KStar,
@@ -64,6 +65,17 @@ ESTIMATORS = {
     "Simba": (Simba(random_state=0), 45, {}),
     "SimbaMBIW": (SimbaMBIW(), 45, {}),
     "IRelief": (IRelief(), 45, {}),
+    "EvolutionaryWeigher": (EvolutionaryWeigher(population_size=8, max_evaluations=80), 40, {}),
+    "EvolutionaryWeigher, all tasks, pareto": (
+        EvolutionaryWeigher("IS+FS+IW+FW", objective="pareto", population_size=8, max_evaluations=80),
+        40,
+        {},
+    ),
+    "k-NN with an evolutionary weigher": (
+        WeightedKNeighborsClassifier(1, EvolutionaryWeigher("FW", population_size=8, max_evaluations=80)),
+        55,
+        LEARNED,
+    ),
     **{
         type(weigher).__name__: (weigher, 45, EQUIVALENCE)
         for weigher in (

@@ -17,6 +17,7 @@ if not (SOURCE / "classifiers").is_dir():  # an editable install keeps the sourc
 HELPERS = [
     "exceptions",
     "_typing",
+    "_archive",
     "_checks",
     "_files",
     "_intervals",
@@ -25,6 +26,7 @@ HELPERS = [
     "_weights_file",
     "_threads",
     "_native",
+    "_random",
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.

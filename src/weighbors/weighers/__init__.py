@@ -1,6 +1,7 @@
 """Weighers: learn a `Weights` from data."""
 
 from .class_relief import ClassRelief
+from .evolution import EvolutionaryWeigher
 from .intervals import RepresentativeIntervals
 from .irelief import IRelief
 from .mbiw import MBIW
@@ -12,6 +13,7 @@ from .turf import TuRF
 
 __all__ = [
     "ClassRelief",
+    "EvolutionaryWeigher",
     "IRelief",
     "MBIW",
     "MultiSURF",

@@ -1,0 +1,134 @@
+"""Evaluations of the evolutionary search against leave-one-out with scikit-learn and FAISS: 2 threads each.
+
+2000 x 30, float32. A peer gets the same selected instances and features, scaled by the same weights;
+packing, folding and selecting are in our time and not in theirs. Run by ``make bench``.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+import time
+import tracemalloc
+
+import faiss
+import numpy as np
+from harness import best_of, verdict
+from sklearn.datasets import make_classification
+from sklearn.neighbors import NearestNeighbors
+
+from weighbors.engine.population import PopulationNeighbors
+from weighbors.weighers.evolution import EvolutionSearch, Genome, Settings
+
+THREADS, N, M, P = 2, 2000, 30, 100
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_classification(N, M, n_informative=10, random_state=0)
+    return np.ascontiguousarray((X - X.mean(axis=0)) / X.std(axis=0), dtype=np.float32), y
+
+
+def brute(queries: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Two neighbours: the first may be the row itself."""
+    return NearestNeighbors(n_neighbors=2, algorithm="brute", n_jobs=THREADS).fit(references).kneighbors(queries)[1]
+
+
+def brute_leave_one_out(rows: np.ndarray) -> np.ndarray:
+    return NearestNeighbors(n_neighbors=1, algorithm="brute", n_jobs=THREADS).fit(rows).kneighbors()[1]
+
+
+def flat(rows: np.ndarray) -> None:
+    index = faiss.IndexFlatL2(rows.shape[1])
+    index.add(rows)
+    index.search(rows, 2)
+
+
+def evaluations() -> None:
+    X, y = data()
+    rng = np.random.default_rng(0)
+    faiss.omp_set_num_threads(THREADS)
+
+    def ours(tasks: tuple[str, ...], density: float = 0.5):
+        genome = Genome(tasks, N, M)
+        people = genome.random(P, rng, density=density)
+        neighbors = PopulationNeighbors(
+            X,
+            y,
+            n_classes=2,
+            n_jobs=THREADS,
+            features_change="FS" in tasks or "FW" in tasks,
+            scales_change="IW" in tasks,
+        )
+        selections = genome.selections(people)
+        first = people.take([0])
+        rows, columns = genome.instance_mask(first)[0], genome.feature_mask(first)[0]
+        scaled = (X * genome.feature_weights(first)[0, 0]).astype(np.float32)[:, columns]
+        return (lambda: neighbors.predict(selections)), np.ascontiguousarray(scaled), rows
+
+    weighing, weighed, _ = ours(("FW",))
+    everything, part, kept = ours(("IS", "FS", "IW", "FW"))
+    half, plain, kept_half = ours(("IS",))
+    few, _, kept_few = ours(("IS",), 0.02)
+    scaling, _, _ = ours(("IW",))
+    contestants = {
+        "FW": weighing,
+        "IS+FS+IW+FW": everything,
+        "IS, half selected": half,
+        "IS, 2 % selected": few,
+        "IW": scaling,
+        "scikit-learn, all": lambda: brute_leave_one_out(weighed),
+        "FAISS Flat, all": lambda: flat(weighed),
+        "scikit-learn, random start": lambda: brute(part, np.ascontiguousarray(part[kept])),
+        "scikit-learn, half": lambda: brute(plain, np.ascontiguousarray(plain[kept_half])),
+        "scikit-learn, 2 %": lambda: brute(plain, np.ascontiguousarray(plain[kept_few])),
+    }
+    best = best_of(contestants, rounds=7)
+    for name in ("FW", "IS+FS+IW+FW", "IS, half selected", "IS, 2 % selected", "IW"):
+        best[name] /= P
+    print(f"one evaluation, {N} x {M}, float32, {THREADS} threads")
+    for name, seconds in best.items():
+        print(f"  {name:<28} {1e3 * seconds:9.4f} ms")
+    verdict("FW: scikit-learn brute / ours", best["scikit-learn, all"] / best["FW"], 5)
+    verdict("FW: FAISS Flat / ours", best["FAISS Flat, all"] / best["FW"], 4)
+    verdict("all four: scikit-learn brute / ours", best["scikit-learn, random start"] / best["IS+FS+IW+FW"], 8)
+    verdict("IS, half: scikit-learn brute / ours", best["scikit-learn, half"] / best["IS, half selected"], 200)
+    verdict("IS, 2 %: scikit-learn brute / ours", best["scikit-learn, 2 %"] / best["IS, 2 % selected"], 10)
+
+
+def search_alone() -> None:
+    """The search without evaluations: 100 individuals, 2030 bits, 30 reals."""
+    genome, seconds = Genome(("IS", "FS", "FW"), N, M), []
+    fitness = np.random.default_rng(1)
+    for _ in range(5):  # fresh searches: all individuals cross in early generations
+        search = EvolutionSearch(genome, Settings(P), np.random.default_rng(0))
+        search.tell(fitness.random(len(search.ask())))
+        for _ in range(10):
+            begun = time.perf_counter()
+            asked = search.ask()
+            search.tell(fitness.random(len(asked)))
+            seconds.append(time.perf_counter() - begun)
+    verdict("search alone, median ms per generation", 1e3 * float(np.median(seconds)), 2, at_most=True)
+
+
+def memory() -> None:
+    """Beyond the data: what is kept for a large table, and what evaluations take."""
+    X = np.random.default_rng(0).normal(size=(50_000, 10)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    tracemalloc.start()
+    genome = Genome(("IS",), len(X), 10)
+    neighbors = PopulationNeighbors(
+        X, y, n_classes=2, n_jobs=THREADS, features_change=False, scales_change=False, cache_bytes=16 * 2**20
+    )
+    neighbors.predict(genome.selections(genome.random(8, np.random.default_rng(0))))
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    print(f"50 000 x 10, IS, limit 16 MiB: {neighbors.plan}")
+    verdict("peak of Python's arrays, MiB", peak, 64, at_most=True)
+
+
+if __name__ == "__main__":
+    evaluations()
+    search_alone()
+    memory()

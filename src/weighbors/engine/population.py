@@ -1,0 +1,327 @@
+"""Leave-one-out answers of many individuals at once: the evaluations of an evolutionary search.
+
+An individual selects instances and features and weighs both (methods §0). Three ways give the same
+answers; `plan_population` chooses among them:
+
+- ``walk``: only instances are selected, so distances never change. Neighbour lists are sorted once,
+  and an evaluation walks to the first selected neighbour, 64 individuals at a time. Lists are cut to
+  what fits the byte limit; rows that find nobody in them are scanned.
+- ``matrix``: instances are weighed, features are not. Distances are computed once, while they fit.
+- ``scan``: everything else. Selected instances and features are packed per individual and compared.
+
+Beyond that memory is a centred copy of the data, with instance weights also 4 bytes per cell, one
+packed copy per thread, and 4 bytes per individual and row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from .._threads import run_ranges
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .backends.scan import Scan, aligned_empty
+from .plan import lanes_of
+from .references import References, build_references
+
+__all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationPlan", "Selections", "plan_population"]
+
+#: Lists or distances that may be kept for a whole search.
+CACHE_BYTES = 256 * 2**20
+_LEAST_WIDTH = 16  # shorter lists than this are not worth their memory
+_GUESSES = 4  # near rows that give a scan its first limit
+_ENOUGH = 12  # selected neighbours expected in a list for a walk to be worth it
+
+
+@dataclass(frozen=True)
+class Selections:
+    """What each of P individuals selects and weighs. A part that is None is all ones.
+
+    Parameters
+    ----------
+    feature_weights : (P, S, M), optional
+        ``a``, 0 for features that are not selected; S is 1, or K for one vector per class of the
+        stored instance.
+    instance_scales : (P, N), optional
+        ``v``.
+    instance_mask : bool (P, N), optional
+    """
+
+    count: int
+    feature_weights: FloatArray | None = None
+    instance_scales: FloatArray | None = None
+    instance_mask: BoolArray | None = None
+
+    def take(self, which: Any) -> Selections:
+        """Some of the individuals."""
+        parts = (self.feature_weights, self.instance_scales, self.instance_mask)
+        kept = [None if part is None else part[which] for part in parts]
+        return Selections(len(np.arange(self.count)[which]), *kept)
+
+
+@dataclass(frozen=True)
+class PopulationPlan:
+    """How evaluations will run, and why. Prints as one line per fact."""
+
+    way: str
+    reason: str
+    width: int  # neighbours per list
+    cache_bytes: int
+
+    def __str__(self) -> str:
+        kept = f"{self.cache_bytes / 2**20:.3g} MiB kept for the whole search" if self.cache_bytes else "nothing kept"
+        return f"{self.way}: {self.reason}\n  memory      {kept}"
+
+
+def plan_population(
+    n: int, itemsize: int, *, features_change: bool, scales_change: bool, limit: int = CACHE_BYTES
+) -> PopulationPlan:
+    """Choose how individuals are evaluated: a pure function of sizes and of what may change.
+
+    Examples
+    --------
+    >>> print(plan_population(2000, 4, features_change=False, scales_change=False))
+    walk: only instances are selected: neighbour lists are sorted once
+      memory      15.3 MiB kept for the whole search
+    >>> plan_population(100_000, 4, features_change=False, scales_change=True).way
+    'scan'
+    """
+    if features_change:
+        return PopulationPlan("scan", "features are weighed or selected, so distances change", 0, 0)
+    if scales_change:
+        size = n * (n + 16) * itemsize
+        if size <= limit:
+            return PopulationPlan("matrix", "only instances change: distances are computed once", 0, size)
+        return PopulationPlan("scan", f"all distances would take {size / 2**20:.0f} MiB", 0, 0)
+    width = min(n - 1, limit // (4 * n))
+    if width < min(n - 1, _LEAST_WIDTH):
+        return PopulationPlan("scan", "neighbour lists do not fit the byte limit", 0, 0)
+    cut = "" if width == n - 1 else f", cut to the {width} nearest"
+    told = f"only instances are selected: neighbour lists are sorted once{cut}"
+    return PopulationPlan("walk", told, width, 4 * n * width)
+
+
+class PopulationNeighbors:
+    """Leave-one-out answers of the k nearest selected instances, for many individuals per call.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, M)
+        Checked; NaN for missing, which is at the feature's full range over all rows.
+    codes : int ndarray of shape (N,)
+        Classes.
+    n_classes, n_neighbors : int
+    nominal : bool ndarray of shape (M,), optional
+    features_change, scales_change : bool
+        Whether individuals differ in feature weights or selections, and in instance scales.
+    cache_bytes : int
+        Limit of what may be kept for the whole search.
+    n_jobs : int
+        Threads; answers do not depend on it.
+
+    Examples
+    --------
+    >>> X, codes = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    >>> neighbors = PopulationNeighbors(X, codes, n_classes=2)
+    >>> masks = np.array([[True, True, True, True], [True, False, False, False]])
+    >>> neighbors.predict(Selections(2, instance_mask=masks))
+    array([[ 0,  0,  1,  1],
+           [-1,  0,  0,  0]], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        X: FloatArray,
+        codes: IndexArray,
+        *,
+        n_classes: int,
+        n_neighbors: int = 1,
+        nominal: BoolArray | None = None,
+        features_change: bool = True,
+        scales_change: bool = True,
+        cache_bytes: int = CACHE_BYTES,
+        n_jobs: int = 1,
+    ) -> None:
+        self.references: References = build_references(X, nominal=nominal)
+        self.codes = np.ascontiguousarray(codes, dtype=np.int32)
+        self.n_classes, self.k, self.n_jobs = n_classes, n_neighbors, n_jobs
+        numeric = np.arange(self.references.m) < self.references.n_numeric
+        middle = np.where(numeric, self.references.low / 2 + self.references.high / 2, 0).astype(self.references.dtype)
+        self._centered = np.ascontiguousarray(self.references.rows - middle)
+        self._rows = np.arange(self.references.n, dtype=np.int64)
+        self.plan = plan_population(
+            self.references.n,
+            self.references.dtype.itemsize,
+            features_change=features_change,
+            scales_change=scales_change,
+            limit=cache_bytes,
+        )
+        self._lists = self._sorted_lists(self.plan.width) if self.plan.way == "walk" else None
+        self._guesses = np.empty((self.references.n, 0), dtype=np.int32)
+        if self.plan.way == "scan" and n_neighbors == 1:
+            self._guesses = self._sorted_lists(min(_GUESSES, self.references.n - 1))
+        self._orders: AnyArray | None = None
+        if self.plan.way == "scan" and scales_change:  # scaled instances are searched by their heaviest feature
+            by_feature = np.argsort(self.references.rows, axis=0, kind="stable").T
+            self._orders = np.ascontiguousarray(by_feature, dtype=np.int32)
+        self._square = self._all_distances() if self.plan.way == "matrix" else None
+
+    def predict(self, selections: Selections) -> AnyArray:
+        """Class of every row as its nearest selected instances say, the row itself left out.
+
+        Returns
+        -------
+        int32 ndarray of shape (P, N)
+            -1 where no other instance is selected.
+        """
+        predicted = np.empty((selections.count, self.references.n), dtype=np.int32)
+        if self.plan.way == "walk" and selections.instance_mask is not None:
+            self._walk(selections, predicted)
+        elif self.plan.way == "matrix":
+            self._read(selections, predicted)
+        else:
+            self._scan(selections, self._rows, predicted)
+        return predicted
+
+    def _scan(self, selections: Selections, query: IndexArray, predicted: AnyArray) -> None:
+        r, weights, scales, mask = self.references, *self._parts(selections)
+        columns = None if weights is None else np.ascontiguousarray(weights[:, :, r.columns])
+
+        def task(first: int, last: int, begin: int, end: int) -> None:
+            _native.population_scan(
+                r.rows,
+                self._centered,
+                r.gap,
+                r.n_numeric,
+                r.missing,
+                self.codes,
+                self.n_classes,
+                self.k,
+                columns,
+                scales,
+                mask,
+                self._orders,
+                self._guesses,
+                query,
+                predicted,
+                first,
+                last,
+                begin,
+                end,
+            )
+
+        self._share(task, selections.count, len(query))
+
+    def _read(self, selections: Selections, predicted: AnyArray) -> None:
+        _, scales, mask = self._parts(selections)
+        count, square = selections.count, self._square
+        assert square is not None
+
+        def task(begin: int, end: int) -> None:
+            _native.population_matrix(
+                square, self.codes, self.n_classes, self.k, scales, mask, self._rows, predicted, 0, count, begin, end
+            )
+
+        self._by_rows(task)
+
+    def _walk(self, selections: Selections, predicted: AnyArray) -> None:
+        mask, lists, n = selections.instance_mask, self._lists, self.references.n
+        assert mask is not None
+        assert lists is not None
+        expected = mask.sum(axis=1) * (lists.shape[1] / max(1, n - 1))
+        short = (expected < _ENOUGH * self.k) & (lists.shape[1] < n - 1)
+        if short.any():  # too few selected for lists that were cut
+            few = np.flatnonzero(short)
+            part = np.empty((len(few), n), dtype=np.int32)
+            self._scan(selections.take(few), self._rows, part)
+            predicted[few] = part
+        walked = np.flatnonzero(~short)
+        answers = predicted if len(walked) == len(mask) else np.empty((len(walked), n), dtype=np.int32)
+        words = bit_words(mask[walked])
+
+        def task(begin: int, end: int) -> None:
+            _native.population_walk(lists, words, self.codes, self.n_classes, self.k, answers, begin, end)
+
+        self._by_rows(task)
+        if lists.shape[1] < n - 1:
+            self._scan_unlisted(selections, walked, answers)
+        if answers is not predicted:
+            predicted[walked] = answers
+
+    def _scan_unlisted(self, selections: Selections, walked: IndexArray, answers: AnyArray) -> None:
+        """Rows whose list was cut before enough selected neighbours."""
+        for place in np.flatnonzero((answers == -2).any(axis=1)):
+            query = np.flatnonzero(answers[place] == -2)
+            found = np.empty((1, len(query)), dtype=np.int32)
+            self._scan(selections.take(walked[place : place + 1]), query, found)
+            answers[place, query] = found[0]
+
+    def _parts(self, selections: Selections) -> tuple[FloatArray | None, FloatArray | None, BoolArray | None]:
+        dtype = self.references.dtype
+        weights, scales, mask = selections.feature_weights, selections.instance_scales, selections.instance_mask
+        return (
+            None if weights is None else np.ascontiguousarray(weights, dtype=dtype),
+            None if scales is None else np.ascontiguousarray(scales**2, dtype=dtype),
+            None if mask is None else np.ascontiguousarray(mask),
+        )
+
+    def _share(self, task: Any, count: int, n: int) -> None:
+        """Individuals one by one; their rows in pieces where there are fewer individuals than threads need."""
+        pieces = max(1, min(-(-4 * self.n_jobs // max(1, count)) if self.n_jobs > 1 else 1, -(-n // 96)))
+        size = -(-n // pieces)
+        size = -(-size // 6) * 6
+        cuts = [(begin, min(begin + size, n)) for begin in range(0, n, size)]
+        jobs = [(i, *cut) for i in range(count) for cut in cuts]
+
+        def run(first: int, last: int) -> None:
+            for i, begin, end in jobs[first:last]:
+                task(i, i + 1, begin, end)
+
+        run_ranges(run, [(at, at + 1) for at in range(len(jobs))], self.n_jobs)
+
+    def _by_rows(self, task: Any) -> None:
+        n = self.references.n
+        size = max(48, -(-n // (4 * self.n_jobs)))
+        run_ranges(task, [(begin, min(begin + size, n)) for begin in range(0, n, size)], self.n_jobs)
+
+    def _sorted_lists(self, width: int) -> AnyArray:
+        """The nearest other rows of each row, by (distance, row)."""
+        n = self.references.n
+        lists = np.empty((n, width), dtype=np.int32)
+        size = max(6, 2**24 // (16 * max(1, width)) // 6 * 6)
+        scan = Scan(self.references)
+        for begin in range(0, n, size):
+            own = self._rows[begin : begin + size]
+            rows = self.references.rows[begin : begin + size]
+            _, slot = scan.search(rows, width, own_slot=own, missing=self.references.missing, n_jobs=self.n_jobs)
+            lists[begin : begin + size] = slot[:, 0]
+        return lists
+
+    def _all_distances(self) -> FloatArray:
+        r = self.references
+        lanes = lanes_of(r.dtype)
+        square = aligned_empty((r.n, -(-r.n // lanes) * lanes), r.dtype)
+
+        def task(begin: int, end: int) -> None:
+            _native.squared_distances(r.rows, r.gap, r.n_numeric, r.missing, self._rows, square, begin, end)
+
+        self._by_rows(task)
+        return square
+
+
+def bit_words(mask: BoolArray) -> AnyArray:
+    """Bit b of word w in row x: does individual 64 w + b keep row x?
+
+    Examples
+    --------
+    >>> bit_words(np.array([[True, False], [True, True]])).tolist()
+    [[3], [2]]
+    """
+    count, n = mask.shape
+    packed = np.packbits(mask.T, axis=1, bitorder="little")
+    words = np.zeros((n, -(-count // 64) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    return words.view("<u8").astype(np.uint64, copy=False)

@@ -1,0 +1,39 @@
+"""Evolutionary selection and weighting: genome · operators · fitness · search (ask/tell) · weigher."""
+
+from .checkpoint import Checkpoint
+from .estimators import EstimatorPredictor
+from .fitness import Fitness, Judgement, NeighborPredictor, Performance, default_alphas
+from .genome import TASKS, Genome, Population, parse_tasks
+from .goals import Goals
+from .pareto import ParetoSearch, crowding, hypervolume, knee, non_dominated_ranks
+from .run import Limits, Progress, Run
+from .sampler import EvolutionarySampler
+from .search import EvolutionSearch, Settings
+from .weigher import EvolutionaryWeigher
+
+__all__ = [
+    "Checkpoint",
+    "EstimatorPredictor",
+    "EvolutionSearch",
+    "EvolutionarySampler",
+    "EvolutionaryWeigher",
+    "Fitness",
+    "Genome",
+    "Goals",
+    "Judgement",
+    "Limits",
+    "NeighborPredictor",
+    "ParetoSearch",
+    "Performance",
+    "Population",
+    "Progress",
+    "Run",
+    "Settings",
+    "TASKS",
+    "crowding",
+    "default_alphas",
+    "hypervolume",
+    "knee",
+    "non_dominated_ranks",
+    "parse_tasks",
+]

@@ -1,0 +1,115 @@
+"""Any scikit-learn classifier in place of the nearest neighbour, cross-validated.
+
+A feature weight multiplies its column, an unselected feature or instance is left out, and an
+instance of scale v is trained with ``sample_weight`` 1 − v where the classifier takes one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import has_fit_parameter
+
+from ..._threads import run_ranges
+from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ...exceptions import InvalidDataError
+from .genome import Genome, Population
+
+__all__ = ["EstimatorPredictor"]
+
+
+class EstimatorPredictor:
+    """Cross-validated answers of a classifier: trained on the selected part of the other folds.
+
+    Parameters
+    ----------
+    genome : Genome
+    X, codes : rows and classes
+    estimator : classifier
+        Cloned; where its ``random_state`` is None it gets a fixed one, so that equal individuals
+        get equal answers.
+    cv : int
+        Stratified folds, drawn once per search.
+    seed : int
+    nominal : bool ndarray of shape (M,)
+    n_jobs : int
+        Threads.
+    """
+
+    def __init__(
+        self,
+        genome: Genome,
+        X: FloatArray,
+        codes: IndexArray,
+        *,
+        estimator: Any,
+        cv: int,
+        seed: int,
+        nominal: BoolArray,
+        n_jobs: int,
+    ) -> None:
+        if genome.n_vectors > 1:
+            raise InvalidDataError(
+                "per_class=True needs the nearest neighbour: a classifier sees one scaling of the columns"
+            )
+        if nominal.any() and "FW" in genome.tasks:
+            raise InvalidDataError(
+                "FW with estimator= multiplies columns, and categories have no multiples: encode them first, for "
+                "example with sklearn.preprocessing.OneHotEncoder"
+            )
+        self.genome, self.X, self.codes, self.n_jobs = genome, X, codes, n_jobs
+        self.estimator = clone(estimator)
+        if "random_state" in self.estimator.get_params() and self.estimator.get_params()["random_state"] is None:
+            self.estimator.set_params(random_state=seed)
+        self.weighted = has_fit_parameter(self.estimator, "sample_weight")
+        if "IW" in genome.tasks and not self.weighted:
+            raise InvalidDataError(
+                f"IW needs a classifier whose fit takes sample_weight; {type(estimator).__name__} does not. "
+                "Leave IW out of tasks"
+            )
+        self.folds = _folds(codes, cv, seed)
+
+    def predict(self, population: Population) -> AnyArray:
+        """Codes (P, N), -1 where no instance of the other folds is selected."""
+        predicted = np.full((len(population), len(self.codes)), -1, dtype=np.int32)
+        rows, columns = self.genome.instance_mask(population), self.genome.feature_mask(population)
+        scales, weights = self.genome.instance_scales(population), self.genome.feature_weights(population)[:, 0]
+
+        def task(begin: int, end: int) -> None:
+            for i in range(begin, end):
+                X = (
+                    self.X[:, columns[i]] * weights[i, columns[i]]
+                    if "FW" in self.genome.tasks
+                    else self.X[:, columns[i]]
+                )
+                for train, test in self.folds:
+                    kept = train[rows[i, train]]
+                    if len(kept):
+                        predicted[i, test] = self._answers(X, kept, test, 1 - scales[i])
+
+        run_ranges(task, [(i, i + 1) for i in range(len(population))], self.n_jobs)
+        return predicted
+
+    def _answers(self, X: FloatArray, train: IndexArray, test: IndexArray, relevance: FloatArray) -> AnyArray:
+        codes = self.codes[train]
+        weight = relevance[train]
+        if "IW" in self.genome.tasks and not (weight > 0).any():
+            return np.full(len(test), -1)
+        if (codes == codes[0]).all():  # many classifiers refuse one class; any would answer so
+            return np.full(len(test), codes[0])
+        given = {"sample_weight": weight} if "IW" in self.genome.tasks else {}
+        return np.asarray(clone(self.estimator).fit(X[train], codes, **given).predict(X[test]))
+
+
+def _folds(codes: IndexArray, cv: int, seed: int) -> list[tuple[IndexArray, IndexArray]]:
+    largest = int(np.bincount(codes).max())
+    if cv > largest:
+        raise InvalidDataError(f"cv={cv} folds need a class of at least {cv} rows; the largest has {largest}")
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        return list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(codes)), codes))

@@ -1,0 +1,156 @@
+"""What a chromosome holds: reals for weights, bits for selections (paper 004, section 3).
+
+A part that is off is not in the chromosome, so it cannot change; decoded it is all ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._typing import BoolArray, FloatArray
+from ...engine.population import Selections
+from ...exceptions import InvalidDataError
+
+__all__ = ["TASKS", "Genome", "Population", "parse_tasks"]
+
+#: Instance selection, feature selection, instance weighting, feature weighting.
+TASKS = ("IS", "FS", "IW", "FW")
+
+
+def parse_tasks(tasks: Any) -> tuple[str, ...]:
+    """Task names in their fixed order, from "IS+FS" or a sequence of names.
+
+    Examples
+    --------
+    >>> parse_tasks("FW+IS")
+    ('IS', 'FW')
+    """
+    if isinstance(tasks, str):
+        names = [name.strip() for name in tasks.split("+")]
+    else:
+        try:
+            names = [str(name) for name in tasks]
+        except TypeError:
+            names = [repr(tasks)]
+    unknown = [name for name in names if name not in TASKS]
+    if unknown or not names:
+        told = f"unknown: {', '.join(repr(name) for name in unknown)}" if unknown else "none named"
+        raise InvalidDataError(
+            f"tasks must be a non-empty choice of {', '.join(TASKS)} joined by '+', such as 'IS+FS'; "
+            f"got {tasks!r} ({told})"
+        )
+    if len(set(names)) < len(names):
+        raise InvalidDataError(f"tasks names a task twice: {tasks!r}")
+    return tuple(name for name in TASKS if name in names)
+
+
+@dataclass(frozen=True)
+class Population:
+    """Chromosomes, one per row: ``weights`` (P, R) in [0, 1] and ``bits`` (P, L)."""
+
+    weights: FloatArray
+    bits: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def take(self, which: Any) -> Population:
+        """Some of the individuals."""
+        return Population(self.weights[which], self.bits[which])
+
+    def same_as(self, other: Population) -> BoolArray:
+        """Which individuals equal those of ``other``, row by row."""
+        same: BoolArray = (self.weights == other.weights).all(axis=1) & (self.bits == other.bits).all(axis=1)
+        return same
+
+
+@dataclass(frozen=True)
+class Genome:
+    """Layout of a chromosome: instances first, then features, in the reals as in the bits.
+
+    Parameters
+    ----------
+    tasks : tuple of str
+        As `parse_tasks` gives them.
+    n_instances, n_features : int
+    n_vectors : int
+        Vectors of feature weights: 1, or one per class.
+
+    Examples
+    --------
+    >>> genome = Genome(("IS", "FW"), n_instances=5, n_features=3)
+    >>> genome.n_weights, genome.n_bits
+    (3, 5)
+    """
+
+    tasks: tuple[str, ...]
+    n_instances: int
+    n_features: int
+    n_vectors: int = 1
+
+    @property
+    def n_weights(self) -> int:
+        """R: reals of a chromosome."""
+        return self._instance_reals + ("FW" in self.tasks) * self.n_vectors * self.n_features
+
+    @property
+    def n_bits(self) -> int:
+        """L: bits of a chromosome."""
+        return self._instance_bits + ("FS" in self.tasks) * self.n_features
+
+    @property
+    def _instance_reals(self) -> int:
+        return self.n_instances if "IW" in self.tasks else 0
+
+    @property
+    def _instance_bits(self) -> int:
+        return self.n_instances if "IS" in self.tasks else 0
+
+    def random(self, count: int, rng: np.random.Generator, *, density: Any = 0.5) -> Population:
+        """Bits that are 1 with probability ``density`` (one, or one per individual), uniform weights."""
+        limit = np.broadcast_to(np.asarray(density, dtype=float), (count,))[:, None]
+        return Population(rng.random((count, self.n_weights)), rng.random((count, self.n_bits)) < limit)
+
+    def instance_mask(self, population: Population) -> BoolArray:
+        """t: bool (P, N)."""
+        if "IS" not in self.tasks:
+            return np.ones((len(population), self.n_instances), dtype=bool)
+        return population.bits[:, : self.n_instances]
+
+    def feature_mask(self, population: Population) -> BoolArray:
+        """s: bool (P, M)."""
+        if "FS" not in self.tasks:
+            return np.ones((len(population), self.n_features), dtype=bool)
+        return population.bits[:, self._instance_bits :]
+
+    def instance_scales(self, population: Population) -> FloatArray:
+        """v: (P, N), high for instances that matter less."""
+        if "IW" not in self.tasks:
+            return np.ones((len(population), self.n_instances))
+        return population.weights[:, : self.n_instances]
+
+    def feature_weights(self, population: Population) -> FloatArray:
+        """w: (P, n_vectors, M)."""
+        shape = (len(population), self.n_vectors, self.n_features)
+        if "FW" not in self.tasks:
+            return np.ones(shape)
+        return population.weights[:, self._instance_reals :].reshape(shape)
+
+    def kept(self, population: Population) -> tuple[FloatArray, FloatArray]:
+        """Number of instances and of features each individual selects."""
+        return self.instance_mask(population).sum(axis=1), self.feature_mask(population).sum(axis=1)
+
+    def selections(self, population: Population) -> Selections:
+        """What the neighbour engine needs: a = s · w², v and t; parts that are off are left out."""
+        a = None
+        if "FW" in self.tasks or "FS" in self.tasks:
+            a = self.feature_weights(population) ** 2 * self.feature_mask(population)[:, None, :]
+        return Selections(
+            len(population),
+            a,
+            self.instance_scales(population) if "IW" in self.tasks else None,
+            self.instance_mask(population) if "IS" in self.tasks else None,
+        )

@@ -1,0 +1,91 @@
+"""From a finished search to what the estimator publishes; and the rows a search begins with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..._typing import IndexArray
+from ...exceptions import InvalidDataError
+from ...metrics import reduction_of
+from .fitness import Fitness
+from .genome import Genome, Population
+from .goals import Goals
+from .pareto import ParetoSearch
+from .search import EvolutionSearch
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["balanced_rows", "describe", "fittest", "front_frame"]
+
+
+def balanced_rows(codes: IndexArray, undersample: bool | float, rng: np.random.Generator) -> IndexArray:
+    """Rows left by random undersampling, ascending.
+
+    Examples
+    --------
+    >>> codes = np.array([0] * 10 + [1] * 3)
+    >>> len(balanced_rows(codes, True, np.random.default_rng(0)))
+    6
+    >>> len(balanced_rows(codes, 0.5, np.random.default_rng(0)))
+    9
+    """
+    if undersample is False:
+        return np.arange(len(codes))
+    counts = np.bincount(codes)
+    most = int(counts.min() / float(undersample))
+    drawn = [
+        rng.choice(np.flatnonzero(codes == c), size=min(int(count), most), replace=False)
+        for c, count in enumerate(counts)
+    ]
+    return np.sort(np.concatenate(drawn))
+
+
+def describe(search: EvolutionSearch, genome: Genome) -> dict[str, float]:
+    """What a row of history says of a search."""
+    best = search.best()
+    rows, columns = genome.kept(search.population.take([best]))
+    told: dict[str, float] = {"best": float(search.fitness[best]), "mean": float(search.fitness.mean())}
+    if isinstance(search, ParetoSearch):
+        front = search.front()
+        told = {"best": -float(search.goals[front, 0].min()), "front": len(front)}
+    told["n_instances"], told["n_features"] = int(rows[0]), int(columns[0])
+    told["reduction"] = reduction_of(int(rows[0]), int(columns[0]), of=(genome.n_instances, genome.n_features))
+    return told
+
+
+def fittest(search: EvolutionSearch, genome: Genome) -> int:
+    """The fittest individual that selects something."""
+    rows, columns = genome.kept(search.population)
+    able = np.flatnonzero((rows > 0) & (columns > 0))
+    if len(able) == 0:
+        raise InvalidDataError(
+            "no individual selects an instance and a feature: the table is too small for this population. "
+            "Use a larger population_size or more evaluations"
+        )
+    return int(able[np.argmax(search.fitness[able])])
+
+
+def front_frame(
+    search: ParetoSearch, goals: Goals, fitness: Fitness, shape: tuple[int, int]
+) -> tuple[pd.DataFrame, Population, int]:
+    """The front as a table, its individuals, and the row of the knee.
+
+    Margins, which are maximised, have their own sign there. ``shape`` is that of the table the
+    reduction is measured by.
+    """
+    import pandas as pd
+
+    front = search.front()
+    order = front[np.lexsort(search.goals[front].T[::-1])]
+    people = search.population.take(order)
+    judged, (rows, columns) = fitness(people), fitness.genome.kept(people)
+    frame = pd.DataFrame(search.goals[order], columns=goals.columns)
+    for name in goals.columns:
+        frame[name] *= -1 if name.startswith("margin of ") else 1
+    frame["n_instances"], frame["n_features"] = rows, columns
+    frame["performance"], frame["fitness"] = judged.performance, judged.fitness
+    frame["reduction"] = [reduction_of(int(i), int(j), of=shape) for i, j in zip(rows, columns, strict=True)]
+    return frame, people, int(np.flatnonzero(order == search.best())[0])

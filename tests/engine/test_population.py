@@ -1,0 +1,168 @@
+"""Leave-one-out answers of many individuals against loops, in every way there is to find them."""
+
+import numpy as np
+import pytest
+from naive import evolution as naive
+
+from weighbors import _native
+from weighbors.engine.population import PopulationNeighbors, Selections, bit_words, plan_population
+
+RNG = np.random.default_rng
+
+
+def table(seed):
+    """Integers full of ties or reals; duplicates, missing values, nominal columns, rare classes."""
+    rng = RNG(seed)
+    n, m, classes = int(rng.integers(5, 36)), int(rng.integers(1, 20)), 2 + seed % 3
+    X = rng.integers(0, 4, size=(n, m)).astype(float) if seed % 2 else rng.normal(size=(n, m)) + 100 * (seed % 4)
+    nominal = np.zeros(m, dtype=bool)
+    if seed % 5 == 0:
+        nominal[rng.random(m) < 0.4] = True
+        X[:, nominal] = rng.integers(0, 3, size=(n, int(nominal.sum())))
+    if seed % 3 == 0:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    X[: n // 4] = X[n // 4 : 2 * (n // 4)]
+    y = np.minimum(rng.geometric(0.5, size=n) - 1, classes - 1)
+    y[:classes] = np.arange(classes)
+    return X, y, nominal
+
+
+def individuals(seed, n, m, sets):
+    """Weights on a grid of quarters (many exact ties) or uniform; selections dense and thin."""
+    rng, P = RNG(1000 + seed), 4
+    w, v = rng.random((P, sets, m)), rng.random((P, n))
+    if seed % 2:
+        w, v = np.round(4 * w) / 4, np.round(4 * v) / 4
+    return w, v, rng.random((P, m)) < 0.7, rng.random((P, n)) < np.linspace(0.02, 1, P)[:, None]
+
+
+def expected(X, y, w, v, s, t, k, nominal):
+    told = []
+    for i in range(len(t)):
+        weights = w[i, 0] if w.shape[1] == 1 else {c: w[i, c] for c in range(w.shape[1])}
+        told.append([-1 if a is None else a for a in naive.answers(X, y, weights, v[i], s[i], t[i], k, nominal)])
+    return np.array(told)
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("k", [1, 3])
+def test_scan_equals_the_oracle(seed, k):
+    X, y, nominal = table(seed)
+    classes = int(y.max()) + 1
+    sets = classes if seed % 4 == 2 else 1
+    w, v, s, t = individuals(seed, *X.shape, sets)
+    s[:, 0] = True
+    options = {"n_classes": classes, "n_neighbors": k, "nominal": nominal}
+    found = [PopulationNeighbors(X, y, **options)]
+    if seed % 2:  # whole numbers and quarters are exact in single precision as well
+        found.append(PopulationNeighbors(X.astype(np.float32), y, **options))
+    every = np.ones_like(t), np.ones_like(v), np.ones_like(s), np.ones((len(t), 1, X.shape[1]))
+    pairs = list(zip((t, v, s, w), every, strict=True))
+    for use in range(16):  # every combination of parts
+        t_, v_, s_, w_ = (part if use >> bit & 1 else one for bit, (part, one) in enumerate(pairs))
+        a = w_**2 * s_[:, None, :]
+        wanted = expected(X, y, w_, v_, s_, t_, k, nominal)
+        parts = (a if use & 12 else None, v_ if use & 2 else None, t_ if use & 1 else None)
+        for neighbors in found:
+            np.testing.assert_array_equal(neighbors.predict(Selections(len(t), *parts)), wanted, err_msg=str(use))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("k", [1, 3])
+def test_lists_and_matrix_give_the_answers_of_the_scan(seed, k):
+    X, y, nominal = table(seed)
+    n, classes = len(X), int(y.max()) + 1
+    _, v, _, t = individuals(seed, n, X.shape[1], 1)
+    t = np.concatenate([t, RNG(seed).random((130, n)) < 0.3])  # more than two words of individuals
+    v = np.concatenate([v, RNG(seed).random((130, n))])
+    options = {"n_classes": classes, "n_neighbors": k, "nominal": nominal}
+    scan = PopulationNeighbors(X, y, **options)
+    matrix = PopulationNeighbors(X, y, features_change=False, **options)
+    assert (scan.plan.way, matrix.plan.way) == ("scan", "matrix")
+    for scales, mask in ((v, t), (v, None), (None, t)):
+        selections = Selections(len(t), None, scales, mask)
+        np.testing.assert_array_equal(matrix.predict(selections), scan.predict(selections))
+    selections = Selections(len(t), None, None, t)
+    for width in (n - 1, 20, 17):
+        walk = PopulationNeighbors(
+            X, y, features_change=False, scales_change=False, cache_bytes=4 * n * max(width, 16), **options
+        )
+        assert walk.plan.way == "walk"
+        assert walk.plan.width == min(n - 1, max(width, 16))
+        np.testing.assert_array_equal(walk.predict(selections), scan.predict(selections))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_rows_in_parts_threads_and_levels(dtype):
+    rng = RNG(0)
+    X = rng.normal(size=(1500, 40)).astype(dtype)
+    X[700:720] = X[:20]
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    w, v = rng.random((9, 1, 40)), rng.random((9, 1500))
+    t = rng.random((9, 1500)) < 0.5
+    every = [
+        Selections(9, w**2),
+        Selections(9, w**2, v, t),
+        Selections(9, None, v),
+        Selections(9, (w > 0.5) * 1.0, None, t),
+    ]
+    level = _native.cpu_level()
+    answers = []
+    for selections in every:
+        results = []
+        for name in {level, "baseline"}:
+            _native.set_cpu_level(name)
+            try:
+                for jobs in (1, 2, 5):
+                    neighbors = PopulationNeighbors(X, y, n_classes=2, n_jobs=jobs)
+                    results.append(neighbors.predict(selections))
+                    results.append(np.concatenate([neighbors.predict(selections.take([i])) for i in range(9)]))
+            finally:
+                _native.set_cpu_level(level)
+        for result in results[1:]:
+            np.testing.assert_array_equal(result, results[0])
+        answers.append(results[0])
+    # the neighbour engine, which is proved apart, has the same nearest neighbours
+    from weighbors import Weights
+    from weighbors.engine import NeighborEngine
+
+    for i in range(3):
+        parts = [
+            {"feature_weights": w[i, 0] ** 2},
+            {"feature_weights": w[i, 0] ** 2, "instance_scales": v[i], "instance_mask": t[i]},
+            {"instance_scales": v[i]},
+            {"feature_mask": w[i, 0] > 0.5, "instance_mask": t[i]},
+        ]
+        for part, answer in zip(parts, answers, strict=True):
+            _, row = NeighborEngine(X, weights=Weights(**part)).search(X, 1, own_row=np.arange(1500))
+            np.testing.assert_array_equal(y[row[:, 0]], answer[i])
+
+
+def test_plans():
+    def way(n, **options):
+        return plan_population(n, 8, **options).way
+
+    assert way(2, features_change=False, scales_change=False) == "walk"
+    assert way(10**6, features_change=False, scales_change=False) == "walk"
+    assert way(10**8, features_change=False, scales_change=False) == "scan"
+    assert way(5000, features_change=False, scales_change=True) == "matrix"
+    assert way(50_000, features_change=False, scales_change=True) == "scan"
+    assert way(50, features_change=True, scales_change=False) == "scan"
+    cut = plan_population(10**6, 4, features_change=False, scales_change=False)
+    assert "cut to the 67 nearest" in str(cut)
+    assert cut.cache_bytes <= 256 * 2**20
+
+
+def test_words_hold_one_bit_per_individual():
+    mask = RNG(0).random((70, 5)) < 0.5
+    words = bit_words(mask)
+    assert words.shape == (5, 2)
+    for i in range(70):
+        np.testing.assert_array_equal((words[:, i // 64] >> np.uint64(i % 64)) & np.uint64(1), mask[i])
+
+
+def test_two_rows():
+    neighbors = PopulationNeighbors(np.array([[0.0], [1.0]]), np.array([0, 1]), n_classes=2)
+    masks = np.array([[True, True], [True, False], [False, False]])
+    found = neighbors.predict(Selections(3, None, None, masks))
+    np.testing.assert_array_equal(found, [[1, 0], [-1, 0], [-1, -1]])

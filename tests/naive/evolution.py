@@ -1,0 +1,73 @@
+"""Fitness of an evolutionary search by the book (paper 004, eq. 3 and section 4; methods §4), loops and all."""
+
+import math
+
+import numpy as np
+
+from .neighbors import feature_ranges
+
+ALPHAS = {(True, True): (0.5, 0.25, 0.25), (True, False): (0.5, 0.5, 0.0), (False, True): (0.5, 0.0, 0.5),
+          (False, False): (1.0, 0.0, 0.0)}  # fmt: skip
+
+
+def squared_distance(q, x, w, v, s, nominal, ranges):
+    total = 0.0
+    for j in range(len(x)):
+        if not s[j]:
+            continue
+        if nominal[j]:
+            difference = 0.0 if q[j] == x[j] else 1.0
+        elif math.isnan(q[j]) or math.isnan(x[j]):
+            difference = ranges[j]
+        else:
+            difference = x[j] - q[j]
+        total += w[j] ** 2 * difference**2
+    return v**2 * total
+
+
+def answers(X, y, w, v, s, t, k=1, nominal=None):
+    """Class the k nearest selected instances vote for, per row, itself left out; None for nobody.
+
+    ``w`` is a vector or a dict from class to vector.
+    """
+    X = np.asarray(X, dtype=float).tolist()
+    ranges = feature_ranges(X)
+    nominal = [False] * len(X[0]) if nominal is None else list(nominal)
+    out = []
+    for i, q in enumerate(X):
+        found = []
+        for r, x in enumerate(X):
+            if r == i or not t[r]:
+                continue
+            weights = w[y[r]] if isinstance(w, dict) else w
+            found.append((squared_distance(q, x, weights, v[r], s, nominal, ranges), r))
+        found.sort()
+        votes = {}
+        for _, r in found[:k]:
+            votes[y[r]] = votes.get(y[r], 0) + 1
+        out.append(min(votes, key=lambda label: (-votes[label], label)) if votes else None)
+    return out
+
+
+def performance(y, predicted, how):
+    if how == "accuracy":
+        return sum(a == b for a, b in zip(y, predicted, strict=True)) / len(y)
+    recalls = []
+    for label in sorted(set(y)):
+        rows = [i for i in range(len(y)) if y[i] == label]
+        if len(rows) == 1:  # it can never be right when left out
+            continue
+        recalls.append(sum(predicted[i] == label for i in rows) / len(rows))
+    product = 1.0
+    for recall in recalls:
+        product *= recall
+    return math.sqrt(product) if len(recalls) == 2 else product ** (1 / len(recalls))
+
+
+def fitness(X, y, w, v, s, t, *, tasks, how="accuracy", k=1, nominal=None):
+    """F = α_a acc + α_i (1 − f_i) + α_f (1 − f_f); 0 where nothing is selected."""
+    if not any(s) or not any(t):
+        return 0.0
+    alpha = ALPHAS["IS" in tasks, "FS" in tasks]
+    acc = performance(list(y), answers(X, list(y), w, v, s, t, k, nominal), how)
+    return alpha[0] * acc + alpha[1] * (1 - sum(t) / len(t)) + alpha[2] * (1 - sum(s) / len(s))

@@ -1,0 +1,155 @@
+"""Several goals: sorting against pymoo, fronts without dominated points, hypervolume, margins."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+
+from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier
+from weighbors.exceptions import InvalidDataError
+from weighbors.weighers.class_relief import class_margins
+from weighbors.weighers.evolution import (
+    Genome,
+    ParetoSearch,
+    Settings,
+    crowding,
+    hypervolume,
+    knee,
+    non_dominated_ranks,
+)
+from weighbors.weighers.evolution.pareto import survivors
+
+X, Y = load_wine(return_X_y=True)
+X = scale(X)
+FAST = {"population_size": 20, "max_evaluations": 600, "random_state": 0, "objective": "pareto"}
+RNG = np.random.default_rng
+
+
+def dominated(goals):
+    """By the book: somebody is nowhere worse and somewhere better."""
+    return [
+        any(all(b <= a) and any(b < a) for b in (np.array(row) for row in goals.tolist()))
+        for a in (np.array(row) for row in goals.tolist())
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("count", [2, 3])
+def test_sorting_and_crowding_equal_pymoo(seed, count):
+    sorting = pytest.importorskip("pymoo.util.nds.non_dominated_sorting")
+    goals = RNG(seed).integers(0, 8, size=(40, count)).astype(float) if seed % 2 else RNG(seed).random((40, count))
+    ranks = non_dominated_ranks(goals)
+    fronts = sorting.NonDominatedSorting().do(goals)
+    assert len(fronts) == ranks.max() + 1
+    for rank, front in enumerate(fronts):
+        assert set(front.tolist()) == set(np.flatnonzero(ranks == rank).tolist())
+    if seed % 2 == 0:  # without ties there is one crowding distance
+        from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_function
+
+        front = goals[fronts[0]]
+        theirs = get_crowding_function("cd").do(front)
+        ours = crowding(front) / count
+        np.testing.assert_allclose(ours[np.isfinite(theirs)], theirs[np.isfinite(theirs)])
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_hypervolume(seed, count):
+    goals = RNG(seed).random((12, count))
+    reference = np.full(count, 0.9)
+    found = hypervolume(goals, reference)
+    draws = RNG(seed + 100).random((40_000, count)) * 0.9
+    share = np.mean([(goals <= draw).all(axis=1).any() for draw in draws[:8000]])
+    assert found == pytest.approx(share * 0.9**count, abs=5 * 0.5 * 0.9**count / np.sqrt(8000))
+    if count > 1:
+        indicator = pytest.importorskip("pymoo.indicators.hv")
+        assert found == pytest.approx(indicator.HV(ref_point=reference)(goals))
+    assert hypervolume(np.ones((3, count)), reference) == 0
+
+
+def test_knee():
+    assert knee(np.array([[0.0, 10.0], [0.1, 1.0], [1.0, 0.0]])) == 1
+    assert knee(np.array([[0.3, 0.3]])) == 0
+    assert knee(np.array([[0.0, 1.0], [1.0, 0.0]])) == 0  # equally near: the smaller first goal
+
+
+def test_survivors_keep_the_first_front_and_drop_copies():
+    goals = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [2.0, 2.0]])
+    np.testing.assert_array_equal(survivors(goals, 4), [0, 1, 3, 4])
+
+
+@pytest.mark.parametrize("tasks", ["IS", "FS", "IS+FS", "IS+FS+IW+FW"])
+def test_the_front(tasks):
+    search = EvolutionaryWeigher(tasks, **FAST).fit(X, Y)
+    front = search.pareto_front_
+    columns = ["error", *(["instances"] if "IS" in tasks else []), *(["features"] if "FS" in tasks else [])]
+    goals = front[columns].to_numpy()
+    assert not any(dominated(goals))
+    assert len(np.unique(goals, axis=0)) == len(goals)
+    assert (front["n_instances"] > 0).all()
+    assert (front["n_features"] > 0).all()
+    assert search.selected_ == knee(goals)
+    for index in (0, len(front) - 1, search.selected_):
+        assert search.select(index) is search
+        row = front.iloc[index]
+        assert search.instance_support_.sum() == row["n_instances"]
+        assert search.feature_support_.sum() == row["n_features"]
+        assert search.reduction_ == pytest.approx(row["reduction"])
+        model = WeightedKNeighborsClassifier(1, weigher=search.weights_).fit(X, Y)
+        assert np.mean(model.predict(None) != Y) == pytest.approx(row["error"])
+    for bad in (-1, len(front), 1.5):
+        with pytest.raises(InvalidDataError, match="row of pareto_front_"):
+            search.select(bad)
+
+
+def test_the_front_grows_outwards():
+    search = ParetoSearch(Genome(("IS",), 40, 1), Settings(20), RNG(0))
+    half = np.arange(40) < 20
+
+    def goals(people):  # keep the first half, drop the second: a straight trade-off
+        return np.column_stack([(~people.bits[:, half]).mean(axis=1), people.bits.mean(axis=1)])
+
+    volumes = []
+    while search.evaluations < 3000:
+        search.tell(goals(search.ask(3000 - search.evaluations)))
+        volumes.append(hypervolume(search.goals, np.array([1.1, 1.1])))
+    assert volumes[-1] > volumes[0] + 0.2
+    assert volumes[-1] > 0.8 * hypervolume(np.column_stack([1 - np.arange(21) / 20, np.arange(21) / 40]), [1.1, 1.1])
+
+
+def test_margins_as_goals():  # paper 001 proposes the class margins as goals of a search for weights
+    search = EvolutionaryWeigher("FW", goals="margins", **{**FAST, "max_evaluations": 100}).fit(X, Y)
+    columns = [f"margin of {label}" for label in range(3)]
+    front = search.pareto_front_[columns].to_numpy()
+    assert not any(dominated(-front))
+    a = search.feature_weights_**2
+    a = a / np.sqrt((a**2).sum())
+    expected = class_margins(X, Y, 3, np.tile(a, (3, 1)), 1)
+    np.testing.assert_allclose(front[search.selected_], expected)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "goals", "told"),
+    [
+        ("FW", None, "at least two goals"),
+        ("IS", ["error", "features"], "needs FS among the tasks"),
+        ("FS", ["error", "instances"], "needs IS among the tasks"),
+        ("IS", ["error", "size"], "different names"),
+        ("IS+FS", ["error", "error"], "different names"),
+        ("IS", ["error", "margins"], "FS and FW only"),
+        ("IS", [], "different names"),
+    ],
+)
+def test_bad_goals(tasks, goals, told):
+    with pytest.raises(InvalidDataError, match=told):
+        EvolutionaryWeigher(tasks, goals=goals, **FAST).fit(X, Y)
+
+
+def test_misuse():
+    search = ParetoSearch(Genome(("IS",), 5, 1), Settings(4), RNG(0))
+    with pytest.raises(InvalidDataError, match="before ask"):
+        search.tell(np.zeros((4, 2)))
+    search.ask()
+    for bad in (np.zeros((3, 2)), np.zeros(4), np.full((4, 2), np.nan)):
+        with pytest.raises(InvalidDataError, match="row of goals"):
+            search.tell(bad)

@@ -1,0 +1,209 @@
+"""Operators and the ask/tell search, apart from any data."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weighbors.exceptions import InvalidDataError
+from weighbors.weighers.evolution import EvolutionSearch, Genome, Population, Settings
+from weighbors.weighers.evolution.operators import (
+    cataclysm,
+    differential,
+    flip_bits,
+    half_uniform,
+    pick_three,
+    random_subset,
+    reflect,
+)
+
+RNG = np.random.default_rng
+
+
+@given(st.integers(4, 30), st.integers(0, 2**32 - 1))
+def test_three_others_all_different(n, seed):
+    picked = np.column_stack([np.arange(n), *pick_three(n, RNG(seed))])
+    assert picked.min() >= 0
+    assert picked.max() < n
+    assert all(len(set(row)) == 4 for row in picked.tolist())
+
+
+def test_the_three_are_uniform():
+    counts = np.zeros((4, 6))
+    for seed in range(4000):
+        for place, row in enumerate(pick_three(6, RNG(seed))):
+            counts[place, row[2]] += 1
+    assert (counts[:, 2] == 0).all()
+    others = counts[:3][:, [0, 1, 3, 4, 5]]
+    assert (abs(others - 800) < 5 * np.sqrt(800)).all()
+
+
+@given(st.integers(1, 8), st.integers(0, 60), st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_hux_swaps_exactly_half_of_the_differing_bits(count, length, seed):
+    rng = RNG(seed)
+    a, b = rng.random((2, count, length)) < rng.random()
+    child = half_uniform(a, b, rng)
+    differ = (a != b).sum(axis=1)
+    from_b = ((child != a) & (a != b)).sum(axis=1)
+    assert ((from_b == differ // 2) | (from_b == differ - differ // 2)).all()  # one of the two children
+    np.testing.assert_array_equal(child[a == b], a[a == b])  # matching bits are inherited
+
+
+def test_hux_is_uniform_over_the_subsets_and_the_children():
+    a, b = np.zeros((1, 5), dtype=bool), np.array([[True, True, False, True, True]])
+    rng, seen = RNG(0), {}
+    for _ in range(6000):
+        child = tuple(half_uniform(a, b, rng)[0].tolist())
+        seen[child] = seen.get(child, 0) + 1
+    assert len(seen) == 6  # choose 2 of 4
+    assert all(abs(count - 1000) < 5 * np.sqrt(1000) for count in seen.values())
+    odd = np.array([[True, True, True, False, False]])
+    sizes = [int(half_uniform(a, odd, rng).sum()) for _ in range(2000)]
+    assert set(sizes) == {1, 2}  # floor(3 / 2) = 1 changes sides; the other child has the rest
+    assert abs(sizes.count(1) - 1000) < 5 * np.sqrt(500)
+
+
+def test_random_subsets():
+    mask = RNG(0).random((50, 40)) < 0.6
+    size = np.minimum(np.arange(50), mask.sum(axis=1))
+    chosen = random_subset(mask, size, RNG(1))
+    np.testing.assert_array_equal(chosen.sum(axis=1), size)
+    assert not (chosen & ~mask).any()
+
+
+@given(st.floats(-5, 5))
+def test_reflection_stays_inside_and_leaves_the_inside(value):
+    out = float(reflect(np.array([value]))[0])
+    assert 0 <= out <= 1
+    if 0 <= value <= 1:
+        assert out == value
+    elif -1 <= value < 0:
+        assert out == pytest.approx(-value)
+    elif 1 < value <= 2:
+        assert out == pytest.approx(2 - value)
+
+
+def test_differential_evolution():  # paper 004, eqs. 4 and 5
+    rng = RNG(0)
+    x, a, b, c = rng.random((4, 200, 5))
+    np.testing.assert_allclose(differential(x, a, b, c, RNG(1), rate=1.0), reflect(a + 0.8 * (b - c)))
+    forced = differential(x, a, b, c, RNG(1), rate=0.0)
+    assert ((forced != x).sum(axis=1) == 1).all()  # one component always comes from the mutant
+    crossed = (differential(x, a, b, c, RNG(2)) != x).mean()
+    assert 0.88 < crossed < 0.95  # 0.9, and one forced
+    assert differential(x[:, :0], a[:, :0], b[:, :0], c[:, :0], rng).shape == (200, 0)
+
+
+def test_flips_and_the_cataclysm():
+    bits = RNG(0).random((6, 50)) < 0.5
+    assert ((flip_bits(bits, 7, RNG(1)) != bits).sum(axis=1) == 7).all()
+    best = Population(RNG(0).random((1, 3)), bits[:1])
+    new = cataclysm(best, 9, RNG(2))
+    assert ((new.bits != best.bits).sum(axis=1) == round(0.35 * 50)).all()
+    assert not (new.weights == best.weights).any()
+    assert cataclysm(Population(np.zeros((1, 2)), np.ones((1, 1), dtype=bool)), 3, RNG(0)).bits.sum() == 0  # at least 1
+
+
+def drive(search, fitness, budget):
+    while search.evaluations < budget and not search.exhausted:
+        asked = search.ask(budget - search.evaluations)
+        search.tell(fitness(asked))
+    return search
+
+
+def ones(people):
+    return people.bits.mean(axis=1) if people.bits.shape[1] else -((people.weights - 0.3) ** 2).sum(axis=1)
+
+
+def test_it_finds_what_is_to_be_found():
+    bits = drive(EvolutionSearch(Genome(("IS",), 60, 1), Settings(30), RNG(0)), ones, 4000)
+    assert bits.fitness.max() == 1
+    reals = drive(EvolutionSearch(Genome(("FW",), 1, 8), Settings(30), RNG(0)), ones, 6000)
+    assert reals.fitness.max() > -1e-4
+    np.testing.assert_allclose(reals.population.weights[reals.best()], 0.3, atol=1e-2)
+
+
+def test_the_budget_is_kept_and_the_best_never_gets_worse():
+    search = EvolutionSearch(Genome(("IS", "FW"), 20, 4), Settings(10), RNG(0))
+    seen, told = [], 0
+    while search.evaluations < 507:
+        asked = search.ask(507 - search.evaluations)
+        told += len(asked)
+        search.tell(ones(asked))
+        seen.append(search.fitness.max())
+    assert told == search.evaluations == 507
+    assert seen == sorted(seen)
+    assert search.ask(0).bits.shape[0] == 0
+
+
+def test_a_trial_that_equals_its_target_is_not_asked_for():
+    search = EvolutionSearch(Genome(("IS",), 12, 1), Settings(6), RNG(0))
+    search.tell(ones(search.ask()))
+    for _ in range(60):
+        before, asked = search.population, search.ask()
+        places = search._asked[1]
+        assert (asked.bits != before.bits[places]).any(axis=1).all() or search._must_restart()
+        search.tell(np.zeros(len(asked)))
+
+
+def test_the_threshold_falls_and_a_cataclysm_keeps_the_best():
+    search = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5), RNG(3))
+    search.tell(ones(search.ask()))
+    assert search.threshold == 2  # L / 4
+    best, thresholds = search.population.bits[search.best()].copy(), []
+    while search.restarts == 0:
+        asked = search.ask()
+        search.tell(np.full(len(asked), -1.0))  # nothing is ever accepted
+        thresholds.append(search.threshold)
+    assert thresholds == [1, 0, -1, 2]
+    assert (search.population.bits == best).all(axis=1).sum() == 1
+    assert sorted((search.population.bits != best).sum(axis=1)) == [0, 3, 3, 3, 3]  # 35 % of 8
+
+
+def test_incest_prevention_and_restart_can_be_off():
+    loose = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5, incest_prevention=False, restart=False), RNG(0))
+    drive(loose, ones, 2000)
+    assert loose.restarts == 0
+    search = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5, restart=False), RNG(0))
+    drive(search, ones, 10_000)
+    assert search.exhausted
+    assert search.restarts == 0
+    assert search.evaluations < 10_000
+
+
+def test_a_part_that_is_on_changes():
+    search = drive(EvolutionSearch(Genome(("IS", "FS", "IW", "FW"), 6, 3), Settings(8), RNG(0)), ones, 200)
+    assert search.population.weights.std() > 0
+    assert not (search.population.bits == search.population.bits[0, 0]).all()
+
+
+@pytest.mark.parametrize("tasks", [("IS",), ("FW",), ("IS", "FS", "IW", "FW")])
+def test_state_and_restore_continue_to_the_bit(tasks):
+    genome = Genome(tasks, 15, 4)
+    whole = drive(EvolutionSearch(genome, Settings(10), RNG(5)), ones, 600)
+    half = EvolutionSearch(genome, Settings(10), RNG(5))
+    while half.evaluations < 300:  # whole generations
+        half.tell(ones(half.ask()))
+    again = drive(EvolutionSearch.restore(genome, Settings(10), half.state()), ones, 600)
+    for key, value in whole.state().items():
+        np.testing.assert_array_equal(again.state()[key], value, err_msg=key)
+
+
+def test_misuse():
+    genome = Genome(("IS",), 5, 1)
+    with pytest.raises(InvalidDataError, match="at least 4"):
+        Settings(3)
+    search = EvolutionSearch(genome, Settings(5), RNG(0))
+    with pytest.raises(InvalidDataError, match="before ask"):
+        search.tell(np.zeros(5))
+    with pytest.raises(InvalidDataError, match="first population has 5"):
+        search.ask(4)
+    search.ask()
+    with pytest.raises(InvalidDataError, match="twice"):
+        search.ask()
+    with pytest.raises(InvalidDataError, match="between tell and ask"):
+        search.state()
+    for bad in (np.zeros(4), np.full(5, np.nan)):
+        with pytest.raises(InvalidDataError, match="5 numbers"):
+            search.tell(bad)
