@@ -275,25 +275,26 @@ int64_t py_byte_nearest(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<
 }
 
 template <class P>
-void py_pack_margins(Array<double, 2> rows, Array<double, 1> center, Array<double, 1> scale,
+void py_pack_margins(Array<double, 2> rows, Array<double, 1> center, Array<double, 1> levels,
                      Array<int64_t, 1> feature_order, Array<int64_t, 1> ids, Output<P, 3> packed, int64_t begin,
                      int64_t end) {
   const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1));
   require(int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<float> &&
               ids.shape(0) == packed.shape(0) * packed.shape(2),
           "packed, ids: wrong shape");
-  require(int64_t(center.shape(0)) == m && int64_t(scale.shape(0)) == m && int64_t(feature_order.shape(0)) == m,
-          "center, scale, feature_order: one per feature is needed");
+  require(int64_t(center.shape(0)) == m && int64_t(levels.shape(0)) == m && int64_t(feature_order.shape(0)) == m,
+          "center, levels, feature_order: one per feature is needed");
   for (int64_t i = 0; i < m; ++i) require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
   for (size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] < n, "ids: row outside the data");
   require_range(begin, end, int64_t(packed.shape(0)));
-  wb::pack_margins<P>({rows.data(), m, center.data(), scale.data(), feature_order.data(), ids.data(), packed.data()}, begin, end);
+  wb::pack_margins<P>({rows.data(), m, center.data(), levels.data(), feature_order.data(), ids.data(), packed.data()}, begin, end);
 }
 
 std::pair<int64_t, int64_t> py_simba(
     Array<double, 2> rows, Array<int64_t, 1> codes, Array<double, 1> gap, Array<bool, 1> nominal, bool mixed,
     nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu> packed, Array<double, 1> center,
-    Array<double, 1> scale, Array<double, 1> rounding, Array<int64_t, 1> ids, Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, bool expanded, Array<int64_t, 3> listed,
+    Array<double, 1> levels, Array<double, 1> unit, Array<double, 1> rounding, Array<int64_t, 1> ids,
+    Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, bool expanded, Array<int64_t, 3> listed,
     Array<double, 3> listed_square, Array<double, 2> reach, Array<double, 1> reference, Array<int64_t, 1> order,
     Array<double, 1> step, double beta, Output<double, 1> w, int64_t begin, int64_t end) {
   const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), blocks = int64_t(packed.shape(0));
@@ -308,9 +309,9 @@ std::pair<int64_t, int64_t> py_simba(
           "ids, block_code: wrong shape");
   require(mixed ? packed.dtype() == nb::dtype<float>() : packed.dtype() == nb::dtype<std::int16_t>(),
           "packed: float32 is needed for mixed data, int16 otherwise");
-  require(per_feature(gap) && per_feature(nominal) && per_feature(center) && per_feature(scale) &&
-              per_feature(rounding) && per_feature(feature_order) && per_feature(reference) && per_feature(w),
-          "gap, nominal, center, scale, rounding, feature_order, reference, w: one per feature is needed");
+  require(per_feature(gap) && per_feature(nominal) && per_feature(center) && per_feature(levels) &&
+              per_feature(unit) && per_feature(rounding) && per_feature(feature_order) && per_feature(reference) && per_feature(w),
+          "gap, nominal, center, levels, unit, rounding, feature_order, reference, w: one per feature is needed");
   require(order.shape(0) == step.shape(0), "order, step: one shape is needed");
   require_range(begin, end, int64_t(order.shape(0)));
   for (int64_t i = begin; i < end; ++i) require(0 <= order.data()[i] && order.data()[i] < n, "order: row outside the data");
@@ -325,7 +326,8 @@ std::pair<int64_t, int64_t> py_simba(
                           mixed ? static_cast<const float*>(packed.data()) : nullptr,
                           mixed ? nullptr : static_cast<const std::int16_t*>(packed.data()),
                           center.data(),
-                          scale.data(),
+                          levels.data(),
+                          unit.data(),
                           rounding.data(),
                           ids.data(),
                           block_code.data(),
@@ -397,15 +399,15 @@ NB_MODULE(_native, m) {
           "class_start"_a.noconvert(), "factor"_a.noconvert(), "weight"_a.noconvert(), "threshold"_a, "far"_a, "tolerance"_a, "total"_a.noconvert(), "begin"_a, "end"_a,
           nb::call_guard<nb::gil_scoped_release>());
     const auto bind_pack_margins = [&](auto function) {
-      m.def("pack_margins", function, "rows"_a.noconvert(), "center"_a.noconvert(), "scale"_a.noconvert(),
+      m.def("pack_margins", function, "rows"_a.noconvert(), "center"_a.noconvert(), "levels"_a.noconvert(),
             "feature_order"_a.noconvert(), "ids"_a.noconvert(), "packed"_a.noconvert(), "begin"_a, "end"_a,
             nb::call_guard<nb::gil_scoped_release>());
     };
     bind_pack_margins(&py_pack_margins<float>);
     bind_pack_margins(&py_pack_margins<std::int16_t>);
     m.def("simba", &py_simba, "rows"_a.noconvert(), "codes"_a.noconvert(), "gap"_a.noconvert(),
-          "nominal"_a.noconvert(), "mixed"_a, "packed"_a.noconvert(), "center"_a.noconvert(), "scale"_a.noconvert(),
-          "rounding"_a.noconvert(), "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "expanded"_a, "listed"_a.noconvert(),
+          "nominal"_a.noconvert(), "mixed"_a, "packed"_a.noconvert(), "center"_a.noconvert(), "levels"_a.noconvert(),
+          "unit"_a.noconvert(), "rounding"_a.noconvert(), "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "expanded"_a, "listed"_a.noconvert(),
           "listed_square"_a.noconvert(), "reach"_a.noconvert(), "reference"_a.noconvert(), "order"_a.noconvert(),
           "step"_a.noconvert(), "beta"_a, "w"_a.noconvert(), "begin"_a,
           "end"_a, nb::call_guard<nb::gil_scoped_release>());

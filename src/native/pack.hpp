@@ -46,13 +46,13 @@ template <class T> double pack(const Packing<T>& job, std::int64_t begin, std::i
   return largest;
 }
 
-// Rows -> blocks of (x - center) / scale, features in `order`, for blocks [begin, end). P is float, or
+// Rows -> blocks of (x - center) * levels, features in `order`, for blocks [begin, end). P is float, or
 // a 16-bit integer to which values are rounded.
 template <class P> struct MarginPacking {
   const double* rows;  // (n, m)
   std::int64_t m;
   const double* center;
-  const double* scale;
+  const double* levels;
   const std::int64_t* order;  // (m,)
   const std::int64_t* ids;    // (n_blocks * BLOCK_LANES<float>,) row per lane, -1: padding
   P* packed;
@@ -60,8 +60,6 @@ template <class P> struct MarginPacking {
 
 template <class P> void pack_margins(const MarginPacking<P>& job, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, RUN = 64;  // features of a row read together
-  std::vector<double> share(static_cast<std::size_t>(job.m));
-  for (std::int64_t j = 0; j < job.m; ++j) share[std::size_t(j)] = 1 / job.scale[j];
   for (std::int64_t block = begin; block < end; ++block)
     for (std::int64_t from = 0; from < job.m; from += RUN)
       for (std::int64_t lane = 0; lane < LANES; ++lane) {
@@ -73,7 +71,7 @@ template <class P> void pack_margins(const MarginPacking<P>& job, std::int64_t b
             out = std::is_floating_point_v<P> ? std::numeric_limits<P>::infinity() : std::numeric_limits<P>::max();
             continue;
           }
-          const double value = (job.rows[row * job.m + feature] - job.center[feature]) * share[std::size_t(feature)];
+          const double value = (job.rows[row * job.m + feature] - job.center[feature]) * job.levels[feature];
           if constexpr (std::is_floating_point_v<P>) out = P(value);
           else out = P(value + (value < 0 ? -0.5 : 0.5));
         }

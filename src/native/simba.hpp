@@ -135,10 +135,9 @@ WB_INLINE void see(const MarginJob& job, const double* row, const double* a, See
   double own[LANES] = {}, moved[LANES] = {}, top[LANES] = {};
   for (std::int64_t j = 0; j < job.m; j += LANES)
     for (int i = 0; i < LANES && j + i < job.m; ++i) {
-      const double value = row[j + i] - job.center[j + i], step = job.scale[j + i] * job.rounding[j + i];
-      const double weight = a[j + i] * job.scale[j + i] * job.scale[j + i];
+      const double value = row[j + i] - job.center[j + i], weight = a[j + i] * job.unit[j + i];
       own[i] += value == value ? a[j + i] * value * value : 0.0;
-      moved[i] += a[j + i] * step * step;
+      moved[i] += a[j + i] * job.rounding[j + i];
       top[i] = weight > top[i] ? weight : top[i];
     }
   const double square = std::accumulate(own, own + LANES, 0.0), largest = *std::max_element(top, top + LANES);
@@ -148,10 +147,11 @@ WB_INLINE void see(const MarginJob& job, const double* row, const double* a, See
   seen.rounding.share = eps * double(SCAN_RUN + job.m / SCAN_RUN + 16);
   seen.rounding.reach = job.expanded ? 2 * std::sqrt(square) : 0.0;
   seen.rounding.rest = job.expanded ? square : 0.0;
+  const double share = 1 / seen.rounding.unit;
   for (std::int64_t j = 0; j < job.m; ++j) {
     const std::int64_t feature = job.feature_order[j];
-    const double weight = a[feature] * job.scale[feature] * job.scale[feature] / seen.rounding.unit;
-    const double value = (row[feature] - job.center[feature]) / job.scale[feature];
+    const double weight = a[feature] * job.unit[feature] * share;
+    const double value = (row[feature] - job.center[feature]) * job.levels[feature];
     seen.weight[std::size_t(j)] = float(weight);
     seen.query[std::size_t(j)] = float(job.expanded ? -2 * weight * value : value);
   }

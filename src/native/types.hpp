@@ -170,9 +170,10 @@ struct MarginJob {
   const bool* nominal;                // (m,)
   const float* packed;                // (n_blocks, m, BLOCK_LANES) where values are nominal or missing
   const std::int16_t* packed_short;   // the same shape, elsewhere
-  const double* center;               // (m,) packed = (x - center) / scale
-  const double* scale;                // (m,)
-  const double* rounding;             // (m,) what packing moved a value by at most, in units of scale
+  const double* center;               // (m,) packed = (x - center) * levels
+  const double* levels;               // (m,)
+  const double* unit;                 // (m,) 1 / levels^2
+  const double* rounding;             // (m,) square of what packing moved a value by at most
   const std::int64_t* ids;            // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
   const std::int64_t* block_code;     // (n_blocks,)
   std::int64_t n_blocks;

@@ -173,8 +173,8 @@ def add_listed(
 ) -> None: ...
 def pack_margins(
     rows: FloatArray,  # (n, m) float64
-    center: FloatArray,  # (m,)
-    scale: FloatArray,
+    center: FloatArray,  # (m,) packed = (x - center) * levels
+    levels: FloatArray,
     feature_order: IndexArray,  # (m,)
     ids: IndexArray,  # (n_blocks * lanes,) lanes as of float32
     packed: FloatArray,  # (n_blocks, m, lanes) float32, or int16 to which values are rounded
@@ -188,9 +188,10 @@ def simba(
     nominal: BoolArray,  # (m,)
     mixed: bool,  # nominal features or missing values occur
     packed: FloatArray,  # blocks of one class each; float32 for mixed data, int16 otherwise; none yet: (0, m, lanes)
-    center: FloatArray,  # (m,) packed = (x - center) / scale
-    scale: FloatArray,
-    rounding: FloatArray,  # (m,) what packing moved a value by at most, in units of scale
+    center: FloatArray,  # (m,) packed = (x - center) * levels
+    levels: FloatArray,
+    unit: FloatArray,  # (m,) 1 / levels²
+    rounding: FloatArray,  # (m,) square of what packing moved a value by at most
     ids: IndexArray,
     block_code: IndexArray,  # (n_blocks,)
     feature_order: IndexArray,  # (m,)

@@ -68,11 +68,12 @@ class Margins:
         self.gap = np.where(self.nominal, 1.0, high - low)
         self.center = np.where(self.nominal, 0.0, low / 2 + high / 2)
         largest = np.where(self.nominal, 0.0, np.maximum(high - self.center, self.center - low))
-        # packed values are (x - center) / scale: rounded to 16 bits, or floats where some are missing or nominal
-        self.scale, self.rounding = np.ones_like(largest), 2.0 * np.finfo(np.float32).eps * largest
+        # packed values are (x - center) * levels: rounded to 16 bits, or floats where some are missing or nominal
+        self.levels, moved = np.ones_like(largest), 2.0 * np.finfo(np.float32).eps * largest
         if not self.mixed:
             wide = largest > 0
-            self.scale[wide], self.rounding[wide] = largest[wide] / 32766, 0.5001
+            self.levels[wide], moved[wide] = 32766 / largest[wide], 0.5001 / 32766 * largest[wide]
+        self.unit, self.rounding = 1.0 / self.levels**2, moved**2
 
     def scaled_rows(self, w: FloatArray) -> FloatArray:
         """Numeric columns times w; categories as they are."""
@@ -141,7 +142,7 @@ class Margins:
         packed = aligned_empty((len(ids) // lanes, m, lanes), self.packed_dtype)
 
         def task(begin: int, end: int) -> None:
-            _native.pack_margins(self.rows, self.center, self.scale, feature_order, ids, packed, begin, end)
+            _native.pack_margins(self.rows, self.center, self.levels, feature_order, ids, packed, begin, end)
 
         n_jobs = effective_n_jobs(self.n_jobs)
         run_ranges(task, row_ranges(len(packed), n_jobs, least=6, most=504), n_jobs)
@@ -185,7 +186,8 @@ def simba_steps(
             margins.mixed,
             blocks.packed,
             margins.center,
-            margins.scale,
+            margins.levels,
+            margins.unit,
             margins.rounding,
             blocks.ids,
             blocks.block_code,
