@@ -31,10 +31,11 @@ def test_what_a_tree_cannot_serve_goes_to_the_scan():
 
 def test_city_block_over_many_numbers_goes_to_bytes():
     chosen = "scan" if _native.cpu_level() == "baseline" else "bytes"
-    assert plan(n=256, m=8, p=1).backend == chosen
-    assert plan(n=255, m=8, p=1).backend == plan(n=256, m=7, p=1).backend == "scan"
-    assert plan(n=256, m=8, p=1, nominal=np.arange(8) == 2).backend == "scan"
-    assert plan(n=256, m=8, p=1, weights=Weights(feature_weights=np.arange(1.0, 9.0))).backend == "scan"
+    assert plan(n=512, m=8, p=1).backend == chosen
+    assert plan(n=511, m=8, p=1).backend == plan(n=512, m=7, p=1).backend == "scan"
+    assert plan(n=512, m=8, p=1, groups=np.arange(512) % 2, n_groups=2).backend == "scan"
+    assert plan(n=512, m=8, p=1, nominal=np.arange(8) == 2).backend == "scan"
+    assert plan(n=512, m=8, p=1, weights=Weights(feature_weights=np.arange(1.0, 9.0))).backend == "scan"
 
 
 def test_a_plan_prints_its_reasons():

@@ -16,7 +16,7 @@ __all__ = ["BACKENDS", "PART_BYTES", "Plan", "make_plan"]
 BACKENDS = ("auto", "scan", "bytes", "tree", "faiss", "hnsw")
 #: Packed references that are in memory at once.
 PART_BYTES = 32 * 2**20
-_BYTE_FEATURES, _BYTE_ROWS = 8, 256  # fewer do not pay for the rounding
+_BYTE_FEATURES, _BYTE_ROWS = 8, 512  # features, and rows per group: fewer do not pay for the rounding
 _MOST_BYTES = 128 * 2**20  # rows as bytes stay in memory
 # Where the tree overtakes the scan (benchmarks/backends.py prints the measurements).
 _TREE_ROWS = {1: 5_000, 2: 20_000, 3: 30_000, 4: 50_000, 5: 100_000}
@@ -97,7 +97,8 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
                 "tree",
                 f"{references.m} features and at least {rows} rows: a k-d tree on folded data is faster",
             )
-        few = references.m < _BYTE_FEATURES or references.n < _BYTE_ROWS or _native.cpu_level() == "baseline"
+        few = references.m < _BYTE_FEATURES or references.n < _BYTE_ROWS * references.n_groups
+        few = few or _native.cpu_level() == "baseline"
         fits = references.n * references.m <= _MOST_BYTES
         if not few and fits and _byte_obstacle(references) is None:
             return "bytes", "city-block: sums over rows rounded to bytes propose, exact distances decide"
