@@ -162,3 +162,18 @@ def irelief(X, y, sigma, rounds):
             return positive
         w = positive / np.linalg.norm(positive)
     return w
+
+
+def turf(X, y, k, drop, goal):
+    """Moore & White 2007: score, drop the worst, score the rest again. Last score and round per feature."""
+    alive, last, rounds = list(range(X.shape[1])), {}, {}
+    number = 0
+    while True:
+        number += 1
+        for feature, score in zip(alive, relieff(X[:, alive], y, k), strict=True):
+            last[feature], rounds[feature] = score, number
+        if len(alive) <= goal:
+            return last, rounds
+        for _ in range(min(drop, len(alive) - goal)):
+            worst = min(alive, key=lambda feature: (last[feature], -feature))  # of equals the later column
+            alive.remove(worst)

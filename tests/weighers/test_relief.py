@@ -328,6 +328,20 @@ def test_negative_weights_count_zero_and_none_positive_is_uniform():
     assert flat.weights_.feature_weights.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_turf_against_the_oracle(seed):
+    X, y = generated(2 * seed)  # reals: of scores that tie but for rounding either may go
+    X = np.c_[X, RNG(seed + 1).normal(size=(len(X), 5))]
+    share, goal = (0.2, 0.35)[seed % 2], 1 + seed % 3
+    found = TuRF(ReliefF(1 + seed % 3), goal, share=share).fit(X, y)
+    last, rounds = naive.turf(X, y, 1 + seed % 3, max(1, int(share * X.shape[1])), goal)
+    np.testing.assert_array_equal(found.round_, [rounds[j] for j in range(X.shape[1])])
+    final = [j for j in rounds if rounds[j] == max(rounds.values())]
+    np.testing.assert_allclose(found.feature_weights_[final], [float(last[j]) for j in final], atol=1e-9)
+    ranked = sorted(rounds, key=lambda j: (rounds[j], last[j]))
+    assert (np.diff(found.feature_weights_[ranked]) >= 0).all()
+
+
 def test_turf_ranks_later_rounds_above_earlier_ones():
     X, y = make_classification(150, 20, n_informative=3, n_redundant=0, shuffle=False, random_state=1)
     found = TuRF(ReliefF(5), share=0.2).fit(X, y)
