@@ -318,6 +318,8 @@ std::pair<int64_t, int64_t> py_simba(
   for (size_t i = 0; i < listed.size(); ++i) require(listed.data()[i] < n, "listed: row outside the data");
   for (size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] < n, "ids: row outside the data");
   for (int64_t i = 0; i < m; ++i) require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
+  bool in_order = true;
+  for (int64_t i = 0; i < m; ++i) in_order = in_order && feature_order.data()[i] == i;
   const wb::MarginJob job{rows.data(),
                           codes.data(),
                           m,
@@ -333,6 +335,7 @@ std::pair<int64_t, int64_t> py_simba(
                           block_code.data(),
                           blocks,
                           feature_order.data(),
+                          in_order,
                           expanded && !mixed,
                           listed.data(),
                           listed_square.data(),

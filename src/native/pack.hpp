@@ -60,22 +60,25 @@ template <class P> struct MarginPacking {
 
 template <class P> void pack_margins(const MarginPacking<P>& job, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, RUN = 64;  // features of a row read together
+  constexpr P FAR = std::is_floating_point_v<P> ? std::numeric_limits<P>::infinity() : std::numeric_limits<P>::max();
+  P part[LANES][RUN];
   for (std::int64_t block = begin; block < end; ++block)
-    for (std::int64_t from = 0; from < job.m; from += RUN)
+    for (std::int64_t from = 0; from < job.m; from += RUN) {
+      const std::int64_t count = std::min(RUN, job.m - from);
       for (std::int64_t lane = 0; lane < LANES; ++lane) {
         const std::int64_t row = job.ids[block * LANES + lane];
-        for (std::int64_t j = from; j < std::min(from + RUN, job.m); ++j) {
-          const std::int64_t feature = job.order[j];
-          P& out = job.packed[(block * job.m + j) * LANES + lane];
-          if (row < 0) {
-            out = std::is_floating_point_v<P> ? std::numeric_limits<P>::infinity() : std::numeric_limits<P>::max();
-            continue;
-          }
-          const double value = (job.rows[row * job.m + feature] - job.center[feature]) * job.levels[feature];
-          if constexpr (std::is_floating_point_v<P>) out = P(value);
-          else out = P(value + (value < 0 ? -0.5 : 0.5));
+        const double* x = job.rows + std::max<std::int64_t>(row, 0) * job.m;
+        for (std::int64_t j = 0; j < count; ++j) {
+          const std::int64_t feature = job.order[from + j];
+          double value = (x[feature] - job.center[feature]) * job.levels[feature];
+          if constexpr (!std::is_floating_point_v<P>) value += value < 0 ? -0.5 : 0.5;
+          part[lane][j] = row < 0 ? FAR : P(value);
         }
       }
+      P* out = job.packed + (block * job.m + from) * LANES;
+      for (std::int64_t j = 0; j < count; ++j)
+        for (std::int64_t lane = 0; lane < LANES; ++lane) out[j * LANES + lane] = part[lane][j];
+    }
 }
 
 }  // namespace wb

@@ -124,37 +124,37 @@ WB_INLINE Vec<float> load_packed(const std::int16_t* from) { return map<float>([
 #endif
 WB_INLINE Vec<float> load_packed(const float* from) { return load<float>(from); }
 
-// Weights and a query as the packed rows see them, in `feature_order`; the largest weight is 1.
+// Weights and a query as the packed rows see them, in `feature_order`; weights in units of `unit`.
 struct Seen {
   std::vector<float> weight, query;  // expanded: query holds -2 * weight * query
-  Rounding rounding{};
+  Rounding rounding{0, 0, 0, 1, 0};
+  double next_unit = 1;  // the largest weight
 };
 
+// One pass over the features. `seen.rounding.unit` is the largest weight of some earlier step; as long
+// as that is near enough, single precision stays in its range.
 WB_INLINE void see(const MarginJob& job, const double* row, const double* a, Seen& seen) {
   constexpr int LANES = 8;
   double own[LANES] = {}, moved[LANES] = {}, top[LANES] = {};
-  for (std::int64_t j = 0; j < job.m; j += LANES)
-    for (int i = 0; i < LANES && j + i < job.m; ++i) {
-      const double value = row[j + i] - job.center[j + i], weight = a[j + i] * job.unit[j + i];
-      own[i] += value == value ? a[j + i] * value * value : 0.0;
-      moved[i] += a[j + i] * job.rounding[j + i];
+  const double share = 1 / seen.rounding.unit;
+  for (std::int64_t from = 0; from < job.m; from += LANES)
+    for (int i = 0; i < LANES && from + i < job.m; ++i) {
+      const std::int64_t j = from + i, feature = job.in_order ? j : job.feature_order[j];
+      const double centred = row[feature] - job.center[feature], value = centred * job.levels[feature];
+      const double weight = a[feature] * job.unit[feature];
+      own[i] += centred == centred ? a[feature] * centred * centred : 0.0;
+      moved[i] += a[feature] * job.rounding[feature];
       top[i] = weight > top[i] ? weight : top[i];
+      seen.weight[std::size_t(j)] = float(weight * share);
+      seen.query[std::size_t(j)] = float(job.expanded ? -2 * weight * share * value : value);
     }
-  const double square = std::accumulate(own, own + LANES, 0.0), largest = *std::max_element(top, top + LANES);
+  const double square = std::accumulate(own, own + LANES, 0.0);
   const double eps = double(std::numeric_limits<float>::epsilon());
-  seen.rounding.unit = largest > 0 ? largest : 1.0;
   seen.rounding.slack = 2 * eps * std::sqrt(square) + std::sqrt(std::accumulate(moved, moved + LANES, 0.0));
   seen.rounding.share = eps * double(SCAN_RUN + job.m / SCAN_RUN + 16);
   seen.rounding.reach = job.expanded ? 2 * std::sqrt(square) : 0.0;
   seen.rounding.rest = job.expanded ? square : 0.0;
-  const double share = 1 / seen.rounding.unit;
-  for (std::int64_t j = 0; j < job.m; ++j) {
-    const std::int64_t feature = job.feature_order[j];
-    const double weight = a[feature] * job.unit[feature] * share;
-    const double value = (row[feature] - job.center[feature]) * job.levels[feature];
-    seen.weight[std::size_t(j)] = float(weight);
-    seen.query[std::size_t(j)] = float(job.expanded ? -2 * weight * value : value);
-  }
+  seen.next_unit = std::max(*std::max_element(top, top + LANES), std::numeric_limits<double>::min());
 }
 
 // What a scan has found so far: who may be nearest, and how far the nearest is at most; misses, hits.
@@ -288,6 +288,10 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
       if (job.n_blocks == 0) return {s, scans};
       ++scans;
       see(job, row, a.data(), seen);
+      const double grown = seen.next_unit / seen.rounding.unit;
+      const bool outgrown = !(1e-6 < grown && grown < 1e6);
+      seen.rounding.unit = outgrown ? seen.next_unit : seen.rounding.unit;
+      if (outgrown) see(job, row, a.data(), seen);
       if constexpr (MIXED) scan_margins<true, false>(job, job.packed, x, a.data(), seen, found, hit, miss);
       else if (job.expanded) scan_margins<false, true>(job, job.packed_short, x, a.data(), seen, found, hit, miss);
       else scan_margins<false, false>(job, job.packed_short, x, a.data(), seen, found, hit, miss);

@@ -178,6 +178,7 @@ struct MarginJob {
   const std::int64_t* block_code;     // (n_blocks,)
   std::int64_t n_blocks;
   const std::int64_t* feature_order;  // (m,)
+  bool in_order;                      // feature_order counts up
   bool expanded;                      // weights are so even that partial sums would not tell early
   const std::int64_t* listed;         // (n, 2, width) nearest hits, nearest misses under `reference`; -1: none
   const double* listed_square;        // (n, 2, width) their squared distances, ascending

@@ -12,9 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import _native
-from .._threads import effective_n_jobs, row_ranges, run_ranges
+from .._threads import effective_n_jobs, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.backends.scan import Scan, aligned_empty, lane_layout
+from ..engine.pairs import fixed_ranges
 from ..engine.plan import lanes_of
 from ..engine.references import build_references, extent
 from ..weights import Weights
@@ -145,7 +146,7 @@ class Margins:
             _native.pack_margins(self.rows, self.center, self.levels, feature_order, ids, packed, begin, end)
 
         n_jobs = effective_n_jobs(self.n_jobs)
-        run_ranges(task, row_ranges(len(packed), n_jobs, least=6, most=504), n_jobs)
+        run_ranges(task, fixed_ranges(len(packed), max(1, len(packed) // 16)), n_jobs)
         block_code = np.repeat(np.arange(self.n_classes), np.diff(block_start)).astype(np.int64)
         return Blocks(packed, ids, block_code, feature_order, not gathered)
 
