@@ -49,7 +49,7 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
     for (int v = 0; v < TILE_VECTORS; ++v) acc[q][v] = broadcast<T>(T(0));
 
   std::int64_t j = 0;
-  const Vec<T> one = hidden_one<T>();
+  const Vec<T> one = P == 1 && !W && !MISSING ? hidden_one<T>() : broadcast<T>(T(1));
   for (; j < features.numeric; ++j) {
     Vec<T> ref[TILE_VECTORS], weight[TILE_VECTORS];
     WB_UNROLL
