@@ -453,3 +453,13 @@ def test_the_sampler_in_a_pipeline_of_imbalanced_learn():
     assert model.score(X, Y) > 0.8
     frame = pd.DataFrame(X)
     assert isinstance(sampler.fit_resample(frame, Y)[0], pd.DataFrame)
+
+
+def test_a_sampler_leaves_the_checkpoint_of_its_weigher_alone(tmp_path):
+    pytest.importorskip("imblearn")
+    path = tmp_path / "run.ckpt"
+    search = EvolutionaryWeigher("IS", checkpoint=path, **FAST).fit(X, Y)
+    before = path.read_bytes()
+    rows, labels = search.as_sampler().fit_resample(X, Y)
+    assert len(rows) == len(labels) == search.instance_support_.sum()
+    assert path.read_bytes() == before

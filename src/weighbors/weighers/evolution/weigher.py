@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -419,9 +419,9 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         """A sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
 
         Those pipelines refuse an estimator that also has ``transform``, so this is one of its own. It
-        fits a clone of this weigher.
+        fits a clone of this weigher, without its checkpoint: that one belongs to this fit.
         """
-        return EvolutionarySampler(self)
+        return EvolutionarySampler(clone(self).set_params(checkpoint=None, resume=False))
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self, "feature_support_")
