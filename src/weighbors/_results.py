@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Result", "number"]
+__all__ = ["Result", "number", "table_lines"]
 
 
 def number(value: float) -> str:
@@ -15,15 +16,16 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-class Result:
+class Result(ABC):
     """Base of the results: `__repr__` prints ``_lines()``, `frame` gives the figures as a table."""
 
+    @abstractmethod
     def _lines(self) -> list[str]:
-        raise NotImplementedError
+        """What is printed."""
 
+    @abstractmethod
     def frame(self) -> pd.DataFrame:
         """The figures as a table."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._typing import AnyArray, BoolArray, FloatArray
 from .exceptions import InvalidDataError, UnknownCategoryError
@@ -21,7 +21,7 @@ from .exceptions import InvalidDataError, UnknownCategoryError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableCoder", "check_labels"]
+__all__ = ["TableCoder", "check_labels", "checked_sample_weight", "require_labels"]
 
 _NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
 
@@ -237,6 +237,22 @@ def _refuse_infinity(X: Any, names: list[str]) -> None:
         f"Input X contains infinity or a value too large for {values.dtype}{where}: distances to it mean nothing. "
         "Replace it by a number, or by NaN for a missing value"
     )
+
+
+def require_labels(estimator: Any, y: Any) -> None:
+    """Refuse to be fitted without labels."""
+    if y is None:
+        raise InvalidDataError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: one label per row is needed"
+        )
+
+
+def checked_sample_weight(sample_weight: Any, X: Any) -> FloatArray | None:
+    """One number >= 0 per row, or None."""
+    if sample_weight is None:
+        return None
+    weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return weight
 
 
 def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:

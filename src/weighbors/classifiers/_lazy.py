@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels
+from .._validation import TableCoder, check_labels, checked_sample_weight, require_labels
 from ..exceptions import InvalidDataError
 
 __all__ = ["LazyClassifier"]
 
 
-class LazyClassifier(ClassifierMixin, BaseEstimator):
+class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier that keeps its training rows: coded, dense, in float64.
 
     A subclass has the parameters ``categorical_features`` and ``handle_unknown``, calls
@@ -28,19 +29,14 @@ class LazyClassifier(ClassifierMixin, BaseEstimator):
 
     def _store(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Check, code and keep the rows that count."""
-        name = type(self).__name__
-        if y is None:
-            raise InvalidDataError(
-                f"{name} requires y to be passed, but the target y is None: one label per row is needed"
-            )
+        require_labels(self, y)
         self._refuse_sparse(X)
         coder = TableCoder(self.categorical_features, self.handle_unknown)
         rows = coder.fit_transform(self, X).astype(np.float64, copy=False)
         classes, codes = check_labels(y)
         check_consistent_length(rows, codes)
-        mass = np.ones(len(rows))
-        if sample_weight is not None:
-            mass = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_sample_weight(sample_weight, rows)
+        mass = np.ones(len(rows)) if weight is None else weight
         kept = np.flatnonzero(mass > 0)
         if len(np.unique(codes[kept])) < 2:
             raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
@@ -65,9 +61,9 @@ class LazyClassifier(ClassifierMixin, BaseEstimator):
         queries: FloatArray = self._coder.transform(self, X)
         return np.ascontiguousarray(queries, dtype=np.float64)
 
+    @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each class: a subclass's own."""
-        raise NotImplementedError
+        """Probability of each class."""
 
     def predict(self, X: Any) -> AnyArray:
         """The likeliest class; of equal ones the first in ``classes_``.

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d, compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
@@ -17,7 +16,6 @@ from ..weights import Weights
 __all__ = [
     "Training",
     "check_growth",
-    "checked_sample_weight",
     "codes_among",
     "declared_classes",
     "indexable",
@@ -47,14 +45,6 @@ class Training:
             )
         rows = np.concatenate([self.row, other.row])
         return Training(X, np.concatenate([self.codes, other.codes]), rows, weight)
-
-
-def checked_sample_weight(sample_weight: Any, X: Any) -> FloatArray | None:
-    """One number >= 0 per row, or None."""
-    if sample_weight is None:
-        return None
-    weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    return weight
 
 
 def indexable(table: Any, nominal: BoolArray) -> Any:

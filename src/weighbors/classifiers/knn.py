@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels
+from .._validation import TableCoder, check_labels, checked_sample_weight, require_labels
 from ..engine import Plan, decide, distance_votes, mass_votes, tally
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError
@@ -28,7 +28,7 @@ from ..weights import Weights
 from ._checks import check_enough
 from ._explain import Voters, explained
 from ._learning import Fitted, grown, learned
-from ._training import checked_sample_weight, codes_among, declared_classes, masses
+from ._training import codes_among, declared_classes, masses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,21 +203,15 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             check_consistent_length(X, codes)
             weight = checked_sample_weight(sample_weight, X)
             return self._become(learned(self, table, X, coder, declared, codes, weight))
-        self._require_labels(y)
+        require_labels(self, y)
         codes = codes_among(y, self.classes_, classes)
         check_consistent_length(X, codes)
         weight = checked_sample_weight(sample_weight, X)
         return self._become(grown(self, self._fitted, X, codes, weight, refresh))
 
-    def _require_labels(self, y: Any) -> None:
-        if y is None:
-            raise InvalidDataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
-            )
-
     def _opened(self, X: Any, y: Any) -> tuple[TableCoder, Any, Any]:
         """A coder, the table it was fitted to, and the coded rows."""
-        self._require_labels(y)
+        require_labels(self, y)
         coder = TableCoder(self.categorical_features, self.handle_unknown)
         return coder, X, coder.fit_transform(self, X)
 

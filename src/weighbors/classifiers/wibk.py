@@ -13,14 +13,13 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import check_labels
+from .._validation import check_labels, checked_sample_weight, require_labels
 from ..engine import Plan
 from ..engine.plan import BACKENDS
-from ..exceptions import InvalidDataError
 from ..weighers.discretize import IntegerCoder
 from ..weighers.intervals import INTERVAL_CONSTRAINTS, RepresentativeIntervals, interval_frame
 from ..weights import Weights
-from ._training import Training, checked_sample_weight, codes_among, declared_classes
+from ._training import Training, codes_among, declared_classes
 from .knn import WeightedKNeighborsClassifier
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ class WIBK(ClassifierMixin, BaseEstimator):
             check_consistent_length(rows, codes)
             weight = checked_sample_weight(sample_weight, rows)
             return self._learn(coder, Training(rows, codes, np.arange(len(codes)), weight), declared, partial=True)
-        self._require_labels(y)
+        require_labels(self, y)
         codes = codes_among(y, self.classes_, classes)
         check_consistent_length(X, codes)
         coder = deepcopy(self._coder)
@@ -194,14 +193,8 @@ class WIBK(ClassifierMixin, BaseEstimator):
         self.knn_, self._coder, self._training = knn, coder, training
         return self
 
-    def _require_labels(self, y: Any) -> None:
-        if y is None:
-            raise InvalidDataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
-            )
-
     def _opened(self, X: Any, y: Any) -> tuple[IntegerCoder, Any]:
-        self._require_labels(y)
+        require_labels(self, y)
         coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features, self.handle_unknown)
         return coder, coder.open(self, X)
 

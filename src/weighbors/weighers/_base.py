@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels
+from .._validation import TableCoder, check_labels, require_labels
 from ..exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from ..weights import Weights, fingerprint
 
@@ -130,10 +130,7 @@ class ContributionWeigher(FeatureWeigher, ABC):
 
 def open_table(weigher: Any, X: Any, y: Any) -> tuple[Any, IndexArray, AnyArray, TableCoder]:
     """Check and code what a weigher is fitted to: rows, class codes, classes, and the coder."""
-    if y is None:
-        raise InvalidDataError(
-            f"{type(weigher).__name__} requires y to be passed, but the target y is None: one label per row is needed"
-        )
+    require_labels(weigher, y)
     coder = TableCoder(weigher.categorical_features)
     X = coder.fit_transform(weigher, X)
     classes, codes = check_labels(y)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import check_labels
-from ..exceptions import InvalidDataError, NoPositiveWeightWarning
+from .._validation import check_labels, checked_sample_weight, require_labels
+from ..exceptions import NoPositiveWeightWarning
 from ..weights import IntervalTable, Weights
 from ._runs import LEVELS, Runs, find_runs
 from .discretize import IntegerCoder
@@ -265,17 +265,13 @@ class RepresentativeIntervals(BaseEstimator):
         -------
         self
         """
-        if y is None:
-            raise InvalidDataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
-            )
+        require_labels(self, y)
         coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features)
         X = coder.open(self, X)
         self.classes_, codes = check_labels(y)
         check_consistent_length(X, codes)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_sample_weight(sample_weight, X)
+        if weight is not None:
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         coder.learn(X, codes, len(self.classes_), weight)
         nominal = coder.table.nominal_of(X)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._random import generators
 from ..._typing import BoolArray, FloatArray, IndexArray
-from ..._validation import TableCoder, check_labels
+from ..._validation import TableCoder, check_labels, require_labels
 from ...engine.population import CACHE_BYTES
 from ...exceptions import ForeignWeightsError, InvalidDataError, LonelyClassWarning
 from ...metrics import reduction_of
@@ -286,10 +286,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         return self
 
     def _open(self, X: Any, y: Any) -> tuple[FloatArray, IndexArray]:
-        if y is None:
-            raise InvalidDataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: one label per row is needed"
-            )
+        require_labels(self, y)
         self._coder = TableCoder(self.categorical_features)
         rows = densified(self._coder.fit_transform(self, X), type(self).__name__)
         self.classes_, codes = check_labels(y)
