@@ -13,6 +13,7 @@ The tree::
         ├── StoreError                 (ValueError) a store of results that cannot be used
         ├── IncompleteStudyError       (ValueError) cells are missing or failed where all are needed
         ├── BackendError               (ValueError) a backend that cannot serve the request
+        ├── ClusterError               (RuntimeError) a dask cluster that went away, or cannot be used
         └── MissingDependencyError     (ImportError) an optional package is not installed
     UserWarning
     └── WeighborsWarning               everything this library warns about
@@ -29,6 +30,7 @@ The tree::
 __all__ = [
     "BackendError",
     "CheckpointError",
+    "ClusterError",
     "FewRunsWarning",
     "ForeignWeightsError",
     "IncompleteStudyError",
@@ -88,6 +90,10 @@ class IncompleteStudyError(WeighborsError, ValueError):
 
 class BackendError(WeighborsError, ValueError):
     """The backend asked for cannot serve this kind of distance."""
+
+
+class ClusterError(WeighborsError, RuntimeError):
+    """A dask client is closed, or its cluster went away and did not come back."""
 
 
 class MissingDependencyError(WeighborsError, ImportError):

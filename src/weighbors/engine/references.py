@@ -18,7 +18,18 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 
-__all__ = ["CellWeights", "Extent", "Fold", "References", "as_rows", "build_references", "extent", "integral"]
+__all__ = [
+    "CellWeights",
+    "Extent",
+    "Fold",
+    "References",
+    "as_rows",
+    "bounds",
+    "build_references",
+    "extent",
+    "gap_of",
+    "integral",
+]
 
 
 class Extent(NamedTuple):
@@ -202,8 +213,8 @@ def build_references(
     kept = X if every_row else X[row_of_slot]
     rows = kept if every_column else as_rows(kept[:, columns])
     n_numeric = int((~nominal[columns]).sum())
-    low, high, incomplete = extent(rows) if measured is None else measured.of(columns)
-    gap = np.where(np.arange(len(columns)) < n_numeric, high - low, 1).astype(rows.dtype)
+    low, high, incomplete = reach = extent(rows) if measured is None else measured.of(columns)
+    gap = gap_of(reach, n_numeric, rows.dtype)
     a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
     scales = None
     if weights.instance_scales is not None and (weights.instance_scales != 1).any():
@@ -256,12 +267,25 @@ def extent(rows: Any) -> Extent:
         low, high = min_max_axis(rows, axis=0, ignore_nan=True)
         missing = np.full(rows.shape[1], bool(np.isnan(rows.data).any()))
     else:
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        missing = np.isnan(low)
-        if missing.any():
-            low[missing] = np.fmin.reduce(rows[:, missing], axis=0)
-            high[missing] = np.fmax.reduce(rows[:, missing], axis=0)
+        low, high, missing = bounds(rows)
     return Extent(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing)
+
+
+def bounds(rows: FloatArray) -> Extent:
+    """As `extent` of dense rows, with NaN where all values of a column are missing."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    missing = np.isnan(low)
+    if missing.any():
+        low[missing] = np.fmin.reduce(rows[:, missing], axis=0)
+        high[missing] = np.fmax.reduce(rows[:, missing], axis=0)
+    return Extent(low, high, missing)
+
+
+def gap_of(measured: Extent, n_numeric: int, dtype: Any) -> FloatArray:
+    """What a missing value, or a mismatch of categories, counts: the range of a number, 1 for a category."""
+    numeric = np.arange(len(measured.low)) < n_numeric
+    gap: FloatArray = np.where(numeric, measured.high - measured.low, 1).astype(dtype)
+    return gap
 
 
 def integral(rows: Any) -> BoolArray:
