@@ -54,8 +54,11 @@ class Block(ABC):
     """Consecutive rows of a table."""
 
     @abstractmethod
-    def pieces(self, columns: list[int] | None = None) -> Iterator[Piece]:
-        """The rows in order, at most ``size`` at once; ``columns``: some of the features, by position."""
+    def pieces(self, columns: list[int] | None = None, *, labels: bool = True) -> Iterator[Piece]:
+        """The rows in order, at most ``size`` at once.
+
+        ``columns``: some of the features, by position; ``labels``: whether they are wanted.
+        """
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class ArrayBlock(Block):
     size: int
     number: int = 0
 
-    def pieces(self, columns: list[int] | None = None) -> Iterator[Piece]:
+    def pieces(self, columns: list[int] | None = None, *, labels: bool = True) -> Iterator[Piece]:
         """Views of the rows."""
         X = self._rows()
         self.header.check(X.shape[1] if X.ndim == 2 else 0, self.number)
@@ -76,8 +79,8 @@ class ArrayBlock(Block):
             raise InvalidDataError(f"partition {self.number} has {len(X)} rows and {len(self.y)} labels")
         for begin in range(0, len(X), self.size):
             part = X[begin : begin + self.size]
-            labels = None if self.y is None else self.y[begin : begin + self.size]
-            yield Piece(np.asarray(part if columns is None else part[:, columns]), labels)
+            mine = None if self.y is None else self.y[begin : begin + self.size]
+            yield Piece(np.asarray(part if columns is None else part[:, columns]), mine)
 
     def _rows(self) -> Any:
         return self.X
@@ -112,7 +115,7 @@ class FrameBlock(Block):
     size: int
     number: int = 0
 
-    def pieces(self, columns: list[int] | None = None) -> Iterator[Piece]:
+    def pieces(self, columns: list[int] | None = None, *, labels: bool = True) -> Iterator[Piece]:
         """Slices of the frame."""
         self.header.check(list(self.frame.columns), self.number)
         assert self.header.names is not None
@@ -122,8 +125,8 @@ class FrameBlock(Block):
             raise InvalidDataError(f"partition {self.number} has {len(self.frame)} rows and {len(y)} labels")
         features = self.frame[names]
         for begin in range(0, len(self.frame), self.size):
-            labels = None if y is None else np.asarray(y[begin : begin + self.size])
-            yield Piece(features.iloc[begin : begin + self.size], labels)
+            mine = None if y is None or not labels else np.asarray(y[begin : begin + self.size])
+            yield Piece(features.iloc[begin : begin + self.size], mine)
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ class ParquetBlock(Block):
     size: int
     number: int = 0
 
-    def pieces(self, columns: list[int] | None = None) -> Iterator[Piece]:
+    def pieces(self, columns: list[int] | None = None, *, labels: bool = True) -> Iterator[Piece]:
         """Batches as they are read."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -144,12 +147,12 @@ class ParquetBlock(Block):
         header = self.header
         assert header.names is not None
         names = [header.names[j] for j in (range(header.width) if columns is None else columns)]
-        wanted = names if header.target is None else [*names, header.target]
+        target = header.target if labels else None
+        wanted = names if target is None else [*names, target]
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(self.size, row_groups=list(self.row_groups), columns=wanted):
                 frame = pa.Table.from_batches([batch]).to_pandas(ignore_metadata=False)
-                labels = None if header.target is None else np.asarray(frame[header.target])
-                yield Piece(frame[names], labels)
+                yield Piece(frame[names], None if target is None else np.asarray(frame[target]))
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class JoinedBlock(Block):
 
     blocks: list[Block]
 
-    def pieces(self, columns: list[int] | None = None) -> Iterator[Piece]:
+    def pieces(self, columns: list[int] | None = None, *, labels: bool = True) -> Iterator[Piece]:
         """Those of the blocks, in order."""
         for block in self.blocks:
-            yield from block.pieces(columns)
+            yield from block.pieces(columns, labels=labels)

@@ -121,11 +121,23 @@ def _profile(piece: Piece, header: Header, blank: Coder, labelled: bool, whole: 
         values = column_or_1d(piece.labels)
         missing = pd.isna(pd.Series(values).to_numpy())
         absent = np.flatnonzero(missing)
-        labels, inverse = np.unique(values[~missing], return_inverse=True)
-        codes = inverse.astype(_small(len(labels)))
+        labels, codes = _sorted_labels(values[~missing])
     broken = _broken(rows) if whole else None
     first = int(absent[0]) if len(absent) else -1
     return BlockProfile(len(rows), rows.dtype, bounds(rows), coder, labels, codes, len(absent), first, broken)
+
+
+def _sorted_labels(values: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """As ``np.unique`` with the inverse, by hashing: labels are few and often text."""
+    found, unique = pd.factorize(values)
+    unique = np.asarray(unique, dtype=values.dtype)
+    try:
+        order = np.argsort(unique, kind="stable")
+    except TypeError as error:
+        raise InvalidDataError(f"labels of different kinds cannot be compared: {error}") from error
+    rank = np.empty(len(order), dtype=_small(len(order)))
+    rank[order] = np.arange(len(order))
+    return unique[order], rank[found]
 
 
 def _small(n: int) -> Any:
@@ -206,14 +218,14 @@ def _merged_coder(coders: list[Any]) -> Any:
 
 def count_rows(block: Block) -> int:
     """Rows of a block."""
-    return sum(len(piece.table) for piece in block.pieces([0]))
+    return sum(len(piece.table) for piece in block.pieces([0], labels=False))
 
 
 def reach_block(block: Block, kept: BoolArray, door: Door) -> Extent | None:
     """How far the columns of the kept rows of a block reach; None where none is kept."""
     reaches = []
     begin = 0
-    for piece in block.pieces():
+    for piece in block.pieces(labels=False):
         end = begin + len(piece.table)
         if kept[begin:end].any():
             reaches.append(bounds(door.rows(piece.table)[kept[begin:end]]))
@@ -237,7 +249,7 @@ def take_block(block: Block, rows: IndexArray, door: Door, transform: Any, colum
     """Some rows of a block, ascending, coded and transformed; or all rows of some raw columns."""
     parts = []
     begin = 0
-    for piece in block.pieces():
+    for piece in block.pieces(labels=False):
         end = begin + len(piece.table)
         inside = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, end)] - begin
         begin = end

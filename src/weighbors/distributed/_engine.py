@@ -71,7 +71,7 @@ def search_block(
     shape = (len(queries), search.n_groups, k)
     lists = [(np.full(shape, np.inf, dtype=search.door.dtype), np.full(shape, -1, dtype=np.int64))]
     begin = 0
-    for piece in block.pieces():
+    for piece in block.pieces(labels=search.labelled):
         n = len(piece.table)
         mine = weights
         if weights is not None and weights.instance_bound and n:

@@ -1,0 +1,144 @@
+"""Tables in blocks on a local cluster: two worker processes of 2 GiB each, rows read from parquet.
+
+ReliefF with 2 000 drawn rows, representative intervals and k-NN prediction of 20 000 rows on 5 million x 40 float32
+(0.8 GB raw); the peak memory of each worker; equality with the ordinary estimators on a part that fits, and of some
+predictions on the whole; what each step costs, for the estimate in docs/guide/distributed.md. Not part of ``make
+bench``: ``python benchmarks/cluster.py [--rows 5000000] [--queries 20000]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import weighbors as wb
+from weighbors import distributed as wd
+from weighbors.engine import merge_lists
+
+M, FILE_ROWS, GROUP_ROWS, LIMIT = 40, 250_000, 100_000, "2GiB"
+NAMES = [f"x{j}" for j in range(M)]
+
+
+def rows_of(number: int, n: int) -> pd.DataFrame:
+    """Whole numbers below 256, two classes that differ in every fourth column."""
+    rng = np.random.default_rng([7, number])
+    y = (rng.random(n) < 0.3).astype(np.int8)
+    X = rng.integers(0, 200, size=(n, M)).astype(np.float32)
+    X[:, ::4] += 12 * y[:, None] * np.arange(1, M // 4 + 1, dtype=np.float32) / 4 // 1
+    return pd.DataFrame(X, columns=NAMES).assign(label=np.where(y == 1, "case", "control"))
+
+
+def write(folder: Path, n: int) -> None:
+    for number, begin in enumerate(range(0, n, FILE_ROWS)):
+        frame = rows_of(number, min(FILE_ROWS, n - begin))
+        frame.to_parquet(folder / f"part.{number}.parquet", row_group_size=GROUP_ROWS, index=False)
+
+
+def peak_mib() -> float:
+    """The most memory this process ever held."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+class Steps:
+    """Prints what each step takes, and the workers' peaks after it."""
+
+    def __init__(self, client) -> None:
+        self.client = client
+
+    def __call__(self, name, run):
+        start = time.perf_counter()
+        result = run()
+        seconds = time.perf_counter() - start
+        peaks = sorted(self.client.run(peak_mib).values())
+        print(f"  {name:<52} {seconds:8.1f} s   peak MiB {' '.join(f'{p:.0f}' for p in peaks)}", flush=True)
+        return result, seconds
+
+
+def check_equal(folder: Path, client) -> None:
+    """On the first file: the same as the ordinary estimators."""
+    path = folder / "part.0.parquet"
+    frame = pd.read_parquet(path).iloc[:FILE_ROWS]
+    X, y = frame[NAMES].to_numpy(), frame["label"].to_numpy()
+    part = slice(0, 50_000)
+    small = folder.parent / "small.parquet"
+    frame.iloc[part].to_parquet(small, row_group_size=7_000, index=False)
+    few = wd.ReliefF(n_samples=500, random_state=0, client=client).fit(small, "label")
+    drawn = np.isin(np.arange(50_000), few.sample_indices_).astype(float)
+    local = wb.ReliefF(n_jobs=2).fit(frame[NAMES].iloc[part], y[part], sample_weight=drawn)
+    print(
+        f"  ReliefF, 50 000 rows: largest difference {np.abs(few.feature_weights_ - local.feature_weights_).max():.2g}"
+    )
+    a, b = wd.RepresentativeIntervals(client=client).fit(path, "label"), wb.RepresentativeIntervals().fit(X, y)
+    same = a.intervals_.drop(columns="feature").equals(b.intervals_.drop(columns="feature"))
+    print(f"  intervals, {len(X)} rows: {'equal' if same else 'DIFFERENT'}")
+    queries = rows_of(999, 2_000)[NAMES].to_numpy()
+    ours = wd.WeightedKNeighborsClassifier(5, client=client).fit(path, "label")
+    theirs = wb.WeightedKNeighborsClassifier(5, n_jobs=2).fit(frame[NAMES], y)
+    same = all(np.array_equal(u, v) for u, v in zip(ours.kneighbors(queries), theirs.kneighbors(queries), strict=True))
+    print(f"  k-NN, {len(X)} rows, 2 000 queries: {'equal to the bit' if same else 'DIFFERENT'}", flush=True)
+
+
+def main(n: int, n_queries: int) -> None:
+    from distributed import Client, LocalCluster
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "table"
+        folder.mkdir()
+        start = time.perf_counter()
+        write(folder, n)
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        print(f"{n} x {M} float32: {n * M * 4 / 1e9:.2f} GB raw, {size / 1e9:.2f} GB parquet, "
+              f"written in {time.perf_counter() - start:.0f} s")  # fmt: skip
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=LIMIT, dashboard_address=None)
+        with cluster, Client(cluster) as client:
+            steps = Steps(client)
+            check_equal(folder, client)
+            print(f"two workers of {LIMIT}:", flush=True)
+            steps("ReliefF, k = 10, 2 000 drawn rows",
+                  lambda: wd.ReliefF(n_samples=2_000, random_state=0, client=client).fit(folder, "label"))  # fmt: skip
+            steps("representative intervals", lambda: wd.RepresentativeIntervals(client=client).fit(folder, "label"))
+            knn = wd.WeightedKNeighborsClassifier(5, client=client)
+            model, read = steps("k-NN, fit (one pass over the rows)", lambda: knn.fit(folder, "label"))
+            queries = rows_of(999, n_queries)
+            Q, truth = queries[NAMES], queries["label"].to_numpy()
+            times = []
+            for q in sorted({n_queries // 20, n_queries // 4, n_queries}):
+                labels, seconds = steps(f"k-NN, k = 5, predict {q}", lambda q=q: model.predict(Q.iloc[:q]))
+                times.append((q, seconds))
+            print(f"  accuracy {np.mean(labels == truth):.4f}")
+            (few, found), _ = steps("k-NN, neighbours of 200", lambda: model.kneighbors(Q.iloc[:200]))
+            slope, fixed = np.polyfit(*np.array(times).T, 1)
+            print(f"  fit: {fixed:.1f} s + {slope * 1e3:.3f} ms per query, {n * M / slope / 1e9:.1f} G cells/s in all")
+            print(f"  one pass reads and codes {n * M * 4 / read / 1e6:.0f} MB/s of raw rows")
+            start = time.perf_counter()
+            lists = [(few[:, None], found[:, None])] * 8
+            for _ in range(20):
+                merge_lists(lists)
+            each = (time.perf_counter() - start) / 20 / 8 / 200
+            start = time.perf_counter()
+            client.submit(np.ones, 25 * 2**20 // 8, pure=False).result()
+            rate = 25 / (time.perf_counter() - start)
+            print(
+                f"  a merge takes {each * 1e6:.2f} us per list of 5; a result of 25 MiB comes back at {rate:.0f} MiB/s"
+            )
+        everything = pd.read_parquet(folder)
+        whole = wb.WeightedKNeighborsClassifier(5, n_jobs=2).fit(everything[NAMES], everything["label"])
+        distance, row = whole.kneighbors(Q.iloc[:200])
+        same = np.array_equal(distance, few) and np.array_equal(row, found)
+        print(
+            f"  neighbours of 200 queries among all {n} rows, in memory: {'equal to the bit' if same else 'DIFFERENT'}"
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--queries", type=int, default=20_000)
+    given = parser.parse_args()
+    main(given.rows, given.queries)
