@@ -203,7 +203,8 @@ def _await(client: Any, futures: list[Any], patience: float | None = None) -> No
     alive = time.monotonic()
     while True:
         try:
-            wait(futures, timeout=min(2.0, patience / 4))
+            with client.as_current():
+                wait(futures, timeout=min(2.0, patience / 4))
             return
         except TimeoutError:
             if client.status == "running" and _has_workers(client):

@@ -1,0 +1,266 @@
+"""Where tables come from, what is refused, and how much memory they take."""
+
+import sys
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import weighbors as wb
+from weighbors import distributed as wd
+from weighbors.exceptions import InvalidDataError, LonelyClassWarning, MissingDependencyError
+
+RNG = np.random.default_rng
+ALL = [wd.ReliefF(2), wd.MBIW(), wd.RepresentativeIntervals(discretize="mdlp"), wd.WeightedKNeighborsClassifier(3)]
+every = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+
+
+def table(n=120, m=4, dtype=np.float64):
+    rng = RNG(0)
+    X, y = rng.normal(size=(n, m)).astype(dtype), rng.integers(0, 2, n)
+    X[:, 0] += y
+    return X, y
+
+
+def learned(estimator):
+    """What the estimators publish, as one array."""
+    if hasattr(estimator, "predict"):
+        X = table()[0]
+        named = hasattr(estimator, "feature_names_in_")
+        return estimator.predict_proba(pd.DataFrame(X, columns=list("abcd")) if named else X)
+    for name in ("feature_weights_", "instance_weights_"):
+        if hasattr(estimator, name):
+            return getattr(estimator, name)
+    return estimator.intervals_["weight"].to_numpy()
+
+
+def ordinary(estimator):
+    return type(estimator)._local(
+        **{k: v for k, v in estimator.get_params().items() if k in type(estimator)._local().get_params()}
+    )
+
+
+@every
+def test_files_and_mapped_arrays(estimator, tmp_path):
+    X, y = table()
+    expected = learned(ordinary(estimator).fit(X, y))
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "F.npy", np.asfortranarray(X))
+    np.save(tmp_path / "y.npy", y)
+    estimator.set_params(max_bytes=2**16)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for given, labels in (
+        (tmp_path / "X.npy", tmp_path / "y.npy"),
+        (str(tmp_path / "F.npy"), y),
+        (mapped, y),
+        (mapped[:, ::1], np.load(tmp_path / "y.npy", mmap_mode="r")),
+    ):
+        np.testing.assert_array_equal(learned(estimator.fit(given, labels)), expected)
+
+
+@every
+def test_parquet_folders(estimator, tmp_path):
+    X, y = table()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=np.where(y, "yes", "no"))
+    expected = learned(ordinary(estimator).fit(frame[list("abcd")], frame["label"]))
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number in range(12):  # part.10 comes after part.9, and one part is empty
+        begin, end = (10 * number, 10 * number + 10) if number < 11 else (110, 120)
+        frame.iloc[begin:end].to_parquet(folder / f"part.{number}.parquet", row_group_size=4, index=number % 2 == 0)
+    frame.iloc[:0].to_parquet(folder / "part.3a.parquet")
+    (folder / "_metadata").write_text("not read")
+    for max_bytes in (2**16, 2**24):
+        found = estimator.set_params(max_bytes=max_bytes).fit(folder, "label")
+        np.testing.assert_array_equal(learned(found), expected)
+        assert found.feature_names_in_.tolist() == list("abcd")
+
+
+def test_queries_from_files(tmp_path):
+    X, y = table()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=50)
+    model = wd.WeightedKNeighborsClassifier(3, max_bytes=2**16).fit(tmp_path / "t.parquet", "label")
+    expected = wb.WeightedKNeighborsClassifier(3).fit(X, y).predict(X)
+    np.testing.assert_array_equal(model.predict(tmp_path / "t.parquet"), expected)
+    assert model.score(tmp_path / "t.parquet", "label") == np.mean(expected == y)
+    frame[["a", "b"]].to_parquet(tmp_path / "q.parquet")
+    with pytest.raises(InvalidDataError, match="X has 2 features; 4 were there in fit"):
+        model.predict(tmp_path / "q.parquet")
+
+
+def test_out_of_core_stays_within_max_bytes(tmp_path):
+    """48 MB of rows, 4 MB allowed: the peak of what Python and NumPy allocate."""
+    n, m, allowed = 300_000, 20, 4 * 2**20
+    mapped = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float64, shape=(n, m))
+    rng = RNG(0)
+    for begin in range(0, n, 10_000):
+        mapped[begin : begin + 10_000] = rng.integers(0, 50, size=(10_000, m))
+    mapped.flush()
+    y = (np.asarray(mapped[:, 0]) > 24).astype(np.int8)
+    fixed = 60 * n  # per row: classes, row numbers, weights of rows on the asking side
+    tracemalloc.start()
+    try:
+        relief = wd.ReliefF(2, ties="index", n_samples=20, random_state=0, max_bytes=allowed).fit(tmp_path / "X.npy", y)
+        model = wd.WeightedKNeighborsClassifier(3, max_bytes=allowed).fit(tmp_path / "X.npy", y)
+        labels = model.predict(np.asarray(mapped[:40]))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < allowed + fixed < n * m * 8 / 2
+    assert relief.feature_weights_.argmax() == 0
+    np.testing.assert_array_equal(
+        labels, wb.WeightedKNeighborsClassifier(3).fit(np.asarray(mapped), y).predict(mapped[:40])
+    )
+
+
+@every
+def test_unknown_chunk_sizes(estimator):
+    da = pytest.importorskip("dask.array")
+    X, y = table()
+    lazy = da.from_array(X, chunks=(50, 4))
+    unknown = lazy[lazy[:, 0] > -9]
+    with pytest.raises(InvalidDataError, match=r"X has chunks of unknown size.*X.compute_chunk_sizes\(\)"):
+        estimator.fit(unknown, y)
+    labels = da.from_array(y, chunks=50)
+    with pytest.raises(InvalidDataError, match="y has chunks of unknown size"):
+        estimator.fit(lazy, labels[labels >= 0])
+    estimator.fit(unknown.compute_chunk_sizes(), labels)
+
+
+@every
+def test_empty_partitions_and_partitions_of_one_class(estimator):
+    dd, delayed = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask").delayed
+    X, y = table()
+    order = np.argsort(y, kind="stable")
+    frame = pd.DataFrame(X[order], columns=list("abcd")).assign(label=y[order])
+    parts = [frame[:30], frame[:0], frame[30:], frame[:0]]
+    lazy = dd.from_delayed([delayed(part) for part in parts], meta=frame[:0], verify_meta=False)
+    found = estimator.set_params(max_bytes=2**16).fit(lazy, "label")
+    local = ordinary(estimator).fit(frame[list("abcd")], frame["label"])
+    if hasattr(estimator, "predict"):
+        np.testing.assert_array_equal(found.predict(frame[list("abcd")]), local.predict(frame[list("abcd")]))
+    else:
+        np.testing.assert_array_equal(learned(found), learned(local))
+    nothing = dd.from_delayed([delayed(frame[:0])] * 2, meta=frame[:0], verify_meta=False)
+    with pytest.raises(InvalidDataError, match="all partitions of the table are empty"):
+        estimator.fit(nothing, "label")
+
+
+@every
+def test_partitions_of_other_columns(estimator, tmp_path):
+    dd, delayed = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask").delayed
+    X, y = table()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
+    other = frame.rename(columns={"d": "e"})
+    lazy = dd.from_delayed([delayed(frame), delayed(other)], meta=frame[:0], verify_meta=False)
+    with pytest.raises(InvalidDataError, match=r"columns of partition 1 differ.*lacks \['d'\] and has \['e'\]"):
+        estimator.fit(lazy, "label")
+    frame.to_parquet(tmp_path / "0.parquet")
+    other.to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(InvalidDataError, match=r"columns of partition 1 differ"):
+        estimator.fit(tmp_path, "label")
+    da = pytest.importorskip("dask.array")
+    narrow = da.concatenate([
+        da.from_array(X, chunks=(60, 4)), da.from_delayed(delayed(X[:10, :3]), shape=(10, 4), dtype=X.dtype)
+    ])  # fmt: skip
+    with pytest.raises(InvalidDataError, match="partition 2 has 3 columns; 4 are expected"):
+        estimator.set_params(max_bytes=2**16).fit(narrow, np.concatenate([y, y[:10]]))
+
+
+def test_labels_that_do_not_fit():
+    dd, da = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask.array")
+    X, y = table()
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")).assign(label=y), npartitions=3)
+    with pytest.raises(InvalidDataError, match="there is no column 'lable'.*Did you mean 'label'"):
+        wd.ReliefF().fit(frame, "lable")
+    with pytest.raises(InvalidDataError, match="X has 3 partitions and y has 2"):
+        wd.ReliefF().fit(frame, da.from_array(y, chunks=60))
+    with pytest.raises(InvalidDataError, match="must be a dask Series or Array"):
+        wd.ReliefF().fit(frame, y)
+    with pytest.raises(InvalidDataError, match=r"partition [01] has 40 rows and (39|41) labels"):
+        wd.ReliefF().fit(frame, da.from_array(np.r_[y], chunks=((39, 41, 40),)))
+    with pytest.raises(InvalidDataError, match="inconsistent numbers of samples"):
+        wd.ReliefF().fit(da.from_array(X), y[:-1])
+    with pytest.raises(InvalidDataError, match="X is an array without names"):
+        wd.ReliefF().fit(X, "label")
+    with pytest.raises(ValueError, match="y is None"):
+        wd.ReliefF().fit(X, None)
+    with pytest.raises(InvalidDataError, match="at least 2 classes"):
+        wd.ReliefF().fit(X, np.zeros(len(X)))
+    holes = np.where(np.arange(len(y)) == 77, None, y.astype(object))
+    with pytest.raises(InvalidDataError, match="1 labels are missing .the first in row 77"):
+        wd.ReliefF(max_bytes=2**16).fit(X, holes)
+    with pytest.raises(InvalidDataError, match="labels of different kinds"):
+        wd.ReliefF().fit(X, np.array(["a", 1] * 60, dtype=object))
+    with pytest.raises(ValueError, match="continuous"):
+        wd.ReliefF().fit(X, X[:, 0])
+    with pytest.warns(LonelyClassWarning):
+        wd.ReliefF().fit(X, np.r_[[7], y[1:]])
+
+
+@every
+def test_tables_that_cannot_be_used(estimator, tmp_path):
+    da = pytest.importorskip("dask.array")
+    X, y = table()
+    with pytest.raises(InvalidDataError, match="there is no file or folder"):
+        estimator.fit(tmp_path / "nowhere", "label")
+    with pytest.raises(InvalidDataError, match="holds no parquet files"):
+        estimator.fit(tmp_path, "label")
+    (tmp_path / "broken.parquet").write_text("not parquet")
+    with pytest.raises(InvalidDataError, match="cannot be read as parquet"):
+        estimator.fit(tmp_path / "broken.parquet", "label")
+    (tmp_path / "broken.npy").write_text("not an array")
+    with pytest.raises(InvalidDataError, match="cannot be mapped as an array"):
+        estimator.fit(tmp_path / "broken.npy", y)
+    with pytest.raises(InvalidDataError, match="shape .n_samples, n_features. is needed"):
+        estimator.fit(da.from_array(X[:, 0]), y)
+    from scipy import sparse
+
+    with pytest.raises(InvalidDataError, match="sparse matrices are not cut into blocks"):
+        estimator.fit(sparse.csr_matrix(X), y)
+    bad = X.copy()
+    bad[100, 2] = np.inf
+    with pytest.raises(InvalidDataError, match="contains infinity"):
+        estimator.fit(da.from_array(bad, chunks=(50, 4)), y)
+    with pytest.raises(ValueError, match="max_bytes"):
+        wd.ReliefF(max_bytes=5).fit(X, y)
+    with pytest.raises(ValueError, match="client"):
+        wd.ReliefF(client="tcp://somewhere").fit(X, y)
+
+
+def test_categories_here_and_numbers_there():
+    dask, dd = pytest.importorskip("dask"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"a": np.arange(20.0), "b": [1, 2] * 10, "label": [0, 1, 1, 0] * 5}).astype({"b": object})
+    other = frame.assign(b=pd.Series(["x", "y"] * 10, dtype=object))
+    with dask.config.set({"dataframe.convert-string": False}):
+        parts = [dask.delayed(frame), dask.delayed(other)]
+        lazy = dd.from_delayed(parts, meta=frame[:0], verify_meta=False)
+    with pytest.raises(InvalidDataError, match="column 'b' holds categories in some partitions and numbers in others"):
+        wd.ReliefF(max_bytes=2**16).fit(lazy, "label")
+
+
+def test_folders_partitioned_by_value(tmp_path):
+    (tmp_path / "year=2020").mkdir()
+    pd.DataFrame({"a": [1.0, 2.0], "label": [0, 1]}).to_parquet(tmp_path / "year=2020" / "0.parquet")
+    with pytest.raises(InvalidDataError, match="partitioned by values"):
+        wd.ReliefF().fit(tmp_path, "label")
+
+
+def test_without_dask_or_pyarrow(monkeypatch, tmp_path):
+    X, y = table()
+    for name in ("dask", "distributed", "pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    wd.ReliefF(max_bytes=2**16).fit(X, y)  # needs none of them
+
+    with pytest.raises(MissingDependencyError, match=r"pip install 'weighbors\[dask\]'"):
+        wd.ReliefF(client=_Client()).fit(X, y)
+    with pytest.raises(MissingDependencyError, match="parquet files need pyarrow"):
+        wd.ReliefF().fit(tmp_path, "label")
+
+
+class _Client:
+    def compute(self): ...
+    def gather(self): ...
+    def nthreads(self): ...
