@@ -28,6 +28,7 @@ from weighbors import (
     WeightedKNeighborsClassifier,
     Weights,
 )
+from weighbors import distributed as over_blocks
 
 REPETITION = (
     "sample_weight multiplies an instance's contribution: repeating a row would make a copy its own nearest hit"
@@ -76,6 +77,11 @@ ESTIMATORS = {
         55,
         LEARNED,
     ),
+    "k-NN over blocks": (over_blocks.WeightedKNeighborsClassifier(3), 55, {}),
+    "ReliefF over blocks": (over_blocks.ReliefF(), 45, EQUIVALENCE),
+    "ClassRelief over blocks": (over_blocks.ClassRelief(), 45, EQUIVALENCE),
+    "MBIW over blocks": (over_blocks.MBIW(), 35, {}),
+    "intervals over blocks": (over_blocks.RepresentativeIntervals(discretize="mdlp"), 35, {}),
     **{
         type(weigher).__name__: (weigher, 45, EQUIVALENCE)
         for weigher in (
