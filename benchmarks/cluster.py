@@ -46,18 +46,21 @@ def peak_mib() -> float:
 
 
 class Steps:
-    """Prints what each step takes, and the workers' peaks after it."""
+    """Prints what each step takes: seconds, and of each worker the processor's seconds and the peak of memory."""
 
     def __init__(self, client) -> None:
         self.client = client
 
     def __call__(self, name, run):
+        before = self.client.run(time.process_time)
         start = time.perf_counter()
         result = run()
         seconds = time.perf_counter() - start
-        peaks = sorted(self.client.run(peak_mib).values())
-        print(f"  {name:<52} {seconds:8.1f} s   peak MiB {' '.join(f'{p:.0f}' for p in peaks)}", flush=True)
-        return result, seconds
+        after, peaks = self.client.run(time.process_time), self.client.run(peak_mib)
+        busy = [after[worker] - before[worker] for worker in sorted(after)]
+        told = "   ".join(f"{b:6.1f} s {peaks[worker]:5.0f} MiB" for worker, b in zip(sorted(after), busy, strict=True))
+        print(f"  {name:<40} {seconds:8.1f} s   workers {told}", flush=True)
+        return result, sum(busy)
 
 
 def check_equal(folder: Path, client) -> None:
@@ -114,8 +117,9 @@ def main(n: int, n_queries: int) -> None:
             print(f"  accuracy {np.mean(labels == truth):.4f}")
             (few, found), _ = steps("k-NN, neighbours of 200", lambda: model.kneighbors(Q.iloc[:200]))
             slope, fixed = np.polyfit(*np.array(times).T, 1)
-            print(f"  fit: {fixed:.1f} s + {slope * 1e3:.3f} ms per query, {n * M / slope / 1e9:.1f} G cells/s in all")
-            print(f"  one pass reads and codes {n * M * 4 / read / 1e6:.0f} MB/s of raw rows")
+            print("model, in seconds of one core:")
+            print(f"  {fixed:.1f} s + {slope * 1e3:.3f} ms per query: {n * M / slope / 1e9:.1f} G cells/s")
+            print(f"  one pass reads, codes and measures {n * M * 4 / read / 1e6:.0f} MB/s of raw rows")
             start = time.perf_counter()
             lists = [(few[:, None], found[:, None])] * 8
             for _ in range(20):
