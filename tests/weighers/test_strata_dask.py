@@ -189,6 +189,7 @@ def test_a_cluster_without_workers_does_not_hang(monkeypatch, given):
         Stratified(search(), 4).fit(*given, client=client)
 
 
+@pytest.mark.slow
 def test_all_workers_gone_in_the_middle_does_not_hang(monkeypatch, tmp_path):
     monkeypatch.setattr(cluster_of, "PATIENCE", 2.0)
     with two_workers(n_workers=1) as client:

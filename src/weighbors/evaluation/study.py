@@ -60,6 +60,11 @@ class Study(Result):
     random_state : int, default=0
         Root of the seeds of folds and cells. A method's open ``random_state`` gets the seed of its
         cell; one that is given stays.
+    executor : {"local", "dask"}, default="local"
+        Who computes cells: processes of this machine, or the workers of a Dask cluster (extra
+        ``weighbors[dask]``), which must see ``store`` on a shared disk.
+    client : distributed.Client, optional
+        With "dask". None: the client that is active.
 
     Notes
     -----
@@ -70,6 +75,8 @@ class Study(Result):
 
     With ``n_jobs=1`` and no time limit cells run in this process. Otherwise each of ``n_jobs`` worker
     processes computes one cell at a time on one thread; a worker that hangs is killed and replaced.
+    On a cluster each thread of a Dask worker has such a process; cells of a worker that dies go to
+    another.
 
     Examples
     --------
@@ -105,6 +112,8 @@ class Study(Result):
         measures: Mapping[str, Callable[..., Any]] | None = None,
         time_limit: float | None = None,
         random_state: int = 0,
+        executor: str = "local",
+        client: Any = None,
     ) -> None:
         if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
             raise InvalidDataError(
@@ -112,6 +121,10 @@ class Study(Result):
             )
         if time_limit is not None and not time_limit > 0:
             raise InvalidDataError(f"time_limit must be a number of seconds above 0; got {time_limit!r}")
+        if executor not in ("local", "dask"):
+            raise InvalidDataError(f"executor must be 'local' or 'dask'; got {executor!r}")
+        if client is not None and executor != "dask":
+            raise InvalidDataError("client= goes with executor='dask'")
         self.datasets = _named_data(datasets)
         self.methods = _check_methods(methods)
         self.scoring = _check_scoring(scoring)
@@ -121,6 +134,7 @@ class Study(Result):
         self.n_repeats = n_repeats
         self.time_limit = time_limit
         self.random_state = int(random_state)
+        self.executor, self.client = executor, client
         self._tasks: list[Task] | None = None
         self._shapes: dict[str, dict[str, Any]] = {}
         self._loaded: tuple[str, StudyData] | None = None
@@ -195,7 +209,8 @@ class Study(Result):
         Parameters
         ----------
         n_jobs : int or None, default=None
-            Worker processes, as joblib understands it.
+            Worker processes, as joblib understands it. On a cluster: cells under way at once; None: as many
+            as keep all threads of all workers busy.
         retry_failed : bool, default=False
             Compute failed cells again, too.
         datasets, methods : iterable of names, optional
@@ -217,7 +232,9 @@ class Study(Result):
         job = Job(self.methods, self.scoring, self.measures)
         with Progress(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
             tasks = self._still_open(todo, bar)
-            if n_workers == 1 and self.time_limit is None:
+            if self.executor == "dask" and todo:
+                self._run_on_cluster(tasks, job, bar, n_jobs)
+            elif n_workers == 1 and self.time_limit is None:
                 run_here(tasks, job, self._load, self.store, bar.tell)
             elif todo:
                 load = _Once(self._load)
@@ -225,6 +242,15 @@ class Study(Result):
         results = self.results()
         results.save_in(self.store.path)
         return results
+
+    def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: Progress, n_jobs: int | None) -> None:
+        from ._dask import run_on_cluster
+
+        if n_jobs is not None and n_jobs < 1:
+            raise InvalidDataError(f"on a cluster n_jobs must be at least 1, or None for all of it; got {n_jobs}")
+        run_on_cluster(
+            tasks, job, self._load, self.store, bar.tell, client=self.client, n_jobs=n_jobs, limit=self.time_limit
+        )
 
     def _written(self, task: Task) -> int | None:
         """When the file of a cell was written."""
