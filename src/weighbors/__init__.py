@@ -62,7 +62,18 @@ _HOME = {
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
 }
-_PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "metrics", "stats", "weighers", "weights")
+_PACKAGES = (
+    "classifiers",
+    "datasets",
+    "distributed",
+    "engine",
+    "evaluation",
+    "exceptions",
+    "metrics",
+    "stats",
+    "weighers",
+    "weights",
+)
 
 __all__ = [
     "ClassRelief",

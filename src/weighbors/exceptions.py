@@ -13,7 +13,7 @@ The tree::
         ├── StoreError                 (ValueError) a store of results that cannot be used
         ├── IncompleteStudyError       (ValueError) cells are missing or failed where all are needed
         ├── BackendError               (ValueError) a backend that cannot serve the request
-        ├── ClusterError               (RuntimeError) a Dask cluster is gone, or cannot do the work
+        ├── ClusterError               (RuntimeError) a dask cluster that went away, or cannot be used
         └── MissingDependencyError     (ImportError) an optional package is not installed
     UserWarning
     └── WeighborsWarning               everything this library warns about
@@ -95,7 +95,7 @@ class BackendError(WeighborsError, ValueError):
 
 
 class ClusterError(WeighborsError, RuntimeError):
-    """A Dask cluster is gone, has no workers, or lost a task for good."""
+    """A dask client is closed, or its cluster went away and did not come back."""
 
 
 class MissingDependencyError(WeighborsError, ImportError):

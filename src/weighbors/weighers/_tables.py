@@ -74,7 +74,9 @@ def level_neighbors(
     nominal: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> tuple[FloatArray, IndexArray, IndexArray]:
-    """The k nearest rows of every query at each level: distance, row and class, (n_queries, n_levels, k).
+    """The k nearest rows of every query at each level: squared distance, row and class.
+
+    Arrays of shape (n_queries, n_levels, k).
 
     One pass over the rows serves every threshold between levels.
     """
@@ -88,8 +90,8 @@ def level_neighbors(
         backend="scan",
         n_jobs=n_jobs,
     )
-    distance, row = engine.search_groups(queries, k, own_row=own_row)
-    return distance, row, np.where(row < 0, -1, codes[row])
+    ranked, row = engine.ranked(queries, k, own_row=own_row)
+    return ranked, row, np.where(row < 0, -1, codes[row])
 
 
 class LocalRows:
