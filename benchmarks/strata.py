@@ -2,8 +2,9 @@
 
 Generated rows (10 features, 3 classes of 2 clusters each, 5 % of the labels at random), float32, one thread.
 Time is that of the processor, since the machine may be shared. At 4 000 rows one search over all of them, with as
-many evaluations as the strata have together, says what strata lose. About 40 minutes of processor time in full;
-``python benchmarks/strata.py 60000 250000`` takes other sizes.
+many evaluations as the strata have together, says what strata lose. Growth is measured with short searches, about ten
+minutes of processor time; ``--full`` takes the searches of the comparison there, too (about 40 minutes), and
+``python benchmarks/strata.py 60000 250000`` other sizes. ``--growth`` leaves the comparison out.
 """
 
 from __future__ import annotations
@@ -41,13 +42,15 @@ def data(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return X[:n], y[:n], X[n:], y[n:]
 
 
-def stratified(seed: int) -> Stratified:
-    search = EvolutionaryWeigher("IS", population_size=30, max_evaluations=2000)
+def stratified(seed: int, *, short: bool = False) -> Stratified:
+    size, evaluations = (10, 100) if short else (30, 2000)
+    search = EvolutionaryWeigher("IS", population_size=size, max_evaluations=evaluations)
     return Stratified(search, stratum_size=200, random_state=seed)
 
 
-def democratic(seed: int) -> Democratic:
-    search = EvolutionaryWeigher("IS", population_size=20, max_evaluations=1000)
+def democratic(seed: int, *, short: bool = False) -> Democratic:
+    size, evaluations = (10, 100) if short else (20, 1000)
+    search = EvolutionaryWeigher("IS", population_size=size, max_evaluations=evaluations)
     return Democratic(search, 3, stratum_size=250, random_state=seed)
 
 
@@ -86,9 +89,9 @@ def losses() -> None:
         verdict(f"{name}: reduction less that of the whole, points", reduction, -5)
 
 
-def growth(make: Any, sizes: tuple[int, ...]) -> None:
-    print(f"growth, {make.__name__}")
-    seconds = np.array([measured(make(0), n)[0] for n in sizes])
+def growth(make: Any, sizes: tuple[int, ...], *, short: bool) -> None:
+    print(f"growth, {make.__name__}, {make(0, short=short).weigher.max_evaluations} evaluations per stratum")
+    seconds = np.array([measured(make(0, short=short), n)[0] for n in sizes])
     rows = np.array(sizes, dtype=float)
     slope, start = np.polyfit(rows, seconds, 1)
     fitted = slope * rows + start
@@ -99,7 +102,8 @@ def growth(make: Any, sizes: tuple[int, ...]) -> None:
 
 
 if __name__ == "__main__":
-    asked = tuple(int(size) for size in sys.argv[1:]) or SIZES
-    losses()
-    growth(stratified, asked)
-    growth(democratic, asked)
+    asked = tuple(int(size) for size in sys.argv[1:] if size.isdigit()) or SIZES
+    if "--growth" not in sys.argv:
+        losses()
+    for make in (stratified, democratic):
+        growth(make, asked, short="--full" not in sys.argv)
