@@ -290,6 +290,7 @@ def test_checkpoints_are_one_per_stratum_and_resume(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == [f"run.ckpt.0.{s}" for s in range(3)]
     with pytest.raises(CheckpointError, match="there already"):
         Stratified(half, 3, random_state=0).fit(X, Y)
+    assert Stratified(half, 3, random_state=0).as_sampler().weigher.weigher.checkpoint is None
     resumed = Stratified(search(checkpoint=path, resume=True, random_state=1), 3, random_state=0).fit(X, Y)
     assert resumed.weights_ == whole.weights_
 
@@ -388,3 +389,15 @@ def test_lonely_classes_still_fit():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LonelyClassWarning)
         assert Stratified(search(), 4, random_state=0).fit(X, y).n_strata_ == 4
+
+
+def test_ctrl_c_ends_all_strata():
+    fits = []
+
+    def stop(progress):
+        fits.append(progress)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="in stratum 0 of round 0"):
+        Stratified(search(callback=stop), 5, random_state=0).fit(X, Y)
+    assert len(fits) == 1

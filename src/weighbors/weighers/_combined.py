@@ -203,9 +203,12 @@ class CombinedWeigher(SelectorMixin, BaseEstimator):
         """A sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
 
         Those pipelines refuse an estimator that also has ``transform``, so this is one of its own. It
-        fits a clone of this one.
+        fits a clone of this one, without the weigher's checkpoint: that one belongs to this fit.
         """
-        return EvolutionarySampler(clone(self))
+        own = clone(self)
+        if getattr(own.weigher, "checkpoint", None) is not None:
+            own.weigher.set_params(checkpoint=None, resume=False)
+        return EvolutionarySampler(own)
 
     def transform(self, X: Any) -> Any:
         """The columns that are kept.

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..exceptions import InvalidDataError, RareClassWarning
+from ..exceptions import InterruptedSearchWarning, InvalidDataError, RareClassWarning
 from ..weights import Weights
 
 __all__ = ["Outcome", "Stratum", "count_strata", "draw_strata", "fit_stratum", "rows_of_strata"]
@@ -115,6 +115,8 @@ def fit_stratum(weigher: Any, place: Stratum, X: Any, y: AnyArray, params: dict[
         error.add_note(f"{type(model).__name__} was fitted to {place.told}, {len(y)} rows")
         raise
     told = [(w.category, str(w.message)) for w in caught]
+    if any(issubclass(category, InterruptedSearchWarning) for category, _ in told):
+        raise KeyboardInterrupt(f"in {place.told}")  # a search keeps its best; half of the strata are no answer
     return learned(model, len(y), int(X.shape[1]))._replace(warned=told, seconds=time.perf_counter() - begin)
 
 
