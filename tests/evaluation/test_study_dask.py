@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -158,6 +159,19 @@ def test_a_store_the_workers_do_not_share_is_told(client, tmp_path, monkeypatch)
     monkeypatch.setattr(type(study.store.path), "absolute", lambda self: elsewhere)
     with pytest.raises(StoreError, match="must be on a disk that all workers share"):
         study.run()
+
+
+def test_a_cell_that_kills_its_workers_is_a_failed_one(client, tmp_path, monkeypatch):
+    from distributed.scheduler import KilledWorker
+
+    def killed(client, future):
+        raise KilledWorker("compute_cell", SimpleNamespace(address="tcp://worker"), 3)
+
+    monkeypatch.setattr(_dask, "result_of", killed)
+    data = {"first": two_problems()["first"]}
+    results = Study(data, {"good": Trouble()}, tmp_path, cv=2, executor="dask", client=client).run()
+    assert set(results.frame()["kind"]) == {"died"}
+    assert "several workers of the cluster died" in results.frame()["error"][0]
 
 
 def test_bad_executors(tmp_path):

@@ -71,12 +71,17 @@ def scales(found, n):
     return np.array([np.mean(kept[row] or every[row]) for row in range(n)])
 
 
-def nearest_class(X, y, query, kept, a, v, k=1):
-    """Class of row ``query`` by its k nearest kept rows, itself left out; ties of votes to the first class."""
+def nearest_class(X, y, query, kept, a, v, k=1, gap=None):
+    """Class of row ``query`` by its k nearest kept rows, itself left out; ties of votes to the first class.
+
+    A missing value is at the range ``gap`` of its column from everything (methods.md §0).
+    """
     ranked = []
     for row in kept:
         if row != query:
-            d = v[row] * math.sqrt(sum(a[j] * (X[query][j] - X[row][j]) ** 2 for j in range(len(a))))
+            apart = [X[query][j] - X[row][j] for j in range(len(a))]
+            apart = [gap[j] if math.isnan(one) else one for j, one in enumerate(apart)]
+            d = v[row] * math.sqrt(sum(a[j] * apart[j] ** 2 for j in range(len(a))))
             ranked.append((d, row))
     votes = {}
     for _, row in sorted(ranked)[:k]:
@@ -84,7 +89,7 @@ def nearest_class(X, y, query, kept, a, v, k=1):
     return min(votes, key=lambda label: (-votes[label], label)) if votes else None
 
 
-def judged(X, y, removal, n_rounds, alpha, supports, a=None, v=None, k=1):
+def judged(X, y, removal, n_rounds, alpha, supports, a=None, v=None, k=1, gap=None):
     """[(threshold, support number, error, share of the table kept, f)] over all rows as queries."""
     n, M = X.shape
     out = []
@@ -95,7 +100,7 @@ def judged(X, y, removal, n_rounds, alpha, supports, a=None, v=None, k=1):
             if not kept:
                 continue
             scale = np.ones(n) if v is None else v
-            wrong = sum(nearest_class(X, y, row, kept, metric, scale, k) != y[row] for row in range(n))
+            wrong = sum(nearest_class(X, y, row, kept, metric, scale, k, gap) != y[row] for row in range(n))
             share = len(kept) / n * support.mean()
             out.append((threshold, number, wrong / n, share, alpha * wrong / n + (1 - alpha) * share))
     return out

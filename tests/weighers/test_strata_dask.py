@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import Slow, kill_a_worker, meanwhile, two_workers
+from clusters import Deadly, Slow, kill_a_worker, meanwhile, two_workers
 from naive import strata as naive
 from sklearn.datasets import make_classification
 
@@ -86,6 +86,17 @@ def test_democracy_over_partitions_against_the_oracle():
     np.testing.assert_allclose(fitted.thresholds_["error"], [one[2] for one in wanted], atol=1e-12)
     np.testing.assert_allclose(fitted.thresholds_["f"], [one[4] for one in wanted], atol=1e-12)
     assert fitted.threshold_ == min(wanted, key=lambda one: (round(one[4], 12), one[3]))[0]
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_missing_values_are_at_the_range_of_the_whole_table(partitioned):
+    few, labels = X[::4].copy(), Y[::4]
+    few[np.random.default_rng(0).random(few.shape) < 0.15] = np.nan
+    given = arrays(50, few, labels) if partitioned else (few, labels)
+    fitted = Democratic(search(), 3, n_strata=3, random_state=1).fit(*given)
+    gap = np.nanmax(few, axis=0) - np.nanmin(few, axis=0)
+    wanted = naive.judged(few, labels, fitted.removal_votes_, 3, 0.75, [np.ones(5, dtype=bool)], gap=gap)
+    np.testing.assert_allclose(fitted.thresholds_["error"], [one[2] for one in wanted], atol=1e-12)
 
 
 def test_reduce_and_transform_stay_with_dask():
@@ -253,3 +264,9 @@ def test_votes_over_partitions():
     fitted = Stratified(MBIW(), 4, random_state=0).fit(*arrays(300))
     found = naive.fits(MBIW(), X, Y, fitted.membership_, {})
     np.testing.assert_allclose(fitted.instance_weights_, naive.instance_weights(found, 600), rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_weigher_that_kills_its_workers_is_told():
+    with two_workers(n_workers=1) as client, pytest.raises(ClusterError, match="several workers died on the same task"):
+        Stratified(Deadly(), 2, random_state=0).fit(X, Y, client=client)

@@ -16,6 +16,8 @@ from sklearn.utils import _safe_indexing
 from .._cluster import computed, dask_module, is_dask
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder, check_labels
+from ..engine import Extent
+from ..engine.references import bounds
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from ._democracy import merge
@@ -110,8 +112,9 @@ class PartitionedRows:
             for p, (part, label, size, seed) in enumerate(zip(self.parts, self.labels, sizes, seeds, strict=True))
         ]
         found = computed(tasks, client)
-        rows = np.concatenate([rows + self.start[p] for p, (rows, _, _) in enumerate(found)])
-        return rows, np.concatenate([values for _, values, _ in found]), np.concatenate([c for _, _, c in found])
+        rows = np.concatenate([one[0] + self.start[p] for p, one in enumerate(found)])
+        self.reach = joined_reach([one[3] for one in found])
+        return rows, np.concatenate([one[1] for one in found]), np.concatenate([one[2] for one in found])
 
     def neighbors(
         self,
@@ -125,7 +128,7 @@ class PartitionedRows:
         n_jobs: int | None,
         client: Any,
     ) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
-        """The k nearest rows of every query at each level under each of several weights, of all partitions."""
+        """The k nearest rows of every query at each level under each of several weights; after `draw`."""
         delayed = dask_module("dask").delayed
         shared = delayed((queries, own_row))
         tasks = []
@@ -135,7 +138,7 @@ class PartitionedRows:
             tasks.append(
                 delayed(partition_neighbors)(
                     self.door, self.weigher, part, label, self.classes, level[rows], n_levels, mine, shared,
-                    int(self.start[p]), k,
+                    int(self.start[p]), k, self.reach,
                 )
             )  # fmt: skip
         found = computed(tasks, client)
@@ -251,8 +254,8 @@ def fit_strata(
 
 def draw_rows(
     door: Any, weigher: Any, part: Any, label: Any, classes: AnyArray, number: int, seed: int, p: int
-) -> tuple[IndexArray, FloatArray, IndexArray]:
-    """Some rows of a partition: numbers within it, values, classes."""
+) -> tuple[IndexArray, FloatArray, IndexArray, Extent]:
+    """Some rows of a partition: numbers within it, values, classes; and how far its columns reach."""
     names = [str(name) for name in part.columns] if hasattr(part, "columns") else None
     _, X, codes, nominal = opened(door, weigher, part, label, classes, names, part.shape[1], p)
     if nominal.any():
@@ -261,7 +264,13 @@ def draw_rows(
             "category), or choose the thresholds yourself (threshold=, feature_threshold=)"
         )
     rows = proportional(codes, number, np.random.default_rng(seed))
-    return rows, X[rows], codes[rows]
+    return rows, X[rows], codes[rows], bounds(X)
+
+
+def joined_reach(parts: list[Extent]) -> Extent:
+    """How far the columns of all partitions reach; 0 where all values are missing."""
+    low, high = np.fmin.reduce([part.low for part in parts]), np.fmax.reduce([part.high for part in parts])
+    return Extent(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), np.any([p.missing for p in parts], axis=0))
 
 
 def partition_neighbors(
@@ -276,6 +285,7 @@ def partition_neighbors(
     shared: tuple[FloatArray, IndexArray],
     start: int,
     k: int,
+    reach: Extent,
 ) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
     """`level_neighbors` in one partition, rows numbered as in the whole table."""
     queries, own_row = shared
@@ -284,7 +294,7 @@ def partition_neighbors(
     own = np.where((own_row >= start) & (own_row < start + len(codes)), own_row - start, -1)
     out = []
     for one in weights:
-        distance, row, code = level_neighbors(X, codes, level, n_levels, one, queries, own, k=k)
+        distance, row, code = level_neighbors(X, codes, level, n_levels, one, queries, own, k=k, measured=reach)
         out.append((distance, np.where(row < 0, -1, row + start), code))
     return out
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_consistent_length
 from .._fanout import fan_out
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder, check_labels
-from ..engine import NeighborEngine
+from ..engine import Extent, NeighborEngine
+from ..engine.references import extent
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from ._strata import Outcome, Stratum, count_strata, draw_strata, fit_stratum, rows_of_strata
@@ -71,14 +72,14 @@ def level_neighbors(
     own_row: IndexArray,
     *,
     k: int,
+    measured: Extent,
     nominal: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> tuple[FloatArray, IndexArray, IndexArray]:
     """The k nearest rows of every query at each level: squared distance, row and class.
 
-    Arrays of shape (n_queries, n_levels, k).
-
-    One pass over the rows serves every threshold between levels.
+    Arrays of shape (n_queries, n_levels, k). One pass over the rows serves every threshold between
+    levels. ``measured``: how far the columns of the whole table reach; a missing value is that far.
     """
     engine = NeighborEngine(
         X,
@@ -88,6 +89,7 @@ def level_neighbors(
         groups=level,
         n_groups=n_levels,
         backend="scan",
+        measured=measured,
         n_jobs=n_jobs,
     )
     ranked, row = engine.ranked(queries, k, own_row=own_row)
@@ -150,10 +152,20 @@ class LocalRows:
         client: Any,
     ) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
         """`level_neighbors` under each of several weights."""
-        nominal = self.nominal if self.nominal.any() else None
+        nominal, reach = self.nominal if self.nominal.any() else None, extent(self.X)
         return [
             level_neighbors(
-                self.X, self.codes, level, n_levels, one, queries, own_row, k=k, nominal=nominal, n_jobs=n_jobs
+                self.X,
+                self.codes,
+                level,
+                n_levels,
+                one,
+                queries,
+                own_row,
+                k=k,
+                measured=reach,
+                nominal=nominal,
+                n_jobs=n_jobs,
             )
             for one in weights
         ]
