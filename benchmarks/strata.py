@@ -4,7 +4,8 @@ Generated rows (10 features, 3 classes of 2 clusters each, 5 % of the labels at 
 Time is that of the processor, since the machine may be shared. At 4 000 rows one search over all of them, with as
 many evaluations as the strata have together, says what strata lose. Growth is measured with short searches, about ten
 minutes of processor time; ``--full`` takes the searches of the comparison there, too (about 40 minutes), and
-``python benchmarks/strata.py 60000 250000`` other sizes. ``--growth`` leaves the comparison out.
+``python benchmarks/strata.py 60000 250000`` other sizes. ``--growth`` leaves the comparison out,
+``stratified`` or ``democratic`` the other one.
 """
 
 from __future__ import annotations
@@ -106,4 +107,5 @@ if __name__ == "__main__":
     if "--growth" not in sys.argv:
         losses()
     for make in (stratified, democratic):
-        growth(make, asked, short="--full" not in sys.argv)
+        if make.__name__ in sys.argv or not {"stratified", "democratic"} & {*sys.argv}:
+            growth(make, asked, short="--full" not in sys.argv)
