@@ -50,7 +50,7 @@ def stratified(seed: int, *, short: bool = False) -> Stratified:
 
 
 def democratic(seed: int, *, short: bool = False) -> Democratic:
-    size, evaluations = (10, 100) if short else (20, 1000)
+    size, evaluations = (20, 60) if short else (20, 1000)
     search = EvolutionaryWeigher("IS", population_size=size, max_evaluations=evaluations)
     return Democratic(search, 3, stratum_size=250, random_state=seed)
 
