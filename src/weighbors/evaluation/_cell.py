@@ -29,7 +29,7 @@ __all__ = ["Cell", "Job", "StudyData", "failure", "run_cell", "versions"]
 LABEL_SCORES: dict[str, Callable[[Any, Any], float]] = {
     "accuracy": lambda true, found: float(np.mean(true == found)),
     "balanced_accuracy": lambda true, found: float(balanced_accuracy_score(true, found)),
-    "error": lambda true, found: float(np.mean(true != found)),
+    "error_rate": lambda true, found: float(np.mean(true != found)),
     "f1_macro": lambda true, found: float(f1_score(true, found, average="macro", zero_division=0.0)),
     "g_mean": g_mean,
 }

@@ -53,7 +53,7 @@ class Study(Result):
     n_repeats : int, default=1
         Repetitions of a number of folds, each shuffled anew.
     scoring : str or sequence of str, default="accuracy"
-        "accuracy", "balanced_accuracy", "error", "f1_macro", "g_mean", or a scorer of scikit-learn.
+        "accuracy", "balanced_accuracy", "error_rate", "f1_macro", "g_mean", or a scorer of scikit-learn.
     measures : mapping of name to function, optional
         Further numbers of each cell: ``function(model, X_train, y_train, X_test, y_test)``.
     time_limit : float, optional

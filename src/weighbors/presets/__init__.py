@@ -17,7 +17,7 @@ from ._run import PresetResult, run
 __all__ = ["Definition", "PRESETS", "Preset", "PresetResult", "load_preset", "run_preset"]
 
 #: The file of each preset; a new one is one line here.
-_FILES = {"class-relief": "class_relief", "wibk": "wibk", "ifsw": "ifsw"}
+_FILES = {"simbambiw": "simbambiw", "class-relief": "class_relief", "wibk": "wibk", "ifsw": "ifsw"}
 #: Names that `load_preset` and `run_preset` know.
 PRESETS = tuple(_FILES)
 
@@ -34,7 +34,7 @@ def load_preset(name: str) -> Preset:
     --------
     >>> from weighbors.presets import load_preset
     >>> load_preset("class-relief").data_sets(True)
-    ('breast-cancer', 'heart', 'bupa')
+    ('breast-cancer', 'heart', 'thyroid', 'breast-w', 'bupa')
     """
     if name not in _FILES:
         raise InvalidDataError(f"there is no preset {name!r}. {hint(name, PRESETS)}")

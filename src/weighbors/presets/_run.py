@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -96,7 +97,9 @@ def run(
     definition = preset.build(quick, data_home)
     study = definition.study(place)
     begin = time.perf_counter()
-    results = study.run(n_jobs, retry_failed=retry_failed, progress=progress)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class")  # of data sets that are what they are
+        results = study.run(n_jobs, retry_failed=retry_failed, progress=progress)
     kept, left_out = _complete(results)
     tables = preset.tables(kept) if len(kept.cells) else {}
     _check_tables(tables)

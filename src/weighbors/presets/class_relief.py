@@ -26,7 +26,7 @@ __all__ = ["PRESET", "ClassVector", "drawn_partitions", "spearman"]
 SEED = 0
 RUNS = 10
 TOP = 5
-QUICK = ("breast-cancer", "heart", "bupa")
+QUICK = ("breast-cancer", "heart", "thyroid", "breast-w", "bupa")
 #: Whom a term is credited to: "neighbor" reproduces the paper's figures, "instance" is the formula it prints.
 CREDITS = ("neighbor", "instance")
 
