@@ -238,7 +238,10 @@ def _place(values: pd.Series, name: str) -> tuple[int, str]:
     ordered = values.sort_values(kind="stable")
     place = int((values < values[name]).sum()) + 1
     told = f"{name} {ordered[name]:.2f}, place {place} of {len(ordered)}"
-    return place, f"{told}; first {ordered.index[0]} {ordered.iloc[0]:.2f}, last {ordered.index[-1]} {ordered.iloc[-1]:.2f}"
+    return (
+        place,
+        f"{told}; first {ordered.index[0]} {ordered.iloc[0]:.2f}, last {ordered.index[-1]} {ordered.iloc[-1]:.2f}",
+    )
 
 
 def _standard_claims(per_set: pd.DataFrame, table: pd.DataFrame) -> list[tuple[str, str, bool]]:
@@ -251,7 +254,10 @@ def _standard_claims(per_set: pd.DataFrame, table: pd.DataFrame) -> list[tuple[s
     near = float(adjusted.get("IS+FS", 1.0))
     more = _signed_ranks(table, [("IS+FS+FW", "IS+FS"), ("IS+FS+IW", "IS+FS"), ("IS+FS+IW+FW", "IS+FS")])
     gains = ((more["holm"] <= 0.05) & (more["mean_difference"] > 0)).sum()
-    told_more = ", ".join(f"{r.first} {100 * r.mean_difference:+.1f} points, p {r.holm:.2g}" for r in more.itertuples())
+    told_more = ", ".join(
+        f"{row['first']} {100 * row['mean_difference']:+.1f} points, p {row['holm']:.2g}"
+        for row in more.to_dict("records")
+    )
     return [
         ("FW has the best accuracy", f"mean ranks: {told_best}", best == 1),
         ("FS has the worst accuracy", f"mean ranks: {told_worst.replace('-', '')}", worst == 1),
@@ -268,7 +274,9 @@ def claims(per_set: pd.DataFrame) -> pd.DataFrame:
         rows += [("standard", *row) for row in _standard_claims(per_set, tables["standard"])]
     if "undersampled" in tables:
         both = _both(per_set)
-        place, told = _place(friedman(both.drop(columns=[NONE, NONE + UNDERSAMPLED])).mean_ranks, "IS+FS" + UNDERSAMPLED)
+        place, told = _place(
+            friedman(both.drop(columns=[NONE, NONE + UNDERSAMPLED])).mean_ranks, "IS+FS" + UNDERSAMPLED
+        )
         rows.append(("imbalanced", "IS+FS with undersampling has the best G-mean", f"mean ranks: {told}", place == 1))
     return pd.DataFrame(rows, columns=["block", "claim", "found", "holds"])
 
@@ -293,7 +301,8 @@ def summary(tables: Tables) -> str:
     if "claims" not in tables:
         return "Fewer than two data sets of a kind: nothing to compare."
     lines = [
-        f"{row.block}: {row.claim}: {'yes' if row.holds else 'no'} ({row.found})." for row in tables["claims"].itertuples()
+        f"{row.block}: {row.claim}: {'yes' if row.holds else 'no'} ({row.found})."
+        for row in tables["claims"].itertuples()
     ]
     for row in tables["omnibus"].query("test == 'Iman-Davenport'").itertuples():
         lines.append(
@@ -312,10 +321,10 @@ PRESET = Preset(
     ),
     statement=(
         "1-NN; features standardised in each training part, categories as indicator columns, rows with missing cells "
-        "left out. Population 100, 10 000 evaluations; the fitness is the accuracy on standard problems and the G-mean on "
-        "imbalanced ones, which are run without and with random undersampling in front. Ten stratified folds, once (the "
-        "paper repeats three times): KEEL's own where it has ten, drawn with seed 0 for the others. With --quick 1000 "
-        "evaluations of 50 individuals and three folds."
+        "left out. Population 100, 10 000 evaluations; the fitness is the accuracy on standard problems and the G-mean "
+        "on imbalanced ones, which are run without and with random undersampling in front. Ten stratified folds, once "
+        "(the paper repeats three times): KEEL's own where it has ten, drawn with seed 0 for the others. With --quick "
+        "1000 evaluations of 50 individuals and three folds."
     ),
     data_sets=data_sets,
     build=build,

@@ -62,14 +62,38 @@ def _row(short: str, k: int, *figures: float) -> Problem:
 
 # fmt: off
 PROBLEMS = {
-    "balance-scale": _row("BS", 24, 90.396, 79.027, 89.436, 89.436, 89.436, 53.932, 88.474, 90.04, 87.68, 90.72, 76.64, 83.52),
-    "breast-cancer-wisconsin": _row("BC", 5, 97.216, 96.04, 97.079, 97.216, 97.216, 92.09, 95.458, 96.33, 97.07, 96.04, 96.04, 95.46),
-    "cmc": _row("CMC", 16, 55.126, 43.312, 48.404, 48.264, 48.4, 48.47, 49.553, 49.28, 50.98, 54.51, 53.22, 50.10),
-    "dermatology-358": _row("D", 1, 90.238, 95.269, 95.269, 95.269, 95.269, 82.642, 94.126, 97.48, 97.76, 97.48, 95.25, 93.29),
-    "haberman": _row("H", 27, 75.483, 65.709, 74.494, 73.537, 74.494, 72.505, 71.204, 74.83, 73.52, 72.87, 71.89, 72.54),
-    "hayes-roth-132": _row("HR", 2, 75.604, 76.538, 62.087, 67.417, 67.417, 79.395, 61.263, 74.24, 53.78, 74.24, 80.30, 75.75),
-    "lung-cancer": _row("LC", 1, 70.0, 48.333, 48.333, 48.333, 48.333, 56.666, 56.666, 70.37, 48.14, 51.85, 48.14, 48.14),
-    "tae": _row("TAE", 1, 72.958, 63.583, 62.291, 62.291, 62.291, 52.916, 64.291, 52.98, 54.30, 54.30, 59.60, 58.27),
+    "balance-scale": _row(
+        "BS", 24,
+        90.396, 79.027, 89.436, 89.436, 89.436, 53.932, 88.474,
+        90.04, 87.68, 90.72, 76.64, 83.52),
+    "breast-cancer-wisconsin": _row(
+        "BC", 5,
+        97.216, 96.04, 97.079, 97.216, 97.216, 92.09, 95.458,
+        96.33, 97.07, 96.04, 96.04, 95.46),
+    "cmc": _row(
+        "CMC", 16,
+        55.126, 43.312, 48.404, 48.264, 48.4, 48.47, 49.553,
+        49.28, 50.98, 54.51, 53.22, 50.10),
+    "dermatology-358": _row(
+        "D", 1,
+        90.238, 95.269, 95.269, 95.269, 95.269, 82.642, 94.126,
+        97.48, 97.76, 97.48, 95.25, 93.29),
+    "haberman": _row(
+        "H", 27,
+        75.483, 65.709, 74.494, 73.537, 74.494, 72.505, 71.204,
+        74.83, 73.52, 72.87, 71.89, 72.54),
+    "hayes-roth-132": _row(
+        "HR", 2,
+        75.604, 76.538, 62.087, 67.417, 67.417, 79.395, 61.263,
+        74.24, 53.78, 74.24, 80.30, 75.75),
+    "lung-cancer": _row(
+        "LC", 1,
+        70.0, 48.333, 48.333, 48.333, 48.333, 56.666, 56.666,
+        70.37, 48.14, 51.85, 48.14, 48.14),
+    "tae": _row(
+        "TAE", 1,
+        72.958, 63.583, 62.291, 62.291, 62.291, 52.916, 64.291,
+        52.98, 54.30, 54.30, 59.60, 58.27),
 }
 # fmt: on
 
@@ -131,7 +155,9 @@ def accuracies(cells: pd.DataFrame) -> pd.DataFrame:
     """
     right = cells.assign(right=cells["accuracy"] * cells["n_test"].astype(float))
     repeats = right.groupby(["dataset", "method", "repeat"], sort=False)[["right", "n_test"]].sum()
-    pooled = 100 * (repeats["right"] / repeats["n_test"].astype(float)).groupby(["dataset", "method"], sort=False).agg(["mean", "std"])
+    pooled = 100 * (repeats["right"] / repeats["n_test"].astype(float)).groupby(["dataset", "method"], sort=False).agg(
+        ["mean", "std"]
+    )
     found = pooled.rename(columns={"mean": "accuracy"})
     return found.assign(fold_mean=100 * cells.groupby(["dataset", "method"])["accuracy"].mean()).reset_index()
 
@@ -240,10 +266,10 @@ PRESET = Preset(
         "MICAI 2007"
     ),
     statement=(
-        "Complete rows only. WIB-K and the k-NN beside it on raw values; IB1, IBk, LWL and KStar scale by the ranges of "
-        "their training part (min-max), as Weka does; the relatives of table 5 are scikit-learn's, scaled where their "
-        "names say so. Stratified 10-fold, 10 repeats (two with --quick), all methods on the same folds, seed 0. K as in "
-        "the paper."
+        "Complete rows only. WIB-K and the k-NN beside it on raw values; IB1, IBk, LWL and KStar scale by the ranges "
+        "of their training part (min-max), as Weka does; the relatives of table 5 are scikit-learn's, scaled where "
+        "their names say so. Stratified 10-fold, 10 repeats (two with --quick), all methods on the same folds, seed 0. "
+        "K as in the paper."
     ),
     data_sets=data_sets,
     build=build,
