@@ -29,3 +29,11 @@ def test_without_a_directory(monkeypatch, tmp_path):
     monkeypatch.setenv("WEIGHBORS_DATA", str(tmp_path))
     with pytest.raises(InvalidDataError, match=r"holds no MANIFEST\.csv"):
         load_dataset("colon")
+
+
+def test_a_directory_by_argument(papers_data, monkeypatch, tmp_path):
+    monkeypatch.setenv("WEIGHBORS_DATA", str(tmp_path))
+    assert load_dataset("tae", "B_wibk", data_home=papers_data).X.shape == (151, 5)
+    assert "tae" in set(list_datasets(papers_data)["name"])
+    with pytest.raises(InvalidDataError, match=r"the data directory is '.*', which holds no MANIFEST\.csv"):
+        list_datasets(tmp_path)
