@@ -29,11 +29,13 @@ def test_without_a_directory(monkeypatch, tmp_path):
     monkeypatch.setenv("WEIGHBORS_DATA", str(tmp_path))
     with pytest.raises(InvalidDataError, match=r"holds no MANIFEST\.csv"):
         load_dataset("colon")
-
-
-def test_a_directory_by_argument(papers_data, monkeypatch, tmp_path):
-    monkeypatch.setenv("WEIGHBORS_DATA", str(tmp_path))
-    assert load_dataset("tae", "B_wibk", data_home=papers_data).X.shape == (151, 5)
-    assert "tae" in set(list_datasets(papers_data)["name"])
-    with pytest.raises(InvalidDataError, match=r"the data directory is '.*', which holds no MANIFEST\.csv"):
+    with pytest.raises(InvalidDataError, match=r"data_home is .* holds no MANIFEST\.csv"):
         list_datasets(tmp_path)
+
+
+def test_a_directory_given_goes_before_the_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("WEIGHBORS_DATA", str(tmp_path / "elsewhere"))
+    (tmp_path / "MANIFEST.csv").write_text("name,group,file\ntiny,own,tiny.csv\n")
+    (tmp_path / "tiny.csv").write_text("a,class\n1,x\n2,y\n")
+    assert list_datasets(tmp_path)["name"].tolist() == ["tiny"]
+    assert load_dataset("tiny", data_home=tmp_path).y.tolist() == ["x", "y"]

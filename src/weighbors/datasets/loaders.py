@@ -31,23 +31,24 @@ class Dataset:
 
 
 def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """The directory of data sets: ``data_home``, or what the environment variable ``WEIGHBORS_DATA`` names.
+    """The directory of data sets: ``data_home``, or else the environment variable ``WEIGHBORS_DATA``.
 
     Raises
     ------
     InvalidDataError
-        Where neither is there, or no manifest is in it.
+        Where neither is given, or the place is no directory with a manifest.
     """
-    place, named = (os.environ.get(VARIABLE), VARIABLE) if data_home is None else (data_home, "the data directory")
+    place = data_home or os.environ.get(VARIABLE)
     if not place:
         raise InvalidDataError(f"set the environment variable {VARIABLE} to the directory that holds the data sets")
     if not (Path(place) / "MANIFEST.csv").is_file():
-        raise InvalidDataError(f"{named} is '{os.fspath(place)}', which holds no MANIFEST.csv")
+        name = "data_home" if data_home else VARIABLE
+        raise InvalidDataError(f"{name} is '{place}', which holds no MANIFEST.csv")
     return Path(place)
 
 
 def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFrame:
-    """The manifest: one row per data set."""
+    """The manifest of `data_directory`: one row per data set."""
     import pandas as pd
 
     manifest = pd.read_csv(data_directory(data_home) / "MANIFEST.csv")
@@ -58,7 +59,8 @@ def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFra
 def load_dataset(name: str, group: str | None = None, *, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     """Load the data set called ``name``, from ``group`` where several share the name.
 
-    Missing cells are NaN. A csv or parquet table keeps its column types.
+    Missing cells are NaN. A csv or parquet table keeps its column types. ``data_home`` is as in
+    `data_directory`.
     """
     manifest = list_datasets(data_home)
     found = manifest[manifest["name"] == name]
