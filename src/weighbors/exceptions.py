@@ -7,6 +7,7 @@ The tree::
         ├── InvalidWeightsError        (ValueError) weights that cannot weigh anything
         │   └── ForeignWeightsError    ... learned from other rows, columns or classes
         ├── WeightsFileError           (ValueError) a file that is no set of weights
+        ├── ModelFileError             (ValueError) a file that is no model
         ├── CheckpointError            (ValueError) a checkpoint that cannot be continued, or would be lost
         ├── InvalidDataError           (ValueError) a table the method cannot work with
         │   └── UnknownCategoryError   ... a category that was not there in fit
@@ -38,6 +39,7 @@ __all__ = [
     "InvalidWeightsError",
     "LonelyClassWarning",
     "MissingDependencyError",
+    "ModelFileError",
     "NoCutWarning",
     "NoPositiveWeightWarning",
     "NoVoteWarning",
@@ -64,6 +66,10 @@ class ForeignWeightsError(InvalidWeightsError):
 
 class WeightsFileError(WeighborsError, ValueError):
     """A file is damaged, or is not a file of weights."""
+
+
+class ModelFileError(WeighborsError, ValueError):
+    """A file is damaged, was changed, or is not a model."""
 
 
 class CheckpointError(WeighborsError, ValueError):

@@ -30,7 +30,7 @@ HELPERS = [
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.
-ORDER = ["weights", "metrics", "engine", "weighers", "classifiers", "datasets", "evaluation", "stats", "presets",
+ORDER = ["weights", "metrics", "datasets", "engine", "weighers", "classifiers", "evaluation", "stats", "presets",
          "plots", "report", "distributed", "cli"]  # fmt: skip
 
 
