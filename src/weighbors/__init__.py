@@ -58,7 +58,8 @@ _HOME = {
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
 }
-_PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "metrics", "stats", "weighers", "weights")
+_PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "metrics", "plots", "report", "stats",
+             "weighers", "weights")  # fmt: skip
 
 __all__ = [
     "ClassRelief",
