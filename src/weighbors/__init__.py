@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief
+    from .weighers import Democratic as Democratic
     from .weighers import EvolutionaryWeigher as EvolutionaryWeigher
     from .weighers import IRelief as IRelief
     from .weighers import MultiSURF as MultiSURF
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .weighers import RepresentativeIntervals as RepresentativeIntervals
     from .weighers import Simba as Simba
     from .weighers import SimbaMBIW as SimbaMBIW
+    from .weighers import Stratified as Stratified
     from .weighers import SURFStar as SURFStar
     from .weighers import TuRF as TuRF
     from .weights import IntervalTable as IntervalTable
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ClassRelief": "weighers",
+    "Democratic": "weighers",
     "EvolutionaryWeigher": "weighers",
     "IB1": "classifiers",
     "IBk": "classifiers",
@@ -53,6 +56,7 @@ _HOME = {
     "SURFStar": "weighers",
     "Simba": "weighers",
     "SimbaMBIW": "weighers",
+    "Stratified": "weighers",
     "TuRF": "weighers",
     "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
@@ -63,6 +67,7 @@ _PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "m
 
 __all__ = [
     "ClassRelief",
+    "Democratic",
     "EvolutionaryWeigher",
     "IB1",
     "IBk",
@@ -81,6 +86,7 @@ __all__ = [
     "SURFStar",
     "Simba",
     "SimbaMBIW",
+    "Stratified",
     "TuRF",
     "WIBK",
     "WeightedKNeighborsClassifier",

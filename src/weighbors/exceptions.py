@@ -14,6 +14,7 @@ The tree::
         ├── StoreError                 (ValueError) a store of results that cannot be used
         ├── IncompleteStudyError       (ValueError) cells are missing or failed where all are needed
         ├── BackendError               (ValueError) a backend that cannot serve the request
+        ├── ClusterError               (RuntimeError) a Dask cluster is gone, or cannot do the work
         └── MissingDependencyError     (ImportError) an optional package is not installed
     UserWarning
     └── WeighborsWarning               everything this library warns about
@@ -23,6 +24,7 @@ The tree::
         ├── FewRunsWarning             too few runs for a confidence interval
         ├── UndefinedStabilityWarning  a measure is NaN, and why
         ├── IncompleteStudyWarning     data sets were left out because cells are missing or failed
+        ├── RareClassWarning           strata are larger than wanted, so that each has every class
         ├── NoCutWarning               no cut of any feature pays; other bins are used
         └── InterruptedSearchWarning   a search was stopped by hand; the best so far is the answer
 """
@@ -30,6 +32,7 @@ The tree::
 __all__ = [
     "BackendError",
     "CheckpointError",
+    "ClusterError",
     "FewRunsWarning",
     "ForeignWeightsError",
     "IncompleteStudyError",
@@ -43,6 +46,7 @@ __all__ = [
     "NoCutWarning",
     "NoPositiveWeightWarning",
     "NoVoteWarning",
+    "RareClassWarning",
     "StoreError",
     "UndefinedStabilityWarning",
     "UnknownCategoryError",
@@ -96,6 +100,10 @@ class BackendError(WeighborsError, ValueError):
     """The backend asked for cannot serve this kind of distance."""
 
 
+class ClusterError(WeighborsError, RuntimeError):
+    """A Dask cluster is gone, has no workers, or lost a task for good."""
+
+
 class MissingDependencyError(WeighborsError, ImportError):
     """An optional package is needed and not installed."""
 
@@ -126,6 +134,10 @@ class UndefinedStabilityWarning(WeighborsWarning):
 
 class IncompleteStudyWarning(WeighborsWarning):
     """Data sets were left out of a table because some of their cells are missing or failed."""
+
+
+class RareClassWarning(WeighborsWarning):
+    """A class is too small for the wanted number of strata; fewer and larger ones are used."""
 
 
 class NoCutWarning(WeighborsWarning):

@@ -19,6 +19,8 @@ HELPERS = [
     "_typing",
     "_archive",
     "_checks",
+    "_cluster",
+    "_fanout",
     "_files",
     "_intervals",
     "_names",
