@@ -14,9 +14,14 @@ from ..weights import Weights
 from .backends.bytes import Bytes
 from .backends.scan import Scan
 from .plan import PART_BYTES, Plan, make_plan
-from .references import References, build_references
+from .references import Extent, References, build_references
 
-__all__ = ["NeighborEngine"]
+__all__ = ["NeighborEngine", "rooted"]
+
+
+def rooted(ranked: FloatArray, p: int) -> FloatArray:
+    """Distances from what neighbours are ranked by, in its place."""
+    return np.sqrt(ranked, out=ranked) if p == 2 else ranked
 
 
 class Backend(Protocol):
@@ -62,6 +67,8 @@ class NeighborEngine:
     n_jobs : int, optional
     part_bytes : int
         Packed references, and queries, that are in memory at once.
+    measured : Extent, optional
+        Of the whole table, where ``X`` is a part of it: missing values are at its full range.
 
     Examples
     --------
@@ -88,6 +95,7 @@ class NeighborEngine:
         backend: str = "auto",
         n_jobs: int | None = None,
         part_bytes: int = PART_BYTES,
+        measured: Extent | None = None,
     ) -> None:
         self.references = build_references(
             X,
@@ -97,6 +105,7 @@ class NeighborEngine:
             class_of_row=class_of_row,
             groups=groups,
             n_groups=n_groups,
+            measured=measured,
         )
         self.plan = make_plan(self.references, backend=backend, part_bytes=part_bytes)
         self.n_jobs = n_jobs
@@ -135,6 +144,16 @@ class NeighborEngine:
         self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
     ) -> tuple[FloatArray, IndexArray]:
         """As `search`, the k nearest of each group: arrays of shape (n_queries, n_groups, k)."""
+        ranked, row = self.ranked(queries, k, own_row=own_row, n_jobs=n_jobs)
+        return rooted(ranked, self.references.p), row
+
+    def ranked(
+        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+    ) -> tuple[FloatArray, IndexArray]:
+        """As `search_groups`, with what neighbours are ranked by: for p = 2 the squared distance.
+
+        Lists of parts of a table are merged by it: roots of different squares can be equal.
+        """
         references, n = self.references, queries.shape[0]
         shape = (n, references.n_groups, k)
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
@@ -149,7 +168,7 @@ class NeighborEngine:
             missing = references.check_queries(part)
             own = None if own_slot is None else own_slot[begin : begin + batch]
             found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
-            distance[begin : begin + batch] = np.sqrt(found) if references.p == 2 else found
+            distance[begin : begin + batch] = found
             row[begin : begin + batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
         return distance, row
 

@@ -18,9 +18,9 @@ from .._typing import FloatArray, IndexArray
 from .backends.scan import aligned_empty
 from .plan import lanes_of
 
-__all__ = ["PackedRows", "distance_sums", "fixed_ranges", "sum_listed"]
+__all__ = ["LISTS", "PackedRows", "distance_sums", "fixed_ranges", "sum_listed"]
 
-_LISTS = 512  # lists per chunk
+LISTS = 512  # lists per chunk
 _CHUNK_BYTES = 2**20  # of distances in memory per thread
 
 
@@ -165,18 +165,22 @@ class PackedRows:
         return np.sum(parts, axis=0, dtype=np.float64)
 
 
-def distance_sums(rows: Any, n_jobs: int) -> FloatArray:
-    """Sum of the Euclidean distances of each row, of an array or CSR, to all others."""
+def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None) -> FloatArray:
+    """Sum of the Euclidean distances of each row, of an array or CSR, to all others.
+
+    ``begin``, ``end``: only of these rows of an array.
+    """
     if sparse.issparse(rows):
         return _sparse_distance_sums(rows.tocsr(), n_jobs)
     packed = PackedRows(rows, n_numeric=rows.shape[1])
     sums = np.zeros(packed.n)
+    end = packed.n if end is None else end
 
-    def task(begin: int, end: int) -> None:
-        _native.distance_sums(packed.rows, packed.packed, packed.n, sums, begin, end)
+    def task(first: int, last: int) -> None:
+        _native.distance_sums(packed.rows, packed.packed, packed.n, sums, begin + first, begin + last)
 
-    run_ranges(task, fixed_ranges(packed.n, 252), n_jobs)
-    return sums
+    run_ranges(task, fixed_ranges(end - begin, 252), n_jobs)
+    return sums[begin:end]
 
 
 def _sparse_distance_sums(rows: Any, n_jobs: int) -> FloatArray:
@@ -192,8 +196,8 @@ def _sparse_distance_sums(rows: Any, n_jobs: int) -> FloatArray:
         squared[own - begin, own] = 0.0
         scale[own - begin, own] = 0.0
         close = np.argwhere(squared < 1e-3 * scale)
-        for first in range(0, len(close), _LISTS):
-            x, z = close[first : first + _LISTS].T
+        for first in range(0, len(close), LISTS):
+            x, z = close[first : first + LISTS].T
             difference = rows[begin + x] - rows[z]
             squared[x, z] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
         return np.asarray(np.sqrt(squared).sum(axis=1))
@@ -211,6 +215,7 @@ def sum_listed(
     credit: IndexArray,
     n_credits: int,
     n_jobs: int,
+    total: FloatArray | None = None,
 ) -> FloatArray:
     """Σ of coefficient · |difference| between rows and their listed neighbours, per credit and feature.
 
@@ -221,6 +226,9 @@ def sum_listed(
     query : (n_lists,) rows
     neighbor, coefficient, credit : (n_lists, width)
         -1 for no neighbour.
+    total : (n_credits, m), optional
+        A sum over earlier lists, in whole chunks of `LISTS`, to go on with: added to, to the same bits
+        as one call with all lists.
 
     Returns
     -------
@@ -245,8 +253,8 @@ def sum_listed(
         return np.asarray((sparse.csr_matrix(weights, shape=(n_credits, len(pairs))) @ difference).toarray())
 
     task = scattered if sparse.issparse(rows) else dense
-    size = 32 if sparse.issparse(rows) else _LISTS
-    total = np.zeros((n_credits, rows.shape[1]))
+    size = 32 if sparse.issparse(rows) else LISTS
+    total = np.zeros((n_credits, rows.shape[1])) if total is None else total
     for part in run_ranges(task, fixed_ranges(len(query), size), n_jobs):
         total += part
     return total

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,30 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 
-__all__ = ["CellWeights", "Fold", "References", "as_rows", "build_references", "extent", "integral"]
+__all__ = [
+    "CellWeights",
+    "Extent",
+    "Fold",
+    "References",
+    "as_rows",
+    "bounds",
+    "build_references",
+    "extent",
+    "gap_of",
+    "integral",
+]
+
+
+class Extent(NamedTuple):
+    """How far the columns of a table reach, missing values aside."""
+
+    low: FloatArray  # (M,) 0 where all are missing
+    high: FloatArray
+    missing: BoolArray  # (M,) columns that have missing values
+
+    def of(self, columns: IndexArray) -> Extent:
+        """Of some of the columns, in this order."""
+        return Extent(self.low[columns], self.high[columns], self.missing[columns])
 
 
 @dataclass(frozen=True)
@@ -169,11 +192,13 @@ def build_references(
     class_of_row: IndexArray | None = None,
     groups: IndexArray | None = None,
     n_groups: int = 1,
+    measured: Extent | None = None,
 ) -> References:
     """Select rows and columns, measure the columns, attach the weights.
 
     ``class_of_row`` numbers the classes as ``weights.classes`` does; ``groups`` are codes below
-    ``n_groups`` for searches that want the nearest of each group.
+    ``n_groups`` for searches that want the nearest of each group. ``measured``: the extent of the
+    whole table, where ``X`` is a part of it.
     """
     X = as_rows(X)
     weights = weights or Weights()
@@ -188,8 +213,8 @@ def build_references(
     kept = X if every_row else X[row_of_slot]
     rows = kept if every_column else as_rows(kept[:, columns])
     n_numeric = int((~nominal[columns]).sum())
-    low, high, incomplete = extent(rows)
-    gap = np.where(np.arange(len(columns)) < n_numeric, high - low, 1).astype(rows.dtype)
+    low, high, incomplete = reach = extent(rows) if measured is None else measured.of(columns)
+    gap = gap_of(reach, n_numeric, rows.dtype)
     a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
     scales = None
     if weights.instance_scales is not None and (weights.instance_scales != 1).any():
@@ -234,7 +259,7 @@ def _columns(weights: Weights, nominal: BoolArray, M: int) -> IndexArray:
     return np.concatenate([np.flatnonzero(keep & ~nominal), np.flatnonzero(keep & nominal)])
 
 
-def extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
+def extent(rows: Any) -> Extent:
     """Smallest and largest value per column (0 where all are missing), and who has missing ones."""
     if sparse.issparse(rows):
         from sklearn.utils.sparsefuncs import min_max_axis
@@ -242,12 +267,25 @@ def extent(rows: Any) -> tuple[FloatArray, FloatArray, BoolArray]:
         low, high = min_max_axis(rows, axis=0, ignore_nan=True)
         missing = np.full(rows.shape[1], bool(np.isnan(rows.data).any()))
     else:
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        missing = np.isnan(low)
-        if missing.any():
-            low[missing] = np.fmin.reduce(rows[:, missing], axis=0)
-            high[missing] = np.fmax.reduce(rows[:, missing], axis=0)
-    return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing
+        low, high, missing = bounds(rows)
+    return Extent(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing)
+
+
+def bounds(rows: FloatArray) -> Extent:
+    """As `extent` of dense rows, with NaN where all values of a column are missing."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    missing = np.isnan(low)
+    if missing.any():
+        low[missing] = np.fmin.reduce(rows[:, missing], axis=0)
+        high[missing] = np.fmax.reduce(rows[:, missing], axis=0)
+    return Extent(low, high, missing)
+
+
+def gap_of(measured: Extent, n_numeric: int, dtype: Any) -> FloatArray:
+    """What a missing value, or a mismatch of categories, counts: the range of a number, 1 for a category."""
+    numeric = np.arange(len(measured.low)) < n_numeric
+    gap: FloatArray = np.where(numeric, measured.high - measured.low, 1).astype(dtype)
+    return gap
 
 
 def integral(rows: Any) -> BoolArray:

@@ -18,7 +18,7 @@ from .._validation import TableCoder, check_labels, require_labels
 from ..exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from ..weights import Weights, fingerprint
 
-__all__ = ["ContributionWeigher", "FeatureWeigher", "metric_weights", "open_table"]
+__all__ = ["ContributionWeigher", "FeatureWeigher", "metric_weights", "open_table", "tell_lonely"]
 
 TIES = StrOptions({"share", "index"})
 
@@ -135,15 +135,20 @@ def open_table(weigher: Any, X: Any, y: Any) -> tuple[Any, IndexArray, AnyArray,
     X = coder.fit_transform(weigher, X)
     classes, codes = check_labels(y)
     check_consistent_length(X, codes)
-    lonely = classes[np.bincount(codes, minlength=len(classes)) == 1]
+    tell_lonely(classes, np.bincount(codes, minlength=len(classes)))
+    return X, codes, classes, coder
+
+
+def tell_lonely(classes: AnyArray, count: IndexArray) -> None:
+    """Warn of classes that have one instance."""
+    lonely = classes[count == 1]
     if len(lonely):
         warnings.warn(
             f"{len(lonely)} class(es) have one instance and so no nearest hit ({lonely[:5].tolist()}); "
             "that term counts 0",
             LonelyClassWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    return X, codes, classes, coder
 
 
 def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = False) -> FloatArray:

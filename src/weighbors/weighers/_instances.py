@@ -8,7 +8,8 @@ absolute difference to the known values of that class).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,10 +21,10 @@ from .._threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..engine.pairs import PackedRows, sum_listed
-from ..engine.references import as_rows, extent
+from ..engine.references import Extent, as_rows, extent
 from ..exceptions import InvalidDataError
 
-__all__ = ["Instances", "Neighbors", "share_slots"]
+__all__ = ["Expectation", "Instances", "Neighborhoods", "Neighbors", "RangeScale", "share_slots"]
 
 
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
@@ -79,69 +80,74 @@ def share_slots(distance: FloatArray, k: int, *, ties: str, tol: float) -> Float
     return np.where(np.isfinite(kth), share, first)
 
 
-class Instances:
-    """Rows, classes and the geometry of their differences.
+class Neighborhoods(ABC):
+    """Rows, classes and the geometry of their differences, wherever the rows are.
 
-    Parameters
-    ----------
-    X : (n, M) array or CSR, coded, NaN for missing
-    codes : (n,) class of each row
-    n_classes : int
-    nominal : (M,) bool
-    scaled : bool
-        Divide numeric differences by the feature's range.
-    p : {1, 2}
-        Distance in which neighbours are sought.
+    Columns are put numeric first; ``columns`` says where each of them was. ``asked``: the rows, in
+    ascending order, whose neighbours are wanted.
     """
 
+    missing: bool
+    dtype: np.dtype[Any]
+    sparse = False
+
     def __init__(
-        self, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, *, scaled: bool, p: int, n_jobs: int | None
+        self, asked: IndexArray, codes: IndexArray, n_classes: int, nominal: BoolArray, *, p: int, n_jobs: int | None
     ) -> None:
-        X = as_rows(X)
-        self.codes = np.asarray(codes, dtype=np.int64)
+        self.asked = asked
+        self.codes = codes
         self.n_classes = n_classes
         self.n_jobs = n_jobs
-        self.n, self.n_features = X.shape
-        order = np.concatenate([np.flatnonzero(~nominal), np.flatnonzero(nominal)])
-        self.columns = order
+        self.n, self.n_features = len(codes), len(nominal)
+        self.columns = np.concatenate([np.flatnonzero(~nominal), np.flatnonzero(nominal)])
         self.n_numeric = int((~nominal).sum())
-        self.rows = X if np.array_equal(order, np.arange(self.n_features)) else as_rows(X[:, order])
-        if scaled:
-            self.rows = _range_scaled(self.rows, self.n_numeric)
-        values = self.rows.data if sparse.issparse(self.rows) else self.rows
-        self.missing = bool(np.isnan(values).any())
         self.p = p
+
+    @abstractmethod
+    def take(self, rows: IndexArray) -> Any:
+        """Some of the rows; each as often as it is named."""
+
+    @abstractmethod
+    def column(self, at: int) -> FloatArray:
+        """A column of all rows, in float64."""
+
+    @property
+    @abstractmethod
+    def engine(self) -> Any:
+        """Search for the nearest of each class, as `NeighborEngine` does it."""
+
+    @property
+    @abstractmethod
+    def gap(self) -> FloatArray:
+        """What a missing value counts, per column."""
+
+    @abstractmethod
+    def expectations(self) -> Iterable[tuple[int, Expectation]]:
+        """The columns that have missing values, and their differences."""
+
+    @abstractmethod
+    def _sum_listed(
+        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, credit: IndexArray, n_credits: int
+    ) -> FloatArray:
+        """As `sum_listed`, columns that have missing values left out."""
 
     @property
     def plain(self) -> bool:
         """Whether all features are numbers and none is missing."""
         return self.n_numeric == self.n_features and not self.missing
 
-    @cached_property
-    def engine(self) -> NeighborEngine:
-        """Search for the nearest of each class."""
-        nominal = np.arange(self.n_features) >= self.n_numeric
-        return NeighborEngine(
-            self.rows,
-            p=self.p,
-            nominal=nominal,
-            groups=self.codes,
-            n_groups=self.n_classes,
-            n_jobs=self.n_jobs,
-        )
-
     def neighbors(self, k: int, *, ties: str = "share", skip_zero: bool = False) -> Iterator[Neighbors]:
-        """The k nearest of every class for every row, itself left out, in batches."""
+        """The k nearest of every class for every row asked for, itself left out, in batches."""
         size = max(64, int(4e6) // (self.n_classes * (k + 1)))
-        for begin in range(0, self.n, size):
-            yield from self._batch(np.arange(begin, min(begin + size, self.n)), k, ties, skip_zero)
+        for begin in range(0, len(self.asked), size):
+            yield from self._batch(self.asked[begin : begin + size], k, ties, skip_zero)
 
     def _batch(self, rows: IndexArray, k: int, ties: str, skip_zero: bool) -> Iterator[Neighbors]:
         """One batch; rows whose ties reach beyond the list are searched again with a longer one."""
-        tol, width = tolerance(self.rows.dtype), k + (ties == "share") + skip_zero
+        tol, width = tolerance(self.dtype), k + (ties == "share") + skip_zero
         while len(rows):
             width = min(width, self.n)
-            distance, found = self.engine.search_groups(self.rows[rows], width, own_row=rows)
+            distance, found = self.engine.search_groups(self.take(rows), width, own_row=rows)
             last = distance[..., -1]  # inf: the class holds no more
             if skip_zero:
                 distance, found = _without_zeros(distance, found)
@@ -161,17 +167,8 @@ class Instances:
         neighbor, weight = found.row.reshape(flat), coefficient.reshape(flat)
         credit = np.broadcast_to(credit, coefficient.shape).reshape(flat)
         weight = np.where(neighbor >= 0, weight, 0.0)
-        total = sum_listed(
-            self._complete_rows,
-            self.n_numeric,
-            found.query,
-            neighbor,
-            weight,
-            credit,
-            n_credits,
-            effective_n_jobs(self.n_jobs),
-        )
-        for j, expected in self._expectations.items():
+        total = self._sum_listed(found.query, neighbor, weight, credit, n_credits)
+        for j, expected in self.expectations():
             x = found.query[:, None]
             difference = expected.differences(np.broadcast_to(x, neighbor.shape), neighbor)
             for c in range(n_credits):
@@ -183,8 +180,8 @@ class Instances:
 
         A row of -1 has difference 0. CSR where the rows are sparse and none of their values is missing.
         """
-        a, b = self.rows[x], self.rows[np.maximum(z, 0)]
-        if sparse.issparse(self.rows):
+        a, b = self.take(x), self.take(np.maximum(z, 0))
+        if self.sparse:
             if self.plain:
                 return sparse.diags((z >= 0).astype(np.float64)) @ abs(a.astype(np.float64) - b.astype(np.float64))
             a, b = a.toarray(), b.toarray()
@@ -192,7 +189,7 @@ class Instances:
         out = np.abs(a - b)
         out[:, self.n_numeric :] = a[:, self.n_numeric :] != b[:, self.n_numeric :]
         if self.missing:
-            out = np.where(np.isnan(out), self.engine.references.gap.astype(np.float64), out)
+            out = np.where(np.isnan(out), self.gap.astype(np.float64), out)
         out[z < 0] = 0.0
         return self.in_place(out)
 
@@ -202,15 +199,15 @@ class Instances:
         Missing values are at full range; shape (n_classes, n). A row's difference to itself is 0.
         """
         at = int(np.flatnonzero(self.columns == j)[0])
-        column = self.rows[:, [at]].toarray()[:, 0] if sparse.issparse(self.rows) else self.rows[:, at]
-        column = column.astype(np.float64)
-        gap = float(self.engine.references.gap[at])
+        column = self.column(at)
+        gap = float(self.gap[at])
         known = ~np.isnan(column)
         out = np.empty((self.n_classes, self.n))
         for c in range(self.n_classes):
             members = self.codes == c
             values = column[members & known]
             lacking = float((members & ~known).sum())
+            sums: FloatArray
             if at >= self.n_numeric:
                 kinds, counts = np.unique(values, return_counts=True)
                 equal = np.zeros(self.n)
@@ -224,6 +221,79 @@ class Instances:
             out[c] = sums + gap * lacking - np.where(members & ~known, gap, 0.0)
         return out
 
+    def in_place(self, total: FloatArray) -> FloatArray:
+        """Columns back in the order of the original table."""
+        out = np.empty_like(total)
+        out[:, self.columns] = total
+        return out
+
+
+class Instances(Neighborhoods):
+    """Rows in memory.
+
+    Parameters
+    ----------
+    X : (n, M) array or CSR, coded, NaN for missing
+    codes : (n,) class of each row
+    n_classes : int
+    nominal : (M,) bool
+    scaled : bool
+        Divide numeric differences by the feature's range.
+    p : {1, 2}
+        Distance in which neighbours are sought.
+    """
+
+    def __init__(
+        self, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, *, scaled: bool, p: int, n_jobs: int | None
+    ) -> None:
+        X = as_rows(X)
+        codes = np.asarray(codes, dtype=np.int64)
+        super().__init__(np.arange(X.shape[0]), codes, n_classes, nominal, p=p, n_jobs=n_jobs)
+        order = self.columns
+        self.rows = X if np.array_equal(order, np.arange(self.n_features)) else as_rows(X[:, order])
+        if scaled:
+            self.rows = RangeScale.of(extent(self.rows), self.n_numeric)(self.rows)
+        self.dtype, self.sparse = self.rows.dtype, bool(sparse.issparse(self.rows))
+        self.missing = bool(np.isnan(self.rows.data if self.sparse else self.rows).any())
+
+    def take(self, rows: IndexArray) -> Any:
+        """Some of the rows."""
+        return self.rows[rows]
+
+    def column(self, at: int) -> FloatArray:
+        """A column of all rows, in float64."""
+        column = self.rows[:, [at]].toarray()[:, 0] if self.sparse else self.rows[:, at]
+        values: FloatArray = column.astype(np.float64)
+        return values
+
+    @cached_property
+    def engine(self) -> NeighborEngine:
+        """Search for the nearest of each class."""
+        nominal = np.arange(self.n_features) >= self.n_numeric
+        return NeighborEngine(
+            self.rows,
+            p=self.p,
+            nominal=nominal,
+            groups=self.codes,
+            n_groups=self.n_classes,
+            n_jobs=self.n_jobs,
+        )
+
+    @property
+    def gap(self) -> FloatArray:
+        """What a missing value counts, per column."""
+        return self.engine.references.gap
+
+    def expectations(self) -> Iterable[tuple[int, Expectation]]:
+        """The columns that have missing values, and their differences."""
+        return self._expectations.items()
+
+    def _sum_listed(
+        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, credit: IndexArray, n_credits: int
+    ) -> FloatArray:
+        n_jobs = effective_n_jobs(self.n_jobs)
+        return sum_listed(self._complete_rows, self.n_numeric, query, neighbor, weight, credit, n_credits, n_jobs)
+
     def sum_pairs(self, coefficients: Any) -> FloatArray:
         """Σ coefficient · |x − z| over all pairs, per original feature.
 
@@ -231,7 +301,7 @@ class Instances:
         """
         n_jobs = effective_n_jobs(self.n_jobs)
         total = self.pairs.sum_differences(coefficients, n_jobs)
-        for j, expected in self._expectations.items():
+        for j, expected in self.expectations():
             total[j] = 0.0
             everyone = np.arange(self.n)
             for begin, end in self.pairs.ranges():
@@ -243,7 +313,7 @@ class Instances:
     def pairs(self) -> PackedRows:
         """All pairs of rows; missing numbers at full range in distances."""
         rows = densified(self.rows, "a weigher that compares all pairs")
-        gap = None if self.plain else self.engine.references.gap
+        gap = None if self.plain else self.gap
         return PackedRows(rows, n_numeric=self.n_numeric, gap=gap, missing=self.missing)
 
     @cached_property
@@ -265,12 +335,6 @@ class Instances:
             int(j): Expectation(dense[:, j].astype(np.float64), self.codes, self.n_classes, bool(j >= self.n_numeric))
             for j in incomplete
         }
-
-    def in_place(self, total: FloatArray) -> FloatArray:
-        """Columns back in the order of the original table."""
-        out = np.empty_like(total)
-        out[:, self.columns] = total
-        return out
 
 
 class Expectation:
@@ -311,19 +375,30 @@ def absolute_sums(values: FloatArray, others: FloatArray) -> FloatArray:
     return values * (2 * below - len(others)) + prefix[-1] - 2 * prefix[below]
 
 
-def _range_scaled(rows: Any, n_numeric: int) -> Any:
+@dataclass(frozen=True)
+class RangeScale:
     """Numbers divided by their range; constant columns become 0."""
-    low, high, _ = extent(rows)
-    span = high - low
-    factor = np.divide(1.0, span, out=np.zeros(len(span)), where=span > 0)
-    factor[n_numeric:] = 1.0
-    if sparse.issparse(rows):
-        return (rows @ sparse.diags(factor)).tocsr().astype(rows.dtype)
-    low = low.copy()
-    low[n_numeric:] = 0.0
-    scaled: FloatArray = rows - low.astype(rows.dtype)
-    scaled *= factor.astype(rows.dtype)
-    return scaled
+
+    low: FloatArray  # 0 for nominal columns, which stay as they are
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, measured: Extent, n_numeric: int) -> RangeScale:
+        """For columns of this extent, the first ``n_numeric`` of them numbers."""
+        span = measured.high - measured.low
+        factor = np.divide(1.0, span, out=np.zeros(len(span)), where=span > 0)
+        factor[n_numeric:] = 1.0
+        low = measured.low.copy()
+        low[n_numeric:] = 0.0
+        return cls(low, factor)
+
+    def __call__(self, rows: Any) -> Any:
+        """Scaled rows, of an array or CSR."""
+        if sparse.issparse(rows):
+            return (rows @ sparse.diags(self.factor)).tocsr().astype(rows.dtype)
+        scaled: FloatArray = rows - self.low.astype(rows.dtype)
+        scaled *= self.factor.astype(rows.dtype)
+        return scaled
 
 
 def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray, IndexArray]:

@@ -12,14 +12,14 @@ from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..weights import Weights
 from ._base import metric_weights
-from ._instances import Instances
+from ._instances import Neighborhoods
 from .relief import _NeighborWeigher, signed_shares
 
 __all__ = ["ClassRelief", "agreement", "class_margins", "class_relief_scores"]
 
 
 def class_relief_scores(
-    instances: Instances,
+    instances: Neighborhoods,
     k: int,
     sample_weight: FloatArray,
     *,
@@ -165,7 +165,7 @@ class ClassRelief(_NeighborWeigher):
         self.ranking = ranking
         self.metric = metric
 
-    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
         per_class = class_relief_scores(
             instances, self.n_neighbors, sample_weight, ties=self.ties, credit=self.credit, skip_zero=self.skip_zero
         )

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .._typing import AnyArray, FloatArray, IndexArray
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
-from ..engine.references import extent, integral
+from ..engine.references import Extent, extent, integral
 from ..exceptions import InvalidDataError, NoCutWarning, UnknownCategoryError
 from ._instances import densified
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["IntegerCoder", "frequency_cuts", "mdlp_cuts"]
+__all__ = ["Column", "IntegerCoder", "frequency_cuts", "mdlp_cuts"]
 
 
 def _entropy(counts: FloatArray) -> FloatArray:
@@ -122,6 +123,14 @@ def frequency_cuts(values: FloatArray, n_bins: int, sample_weight: FloatArray | 
     return cuts
 
 
+class Column(NamedTuple):
+    """The known values of a column, with classes and repetitions."""
+
+    values: FloatArray
+    codes: IndexArray
+    weight: FloatArray | None
+
+
 @dataclass
 class IntegerCoder:
     """How each column of a table becomes integers, as learned in fit.
@@ -163,46 +172,61 @@ class IntegerCoder:
         InvalidDataError
             Where a column is not whole and ``discretize`` is None, or has integers too large to count by ones.
         """
-        self.cuts, self.ends = {}, {}
-        numeric, (low, high, _) = ~self.table.nominal_of(X), extent(X)
+        numeric, measured = ~self.table.nominal_of(X), extent(X)
         real = numeric & ~integral(X)
+        wide = numeric & ~real & (measured.high - measured.low >= self.n_bins)
+        if self.discretize is not None and (real.any() or wide.any()):
+            X = densified(X, "discretize")
+
+        def column(j: int) -> Column:
+            known = ~np.isnan(X[:, j])
+            weight = None if sample_weight is None else sample_weight[known]
+            return Column(X[known, j].astype(np.float64), codes[known], weight)
+
+        self.learn_columns(measured, numeric, real, X.dtype, n_classes, column, lambda j: _broken(X, j))
+
+    def learn_columns(
+        self,
+        measured: Extent,
+        numeric: BoolArray,
+        real: BoolArray,
+        dtype: Any,
+        n_classes: int,
+        column: Callable[[int], Column],
+        example: Callable[[int], tuple[float, int]],
+    ) -> None:
+        """As `learn`, of columns that are somewhere else.
+
+        ``column`` gives the known values of one of them, ``example`` a number that is not whole and its
+        row; ``real``: the columns that have such.
+        """
+        self.cuts, self.ends = {}, {}
+        low, high, _ = measured
         if self.discretize is None:
             if real.any():
-                self._refuse_real(X, int(np.argmax(real)), int(real.sum()))
-            self._refuse_large(low, high, np.flatnonzero(numeric), X.dtype)
+                self._refuse_real(int(np.argmax(real)), int(real.sum()), example)
+            self._refuse_large(low, high, np.flatnonzero(numeric), dtype)
             return
-        wide = numeric & ~real & (high - low >= self.n_bins)
-        if real.any() or wide.any():
-            X = densified(X, "discretize")
-        many = [j for j in np.flatnonzero(wide).tolist() if np.sum(~np.isnan(np.unique(X[:, j]))) > self.n_bins]
+        wide = np.flatnonzero(numeric & ~real & (high - low >= self.n_bins))
+        many = [j for j in wide.tolist() if len(np.unique(column(j).values)) > self.n_bins]
         binned = np.sort(np.concatenate([np.flatnonzero(real), np.array(many, dtype=np.int64)]))
-        self._learn_bins(X, binned, codes, n_classes, sample_weight, self.discretize)
+        self._learn_bins(binned, n_classes, column, self.discretize)
         left = np.setdiff1d(np.flatnonzero(numeric), binned)
-        self._refuse_large(low, high, left, X.dtype)
+        self._refuse_large(low, high, left, dtype)
         varied = (high > low)[left].any() or not numeric.all() or any(map(len, self.cuts.values()))
         if len(binned) and self.discretize == "mdlp" and not varied:
             warnings.warn(
                 "MDLP found no cut that pays in any column; bins of equal frequency are used instead",
                 NoCutWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-            self._learn_bins(X, binned, codes, n_classes, sample_weight, "frequency")
+            self._learn_bins(binned, n_classes, column, "frequency")
 
-    def _learn_bins(
-        self,
-        X: Any,
-        columns: IndexArray,
-        codes: IndexArray,
-        n_classes: int,
-        sample_weight: FloatArray | None,
-        how: str | None,
-    ) -> None:
+    def _learn_bins(self, columns: IndexArray, n_classes: int, column: Callable[[int], Column], how: str) -> None:
         for j in columns.tolist():
-            known = ~np.isnan(X[:, j])
-            values = X[known, j].astype(np.float64)
-            weight = None if sample_weight is None else sample_weight[known]
+            values, codes, weight = column(j)
             if how == "mdlp":
-                cuts = mdlp_cuts(values, codes[known], n_classes, weight)
+                cuts = mdlp_cuts(values, codes, n_classes, weight)
             else:
                 cuts = frequency_cuts(values, self.n_bins, weight)
             self._store(j, cuts, values)
@@ -227,7 +251,11 @@ class IntegerCoder:
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Integers of new rows, with the columns learned in fit."""
-        return self.integers(self.table.transform(estimator, self._ranked(X)))
+        return self.integers(self.coded(estimator, X))
+
+    def coded(self, estimator: Any, X: Any) -> Any:
+        """Rows with the columns learned in fit, as `open` gives them: not binned yet."""
+        return self.table.transform(estimator, self._ranked(X))
 
     def extend(self, estimator: Any, X: Any) -> Any:
         """Further training rows, as `open` gives them; new categories get the next codes."""
@@ -238,7 +266,7 @@ class IntegerCoder:
         real = np.flatnonzero(~self.table.nominal_of(X) & ~integral(X))
         strange = [j for j in real.tolist() if j not in self.cuts]
         if strange:
-            self._refuse_real(X, strange[0], len(strange))
+            self._refuse_real(strange[0], len(strange), lambda j: _broken(X, j))
 
     def told(self, j: int, integers: IndexArray, *, upper: bool) -> AnyArray:
         """Integers of column ``j`` as the table has them: numbers, categories, or the end of a bin."""
@@ -272,12 +300,11 @@ class IntegerCoder:
     def _name(self, j: int) -> str:
         return f"'{self.table.names[j]}'" if self.table.names else str(j)
 
-    def _refuse_real(self, X: Any, j: int, count: int) -> None:
-        column = X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
-        row = int(np.flatnonzero((column != np.rint(column)) & ~np.isnan(column))[0])
+    def _refuse_real(self, j: int, count: int, example: Callable[[int], tuple[float, int]]) -> None:
+        value, row = example(j)
         others = f" (and {count - 1} more columns)" if count > 1 else ""
         raise InvalidDataError(
-            f"column {self._name(j)}{others} holds numbers that are not integers ({column[row]:g} in row {row}), and "
+            f"column {self._name(j)}{others} holds numbers that are not integers ({value:g} in row {row}), and "
             "representative intervals are runs of consecutive integers. Use discretize='mdlp' or 'frequency', or bin "
             "the column first (sklearn.preprocessing.KBinsDiscretizer)"
         )
@@ -292,6 +319,13 @@ class IntegerCoder:
                 f"{dtype} cannot tell neighbouring integers apart. Subtract an offset, or name the column in "
                 "categorical_features"
             )
+
+
+def _broken(X: Any, j: int) -> tuple[float, int]:
+    """The first number of a column that is not whole, and its row."""
+    values = X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
+    row = int(np.flatnonzero((values != np.rint(values)) & ~np.isnan(values))[0])
+    return float(values[row]), row
 
 
 def _ordered(X: Any, categorical_features: Any) -> dict[int, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -94,12 +95,12 @@ def _every_category(
 
 
 def scaled_table(
-    table: IntervalTable, normalize: str, X: Any, codes: IndexArray, sample_weight: FloatArray | None
+    table: IntervalTable, normalize: str, class_sums: Callable[[IntervalTable], FloatArray]
 ) -> IntervalTable:
     """The table with its weights divided as ``normalize`` says, where that is not per instance.
 
     "max": the largest weight is 1. "class": the weights of an instance sum to 1 on average over
-    its class. Smoothing comes before.
+    its class. Smoothing comes before. ``class_sums`` gives what `class_sums` does of the rows.
     """
     if normalize not in ("class", "max"):
         return table
@@ -107,15 +108,20 @@ def scaled_table(
     if normalize == "max":
         divisor = np.full(len(weight), weight.max())
     else:
-        sums = np.concatenate(
-            [table.lookup(_dense(X[i : i + 4096]), codes[i : i + 4096]).sum(axis=1) for i in range(0, X.shape[0], 4096)]
-        )
-        mass = np.ones(len(codes)) if sample_weight is None else sample_weight
-        total = np.bincount(codes, weights=mass * sums, minlength=table.n_classes)
-        mean = total / np.maximum(np.bincount(codes, weights=mass, minlength=table.n_classes), 1e-300)
+        total, mass = class_sums(table)
+        mean = total / np.maximum(mass, 1e-300)
         per_class = table.start[:: table.n_features]
         divisor = np.repeat(np.where(mean > 0, mean, 1.0), np.diff(per_class))
     return IntervalTable(table.start, table.low, table.high, weight / divisor, table.n_features)
+
+
+def class_sums(table: IntervalTable, X: Any, codes: IndexArray, sample_weight: FloatArray | None) -> FloatArray:
+    """Per class, the sum over rows of their weights' sum, and the rows: shape (2, n_classes)."""
+    batches = range(0, X.shape[0], 4096)
+    sums = [table.lookup(_dense(X[i : i + 4096]), codes[i : i + 4096]).sum(axis=1) for i in batches]
+    mass = np.ones(len(codes)) if sample_weight is None else sample_weight
+    parts = (mass * np.concatenate(sums), mass)
+    return np.array([np.bincount(codes, weights=part, minlength=table.n_classes) for part in parts])
 
 
 def _dense(rows: Any) -> FloatArray:
@@ -279,17 +285,17 @@ class RepresentativeIntervals(BaseEstimator):
             coder.integers(X), codes, len(self.classes_), nominal, overlap=self.overlap, sample_weight=weight
         )
         self._runs, self._coder = runs, coder
-        self.weights_ = self._weights(X, codes, weight)
+        self.weights_ = self._weights(X.shape[1], lambda table: class_sums(table, X, codes, weight))
         return self
 
-    def _weights(self, X: Any, codes: IndexArray, sample_weight: FloatArray | None) -> Weights:
+    def _weights(self, M: int, class_sums: Callable[[IntervalTable], FloatArray]) -> Weights:
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(names)
         low, high = (ends.astype(np.float64) for ends in (self._runs.low, self._runs.high))
         for j, (least, largest) in self._coder.ends.items():  # in the units of the column
             mine = self._runs.feature == j
             low[mine], high[mine] = least[self._runs.low[mine]], largest[self._runs.high[mine]]
-        n_categories = np.zeros(X.shape[1], dtype=np.int64)
+        n_categories = np.zeros(M, dtype=np.int64)
         for j, categories in self._coder.table.categories.items():
             n_categories[j] = len(categories)
         table = interval_table(
@@ -308,8 +314,8 @@ class RepresentativeIntervals(BaseEstimator):
                 NoPositiveWeightWarning,
                 stacklevel=3,
             )
-            return Weights(feature_weights=np.ones(X.shape[1]), feature_names=names)
-        table = scaled_table(table, self.normalize, X, codes, sample_weight)
+            return Weights(feature_weights=np.ones(M), feature_names=names)
+        table = scaled_table(table, self.normalize, class_sums)
         return Weights(intervals=table, classes=self.classes_, feature_names=names)
 
     @property

@@ -15,27 +15,27 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.pairs import distance_sums
 from ..weights import Weights, fingerprint
 from ._base import open_table
-from ._instances import Instances, refuse_dense
+from ._instances import Instances, Neighborhoods, refuse_dense
 
 __all__ = ["MBIW", "instance_weights", "margin_vectors"]
 
 
-def margin_vectors(instances: Instances, n_neighbors: int | None = 1) -> Any:
-    """x′ = |x − m(x)| − |x − h(x)|, elementwise: array of shape (n, n_features), float64.
+def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any:
+    """x′ = |x − m(x)| − |x − h(x)|, elementwise, of the rows asked for: array of shape (n, n_features), float64.
 
     With several neighbours, the mean over the nearest hits and over the nearest misses of all
     other classes together; None: over all. An instance without hits has no hit term. CSR where the
     rows are sparse, none of their values is missing and neighbours are counted.
     """
-    shape = (instances.n, instances.n_features)
-    as_sparse = sparse.issparse(instances.rows) and instances.plain and n_neighbors is not None
-    if not as_sparse:
+    shape = (len(instances.asked), instances.n_features)
+    as_sparse = instances.sparse and instances.plain and n_neighbors is not None
+    if not as_sparse and isinstance(instances, Instances):
         refuse_dense(instances.rows, "MBIW over all hits and misses, or with missing values,")
     if n_neighbors is None:
         return _margins_to_all(instances)
     out = sparse.csr_matrix(shape) if as_sparse else np.zeros(shape)
     for found in instances.neighbors(n_neighbors, ties="index"):
-        own = instances.codes[found.query]
+        own, at = instances.codes[found.query], np.searchsorted(instances.asked, found.query)
         hit = np.arange(found.row.shape[1])[None, :] == own[:, None]
         for sign, mask in ((-1.0, hit), (1.0, ~hit)):
             distance = np.where(mask[:, :, None], found.distance, np.inf).reshape(len(own), -1)
@@ -48,22 +48,24 @@ def margin_vectors(instances: Instances, n_neighbors: int | None = 1) -> Any:
                 pairs = instances.differences(found.query, row[:, slot])
                 part = sign * share[:, slot]
                 if as_sparse:
-                    place = (part, (found.query, np.arange(len(part))))
-                    out = out + sparse.csr_matrix(place, shape=(instances.n, len(part))) @ pairs
+                    place = (part, (at, np.arange(len(part))))
+                    out = out + sparse.csr_matrix(place, shape=(shape[0], len(part))) @ pairs
                 else:
-                    out[found.query] += part[:, None] * pairs
+                    out[at] += part[:, None] * pairs
     return out
 
 
-def _margins_to_all(instances: Instances) -> FloatArray:
+def _margins_to_all(instances: Neighborhoods) -> FloatArray:
     """Mean difference to all misses less that to all hits, feature by feature."""
-    out = np.zeros((instances.n, instances.n_features))
+    asked = instances.asked
+    out = np.zeros((len(asked), instances.n_features))
     counts = np.bincount(instances.codes, minlength=instances.n_classes)
-    hits = (counts - 1)[instances.codes]
-    misses = (instances.n - counts)[instances.codes]
+    codes = instances.codes[asked]
+    hits, misses = (counts - 1)[codes], (instances.n - counts)[codes]
     for j in range(instances.n_features):
-        sums = instances.class_difference_sums(j)  # (n_classes, n), a row itself adds what it differs from itself
-        own = sums[instances.codes, np.arange(instances.n)]
+        # (n_classes, n), a row itself adds what it differs from itself
+        sums = instances.class_difference_sums(j)[:, asked]
+        own = sums[codes, np.arange(len(asked))]
         out[:, j] = (sums.sum(axis=0) - own) / np.maximum(misses, 1) - own / np.maximum(hits, 1)
     return out
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._typing import FloatArray, IndexArray
 from ._base import TIES, ContributionWeigher
-from ._instances import Instances, Neighbors, share_slots, tolerance
+from ._instances import Instances, Neighborhoods, Neighbors, share_slots, tolerance
 
 __all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", "relievedf_scores"]
 
@@ -24,7 +24,7 @@ def signed_shares(found: Neighbors, codes: IndexArray, sample_weight: FloatArray
     return signed
 
 
-def relief_scores(instances: Instances, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
+def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
     """Σ_x Σ_{c ≠ l(x)} Σ_{z ∈ KNN(x, c)} |x − z| − Σ_{z ∈ KNN(x, l(x))} |x − z| (paper 001, algorithm 1)."""
     total = np.zeros((1, instances.n_features))
     for found in instances.neighbors(k, ties=ties):
@@ -33,7 +33,7 @@ def relief_scores(instances: Instances, k: int, sample_weight: FloatArray, *, ti
     return total[0]
 
 
-def relievedf_scores(instances: Instances, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
+def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
     """As RELIEF, with the k nearest misses of all other classes together (paper 000, section 2)."""
     total = np.zeros((1, instances.n_features))
     for found in instances.neighbors(k, ties=ties):
@@ -44,7 +44,7 @@ def relievedf_scores(instances: Instances, k: int, sample_weight: FloatArray, *,
         order = np.lexsort((row, distance), axis=-1)
         ranked = np.take_along_axis(distance, order, axis=-1)
         share = np.empty_like(ranked, dtype=np.float64)
-        slots = share_slots(ranked, k, ties=ties, tol=tolerance(instances.rows.dtype))
+        slots = share_slots(ranked, k, ties=ties, tol=tolerance(instances.dtype))
         np.put_along_axis(share, order, slots, axis=-1)
         coefficient = np.where(hit[:, :, None], -found.share, share.reshape(found.share.shape))
         coefficient = coefficient * sample_weight[found.query][:, None, None]
@@ -60,7 +60,7 @@ def prior_ratios(codes: IndexArray, n_classes: int) -> FloatArray:
     return ratio
 
 
-def relieff_scores(instances: Instances, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
+def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
     """Kononenko's ReliefF: means over hits, and over the misses of each class by its prior."""
     ratio = prior_ratios(instances.codes, instances.n_classes)
     total = np.zeros((1, instances.n_features))
@@ -112,7 +112,7 @@ class _NeighborWeigher(ContributionWeigher):
         return {}
 
     @abstractmethod
-    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
         """The published weights."""
 
 
@@ -169,7 +169,7 @@ class Relief(_NeighborWeigher):
     """
     )
 
-    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
         return relief_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
 
@@ -197,7 +197,7 @@ class RelievedF(_NeighborWeigher):
     """
     )
 
-    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
         return relievedf_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
 
@@ -247,5 +247,5 @@ class ReliefF(_NeighborWeigher):
             n_jobs=n_jobs,
         )
 
-    def _scores(self, instances: Instances, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
         return relieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)

@@ -1,0 +1,299 @@
+"""From what a user has (dask collections, parquet folders, mapped files, tables in memory) to blocks."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from ..exceptions import InvalidDataError, MissingDependencyError
+from ._blocks import ArrayBlock, Block, FrameBlock, Header, JoinedBlock, MappedBlock, ParquetBlock
+
+__all__ = ["Source", "is_dask", "open_source"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Blocks of a table, and what is known of them before any row was read."""
+
+    blocks: list[Any]  # Block, or a dask Delayed of one
+    header: Header
+    sizes: list[int] | None  # rows per block, where known
+    dask: bool
+    labels: bool  # whether there are labels
+
+    def joined(self, number: int, piece: int) -> Source:
+        """Neighbouring blocks put together up to ``piece`` rows, so that a task is worth its overhead.
+
+        Where that would leave fewer than ``number`` tasks, up to less, but at least an eighth of a piece.
+        """
+        assert self.sizes is not None
+        least = min(piece, max(piece // 8, sum(self.sizes) // max(1, number)))
+        groups: list[list[int]] = [[]]
+        filled = 0
+        for i, rows in enumerate(self.sizes):
+            if groups[-1] and filled + rows > least:
+                groups.append([])
+                filled = 0
+            groups[-1].append(i)
+            filled += rows
+        blocks = [self._one([self.blocks[i] for i in group]) for group in groups if group]
+        sizes = [sum(self.sizes[i] for i in group) for group in groups if group]
+        return Source(blocks, self.header, sizes, self.dask, self.labels)
+
+    def _one(self, blocks: list[Any]) -> Any:
+        if len(blocks) == 1:
+            return blocks[0]
+        if any(not isinstance(block, Block) for block in blocks):
+            return _delayed(JoinedBlock, blocks)
+        return JoinedBlock(blocks)
+
+
+def open_source(X: Any, y: Any, *, piece_bytes: int, names: Any = None) -> Source:
+    """Blocks of ``X`` with the labels ``y``: a vector, the name of a column of ``X``, or None.
+
+    ``names``: the columns wanted, for queries; others than these are an error, but for labels of fit.
+    """
+    if isinstance(X, (str, os.PathLike)):
+        path = Path(X)
+        if path.suffix == ".npy":
+            return _of_array(_mapped_file(path), y, piece_bytes)
+        return _of_parquet(path, y, piece_bytes, names)
+    if is_dask(X):
+        return (
+            _of_dask_frame(X, y, piece_bytes)
+            if hasattr(X, "npartitions") and hasattr(X, "columns")
+            else (_of_dask_array(X, y, piece_bytes))
+        )
+    if hasattr(X, "iloc"):
+        return _of_frame(X, y, piece_bytes)
+    if hasattr(X, "tocsr"):
+        raise InvalidDataError("sparse matrices are not cut into blocks: use the ordinary estimator, or X.toarray()")
+    return _of_array(X if isinstance(X, np.memmap) else np.asarray(X), y, piece_bytes)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether ``X`` is a dask collection."""
+    return "dask" in sys.modules and hasattr(X, "__dask_graph__")
+
+
+def _delayed(function: Any, *arguments: Any) -> Any:
+    from dask import delayed
+
+    return delayed(function, pure=False)(*arguments)
+
+
+def _rows_of(width: int, itemsize: int, piece_bytes: int) -> int:
+    return max(16, piece_bytes // max(1, width * itemsize))
+
+
+def _mapped_file(path: Path) -> Any:
+    if not path.is_file():
+        raise InvalidDataError(f"there is no file '{path}'")
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise InvalidDataError(f"'{path}' cannot be mapped as an array: {error}") from error
+
+
+def _of_array(X: Any, y: Any, piece_bytes: int) -> Source:
+    if X.ndim != 2:
+        raise InvalidDataError(f"a table of shape (n_samples, n_features) is needed; got shape {X.shape}")
+    if isinstance(y, (str, os.PathLike)):
+        y = _mapped_file(Path(y)) if Path(y).suffix == ".npy" else _no_column(y)
+    y = None if y is None else column_or_1d(_in_memory(y), warn=True)
+    _check_lengths(len(X), y)
+    header = Header(X.shape[1], None)
+    size = _rows_of(X.shape[1], X.dtype.itemsize, piece_bytes)
+    mapped = isinstance(X, np.memmap) and X.filename is not None and (X.flags.c_contiguous or X.flags.f_contiguous)
+    blocks: list[Any] = []
+    sizes = []
+    for number, begin in enumerate(range(0, len(X), size)):
+        end = min(begin + size, len(X))
+        labels = None if y is None else y[begin:end]
+        if mapped:
+            blocks.append(MappedBlock(MappedBlock.mapped(X), labels, header, size, number, begin, end))
+        else:
+            blocks.append(ArrayBlock(X[begin:end], labels, header, size, number))
+        sizes.append(end - begin)
+    return Source(blocks, header, sizes, False, y is not None)
+
+
+def _of_frame(X: Any, y: Any, piece_bytes: int) -> Source:
+    header, y = _frame_header(list(X.columns), y)
+    y = None if y is None else column_or_1d(_in_memory(y), warn=True)
+    _check_lengths(len(X), y)
+    size = _rows_of(header.width, 8, piece_bytes)
+    begins = list(range(0, len(X), size))
+    blocks = [
+        FrameBlock(X.iloc[b : b + size], None if y is None else y[b : b + size], header, size, number)
+        for number, b in enumerate(begins)
+    ]
+    sizes = [min(size, len(X) - b) for b in begins]
+    return Source(list(blocks), header, sizes, False, y is not None or header.target is not None)
+
+
+def _of_dask_array(X: Any, y: Any, piece_bytes: int) -> Source:
+    if getattr(X, "ndim", 0) != 2:
+        raise InvalidDataError(f"a table of shape (n_samples, n_features) is needed; got {X!r}")
+    _known_chunks(X, "X")
+    if hasattr(X._meta, "tocsr") or type(X._meta).__module__.startswith(("sparse", "scipy")):
+        raise InvalidDataError(
+            "dask arrays of sparse chunks are not supported: use X.map_blocks(lambda c: c.toarray())"
+        )
+    if isinstance(y, str):
+        _no_column(y)
+    X = X.rechunk({1: -1})
+    size = _rows_of(X.shape[1], X.dtype.itemsize, piece_bytes)
+    header = Header(X.shape[1], None)
+    rows = [int(n) for n in X.chunks[0]]
+    labels = [None] * len(rows) if y is None else _labels_like(y, rows)
+    blocks = [
+        _delayed(ArrayBlock, chunk, part, header, size, number)
+        for number, (chunk, part) in enumerate(zip(X.to_delayed()[:, 0], labels, strict=True))
+    ]
+    return Source(blocks, header, rows, True, y is not None)
+
+
+def _labels_like(y: Any, rows: list[int]) -> list[Any]:
+    """Labels in chunks of these sizes."""
+    if is_dask(y) and hasattr(y, "to_dask_array"):  # a series
+        y = y.to_dask_array(lengths=True)
+    if is_dask(y):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim != 1:
+            raise InvalidDataError(f"y must be a vector of labels; got {y!r}")
+        _known_chunks(y, "y")
+        _check_lengths(sum(rows), y)
+        return list(y.rechunk((tuple(rows),)).to_delayed()) if sum(rows) else [None] * len(rows)
+    y = column_or_1d(y, warn=True)
+    _check_lengths(sum(rows), y)
+    ends = np.cumsum(rows)
+    return [y[end - n : end] for end, n in zip(ends, rows, strict=True)]
+
+
+def _of_dask_frame(X: Any, y: Any, piece_bytes: int) -> Source:
+    header, y = _frame_header(list(X.columns), y)
+    size = _rows_of(header.width, 8, piece_bytes)
+    parts = X.to_delayed()
+    labels: list[Any] = [None] * len(parts)
+    if y is not None:
+        if not (is_dask(y) and hasattr(y, "to_delayed")):
+            raise InvalidDataError(
+                "with a dask DataFrame the labels must be a dask Series or Array of the same partitions, or the name "
+                f"of a column; got {type(y).__name__}"
+            )
+        labels = list(np.ravel(y.to_delayed()))
+        if len(labels) != len(parts):
+            raise InvalidDataError(
+                f"X has {len(parts)} partitions and y has {len(labels)}: give them the same ones, or name a column of X"
+            )
+    blocks = [
+        _delayed(FrameBlock, part, label, header, size, number)
+        for number, (part, label) in enumerate(zip(parts, labels, strict=True))
+    ]
+    return Source(blocks, header, None, True, y is not None or header.target is not None)
+
+
+def _of_parquet(path: Path, y: Any, piece_bytes: int, names: Any) -> Source:
+    pq = _pyarrow_parquet()
+    files = _parquet_files(path)
+    if y is not None and not isinstance(y, str):
+        raise InvalidDataError(f"with parquet files y must be the name of a column; got {type(y).__name__}")
+    schema = _columns_of(pq, files[0])
+    header, _ = _frame_header([c for c in schema if names is None or c in names], y, schema)
+    size = _rows_of(header.width, 8, piece_bytes)
+    blocks: list[Any] = []
+    sizes: list[int] = []
+    for number, file in enumerate(files):
+        columns = _columns_of(pq, file)
+        header.check(columns if names is None else [c for c in columns if c in names], number)
+        with pq.ParquetFile(file) as opened:
+            counts = [opened.metadata.row_group(g).num_rows for g in range(opened.metadata.num_row_groups)]
+        for group, rows in enumerate(counts):
+            blocks.append(ParquetBlock(str(file), (group,), header, size, number))
+            sizes.append(rows)
+    return Source(blocks, header, sizes, False, y is not None)
+
+
+def _pyarrow_parquet() -> Any:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingDependencyError("parquet files need pyarrow: pip install pyarrow") from error
+    return pq
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """The files of a folder in the order of their names, part.2 before part.10."""
+    if path.is_file():
+        return [path]
+    if not path.exists():
+        raise InvalidDataError(f"there is no file or folder '{path}'")
+    files = [
+        f for f in path.rglob("*") if f.suffix in (".parquet", ".parq", ".pq") and not f.name.startswith(("_", "."))
+    ]
+    if not files:
+        raise InvalidDataError(f"the folder '{path}' holds no parquet files")
+    if any("=" in part for f in files for part in f.relative_to(path).parts[:-1]):
+        raise InvalidDataError(
+            f"the folder '{path}' is partitioned by column values (name=value): read it with dask.dataframe.read_parquet"
+        )
+    return sorted(
+        files, key=lambda f: [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", str(f.relative_to(path)))]
+    )
+
+
+def _columns_of(pq: Any, file: Path) -> list[str]:
+    """Columns of a file, without those that pandas wrote as an index."""
+    try:
+        schema = pq.read_schema(file)
+    except Exception as error:
+        raise InvalidDataError(f"'{file}' cannot be read as parquet: {error}") from error
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
+
+
+def _frame_header(columns: list[Any], y: Any, everything: list[Any] | None = None) -> tuple[Header, Any]:
+    """Header of a frame, and the labels where they come apart."""
+    if len(set(columns)) < len(columns):
+        twice = sorted({str(c) for c in columns if columns.count(c) > 1})
+        raise InvalidDataError(f"columns must have different names; {twice} come twice")
+    if not isinstance(y, str):
+        return Header(len(columns), tuple(columns)), y
+    if y not in (columns if everything is None else everything):
+        _no_column(y, columns)
+    features = tuple(c for c in columns if c != y)
+    return Header(len(features), features, y), None
+
+
+def _no_column(y: Any, columns: list[Any] | None = None) -> None:
+    from .._names import hint
+
+    if columns is None:
+        raise InvalidDataError(f"y={y!r} names a column, but X is an array without names. Give the labels themselves")
+    raise InvalidDataError(f"there is no column {y!r} to take the labels from. {hint(y, columns)}")
+
+
+def _known_chunks(X: Any, name: str) -> None:
+    if any(np.isnan(n) for sizes in X.chunks for n in sizes):
+        raise InvalidDataError(
+            f"{name} has chunks of unknown size, so that its rows cannot be numbered. "
+            f"Call {name}.compute_chunk_sizes() first"
+        )
+
+
+def _check_lengths(n: int, y: Any) -> None:
+    if y is not None and len(y) != n:
+        raise InvalidDataError(f"Found input variables with inconsistent numbers of samples: {[n, len(y)]}")
+
+
+def _in_memory(y: Any) -> Any:
+    return y.compute() if is_dask(y) else y

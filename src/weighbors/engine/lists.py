@@ -1,0 +1,40 @@
+"""Lists of nearest rows found in parts of a table, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+
+__all__ = ["merge_lists"]
+
+
+def merge_lists(parts: Sequence[tuple[FloatArray, IndexArray]]) -> tuple[FloatArray, IndexArray]:
+    """The nearest of several lists, as one search of all their rows gives them.
+
+    Parameters
+    ----------
+    parts : sequence of (ranked, row)
+        As `NeighborEngine.ranked` gives them, all of one shape (..., k), each sorted by (distance,
+        row). Rows of a later part come after those of an earlier one, so that a stable sort by
+        distance leaves equal ones in the order of rows.
+
+    Returns
+    -------
+    ranked, row : ndarrays of shape (..., k)
+
+    Examples
+    --------
+    >>> near = np.array([[1.0, 4.0]]), np.array([[3, 0]])
+    >>> merge_lists([near, (np.array([[1.0, np.inf]]), np.array([[7, -1]]))])
+    (array([[1., 1.]]), array([[3, 7]]))
+    """
+    if len(parts) == 1:
+        return parts[0]
+    k = parts[0][0].shape[-1]
+    ranked = np.concatenate([part[0] for part in parts], axis=-1)
+    row = np.concatenate([part[1] for part in parts], axis=-1)
+    order = np.argsort(ranked, axis=-1, kind="stable")[..., :k]
+    return np.take_along_axis(ranked, order, axis=-1), np.take_along_axis(row, order, axis=-1)
