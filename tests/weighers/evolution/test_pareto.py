@@ -6,7 +6,7 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier
-from weighbors.exceptions import InvalidDataError
+from weighbors.exceptions import InvalidDataError, LonelyClassWarning
 from weighbors.weighers.class_relief import class_margins
 from weighbors.weighers.evolution import (
     Genome,
@@ -115,6 +115,14 @@ def test_the_front_grows_outwards():
         volumes.append(hypervolume(search.goals, np.array([1.1, 1.1])))
     assert volumes[-1] > volumes[0] + 0.2
     assert volumes[-1] > 0.8 * hypervolume(np.column_stack([1 - np.arange(21) / 20, np.arange(21) / 40]), [1.1, 1.1])
+
+
+def test_a_front_that_selects_nothing():
+    weigher = EvolutionaryWeigher(
+        "IS+FS+IW+FW", objective="pareto", population_size=4, max_evaluations=12, random_state=28
+    )
+    with pytest.warns(LonelyClassWarning), pytest.raises(InvalidDataError, match="no individual selects"):
+        weigher.fit([[0.0], [1.0]], [0, 1])
 
 
 def test_margins_as_goals():  # paper 001 proposes the class margins as goals of a search for weights

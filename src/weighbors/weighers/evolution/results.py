@@ -35,7 +35,7 @@ def balanced_rows(codes: IndexArray, undersample: bool | float, rng: np.random.G
     if undersample is False:
         return np.arange(len(codes))
     counts = np.bincount(codes)
-    most = int(counts.min() / float(undersample))
+    most = int(np.floor(counts.min() / float(undersample) + 1e-9))  # 7 / 0.28 is 25
     drawn = [
         rng.choice(np.flatnonzero(codes == c), size=min(int(count), most), replace=False)
         for c, count in enumerate(counts)
@@ -47,7 +47,8 @@ def describe(search: EvolutionSearch, genome: Genome) -> dict[str, float]:
     """What a row of history says of a search."""
     best = search.best()
     rows, columns = genome.kept(search.population.take([best]))
-    told: dict[str, float] = {"best": float(search.fitness[best]), "mean": float(search.fitness.mean())}
+    known = search.fitness[np.isfinite(search.fitness)]
+    told: dict[str, float] = {"best": float(search.fitness[best]), "mean": float(known.mean()) if len(known) else 0.0}
     if isinstance(search, ParetoSearch):
         front = search.front()
         told = {"best": -float(search.goals[front, 0].min()), "front": len(front)}
@@ -60,12 +61,16 @@ def fittest(search: EvolutionSearch, genome: Genome) -> int:
     """The fittest individual that selects something."""
     rows, columns = genome.kept(search.population)
     able = np.flatnonzero((rows > 0) & (columns > 0))
-    if len(able) == 0:
+    _refuse_nothing(len(able))
+    return int(able[np.argmax(search.fitness[able])])
+
+
+def _refuse_nothing(able: int) -> None:
+    if able == 0:
         raise InvalidDataError(
             "no individual selects an instance and a feature: the table is too small for this population. "
             "Use a larger population_size or more evaluations"
         )
-    return int(able[np.argmax(search.fitness[able])])
 
 
 def front_frame(
@@ -82,6 +87,7 @@ def front_frame(
     order = front[np.lexsort(search.goals[front].T[::-1])]
     people = search.population.take(order)
     judged, (rows, columns) = fitness(people), fitness.genome.kept(people)
+    _refuse_nothing(int((~judged.empty).sum()))
     frame = pd.DataFrame(search.goals[order], columns=goals.columns)
     for name in goals.columns:
         frame[name] *= -1 if name.startswith("margin of ") else 1
