@@ -71,6 +71,9 @@ def test_reduce_keeps_the_container():
     assert plain.reduce(sparse.csr_matrix(X)).shape == small.shape
     with pytest.raises(ForeignWeightsError, match="transform"):
         search.reduce(frame[::-1])
+    for labels in (Y[:-1], np.append(Y, 0)):
+        with pytest.raises(ValueError, match="inconsistent numbers"):
+            search.reduce(frame, labels)
 
 
 def test_mixed_tables_with_missing_values():
