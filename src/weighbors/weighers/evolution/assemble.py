@@ -15,7 +15,7 @@ from .checkpoint import Checkpoint, Kept
 from .estimators import EstimatorPredictor
 from .fitness import Fitness, NeighborPredictor, Performance, Predictor, default_alphas
 from .genome import Genome, parse_tasks
-from .goals import Goals, check_goals
+from .goals import Goals, check_goals, drawn_rows
 from .identity import course_of, data_of
 from .pareto import ParetoSearch
 from .results import balanced_rows, describe
@@ -46,7 +46,7 @@ def assembled(given: Any, X: FloatArray, codes: IndexArray, classes: AnyArray, n
         if kept is not None:  # rows and folds are drawn as they were
             seeds = np.random.SeedSequence(kept.entropy)
         checkpoint = replace(checkpoint, entropy=seeds.entropy)
-    draw, course, learner = generators(seeds, 3)
+    draw, course, learner, margins = generators(seeds, 4)
     rows = balanced_rows(codes, given.undersample, draw)
     genome = Genome(tasks, len(rows), X.shape[1], len(classes) if given.per_class else 1)
     seed = int(learner.integers(2**31 - 1))
@@ -55,7 +55,8 @@ def assembled(given: Any, X: FloatArray, codes: IndexArray, classes: AnyArray, n
     )
     goals = None
     if names is not None:
-        goals = Goals(names, fitness, X[rows], codes[rows], classes, nominal, given.n_jobs)
+        some = drawn_rows(codes[rows], given.margin_rows, margins) if "margins" in names else None
+        goals = Goals(names, fitness, X[rows], codes[rows], classes, nominal, given.n_jobs, margin_rows=some)
     return Parts(rows, fitness, goals, _run_of(given, fitness, goals, course, checkpoint, kept))
 
 

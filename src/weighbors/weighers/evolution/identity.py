@@ -19,6 +19,7 @@ __all__ = ["course_of", "data_of", "text_of_estimator", "text_of_function"]
 _COURSE = (  # parameters that change the course of a search
     "objective",
     "population_size",
+    "margin_rows",
     "n_neighbors",
     "per_class",
     "cv",

@@ -44,13 +44,17 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         (feature weighting), joined by "+".
     fitness : {"accuracy", "g_mean"} or callable, default="accuracy"
         acc: the share of right answers; the geometric mean of the recalls, for imbalanced data; or a
-        function of (y_true, y_pred).
+        function of (y_true, y_pred), larger for better.
     objective : {"single", "pareto"}, default="single"
         "pareto": several goals at once by NSGA-II; ``pareto_front_`` holds all trade-offs, and the knee
         is the answer until `select` is called.
     goals : sequence of {"error", "instances", "features", "margins"} or None, default=None
         With "pareto". None: the error and the shares kept of what is selected. "margins" are the class
         margins θ_c of paper 001, one goal per class, for FS and FW.
+    margin_rows : int or None, default=2000
+        Rows whose margins are measured, against all rows; a larger table has so many drawn, equally many of
+        each class, once per search, and their sum is scaled to the size of the class. None: all. An
+        evaluation costs ``margin_rows`` × n_samples distances.
     alphas : (float, float, float) or None, default=None
         α_a, α_i, α_f. None: the paper's, (.5, .25, .25) with IS and FS, (.5, .5, 0) with IS only,
         (.5, 0, .5) with FS only, (1, 0, 0) without selection.
@@ -60,7 +64,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         One vector of feature weights per class of the stored instance, instead of one for all.
     estimator : classifier or None, default=None
         Takes the place of the nearest neighbour, cross-validated: feature weights multiply columns, and
-        instances of scale v get ``sample_weight`` 1 − v.
+        instances of scale v get ``sample_weight`` 1 − v. Categories come to it as codes.
     cv : int, default=3
         Folds of ``estimator``.
     undersample : bool or float, default=False
@@ -161,6 +165,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         "fitness": [StrOptions({"accuracy", "g_mean"}), callable],
         "objective": [StrOptions({"single", "pareto"})],
         "goals": [None, str, "array-like"],
+        "margin_rows": [None, Interval(Integral, 1, None, closed="left")],
         "alphas": [None, "array-like"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "per_class": ["boolean"],
@@ -193,6 +198,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         *,
         objective: str = "single",
         goals: Any = None,
+        margin_rows: int | None = 2000,
         alphas: Any = None,
         n_neighbors: int = 1,
         per_class: bool = False,
@@ -221,6 +227,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         self.fitness = fitness
         self.objective = objective
         self.goals = goals
+        self.margin_rows = margin_rows
         self.alphas = alphas
         self.n_neighbors = n_neighbors
         self.per_class = per_class
