@@ -158,7 +158,7 @@ class DaskExecutor:
 
 
 def executor_for(client: Any, n_jobs: int | None, *, dask: bool) -> Executor:
-    """dask where a client is given or the table is a dask collection, otherwise this machine."""
+    """Dask where a client is given or the table is a dask collection, otherwise this machine."""
     if client is None and not dask:
         return LocalExecutor(n_jobs)
     require_dask()
