@@ -48,14 +48,12 @@ def numbers(values: Iterable[Any], digits: int = 6) -> list[float | int | None]:
 
 
 def sections(
-    full: Table, table: Table, drawn: IndexArray, effort: Effort, folds: Folds, whole: Whole
+    full: Table, table: Table, drawn: IndexArray, effort: Effort, folds: Folds, whole: Whole, order: IndexArray
 ) -> dict[str, Any]:
-    """Everything that was measured, by section."""
-    features = feature_section(table, folds, whole)
-    order = np.argsort(-whole.relief, kind="stable")
+    """Everything that was measured, by section; ``order`` puts the features, largest weight first."""
     return {
         "table": table_section(full, table, effort),
-        "features": features,
+        "features": feature_section(table, folds, order),
         "classes": class_section(table, whole, order),
         "stability": stability_section(table, folds, effort),
         "instances": instance_section(table, drawn, whole, order),
@@ -95,20 +93,19 @@ def table_section(full: Table, table: Table, effort: Effort) -> dict[str, Any]:
     }
 
 
-def feature_section(table: Table, folds: Folds, whole: Whole) -> dict[str, Any]:
-    """Weights of the features, with what resamples and shuffled labels gave."""
-    order = np.argsort(-whole.relief, kind="stable")
+def feature_section(table: Table, folds: Folds, order: IndexArray) -> dict[str, Any]:
+    """Mean weights of the features over resamples, their spread, and what shuffled labels gave."""
     low, high = np.quantile(folds.weights, [0.1, 0.9], axis=0)
     best = min(10, max(1, table.n_features // 2))
     share = top_selections(folds.weights, best).mean(axis=0)
     missing = np.isnan(table.rows).mean(axis=0)
-    above = None if folds.limit is None else whole.relief > folds.limit
+    above = None if folds.limit is None else folds.mean > folds.limit
     rows = [
         {
             "rank": rank,
             "name": table.names[j],
             "kind": "category" if table.nominal[j] else "number",
-            "weight": number(whole.relief[j]),
+            "weight": number(folds.mean[j]),
             "low": number(low[j]),
             "high": number(high[j]),
             "deviation": number(folds.weights[:, j].std(ddof=1)),
@@ -124,7 +121,7 @@ def feature_section(table: Table, folds: Folds, whole: Whole) -> dict[str, Any]:
         "best": best,
         "chance": None if folds.limit is None else number(folds.limit),
         "n_above_chance": None if above is None else int(above.sum()),
-        "n_positive": int((whole.relief > 0).sum()),
+        "n_positive": int((folds.mean > 0).sum()),
         "n_features": table.n_features,
         "rows": rows,
     }
