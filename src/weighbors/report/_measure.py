@@ -140,11 +140,12 @@ def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: A
 
 
 def _curve(weights: FloatArray, part: IndexArray) -> StabilityCurve | None:
-    """Stability for at most 60 sizes, from 1 to all but one."""
+    """Stability for at most 60 sizes, from 1 to all but one, or to 1000."""
     d = weights.shape[1]
     if d < 2:
         return None
-    return kuncheva_curve(weights, np.unique(np.round(np.geomspace(1, d - 1, 60)).astype(int)), repetition=part)
+    sizes = np.unique(np.round(np.geomspace(1, min(d - 1, 1000), 60)).astype(int))
+    return kuncheva_curve(weights, sizes, repetition=part)
 
 
 def _relief(table: Table, rows: FloatArray, codes: IndexArray, n_jobs: int | None) -> ReliefF:

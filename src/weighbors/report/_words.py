@@ -245,7 +245,7 @@ def _method_caveats(data: dict[str, Any]) -> Sequence[str]:
         "a cause."
     )
     found.append(
-        "The scores are of rows that had no part in the weights. The class weights, the outlying rows and the intervals "
-        "were found with all rows: they describe this table."
+        "The scores are of rows that had no part in the weights. The class weights, the outlying rows and the "
+        "intervals were found with all rows: they describe this table."
     )
     return found
