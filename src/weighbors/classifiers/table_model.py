@@ -164,7 +164,8 @@ class TableModel:
         InvalidDataError
             Where columns are missing or hold something else than in fit.
         """
-        frame, notes = self.scaler.read(X.drop(columns=[self.target], errors="ignore"))
+        ignored = [self.target, *(column.name for column in self.left_out)]
+        frame, notes = self.scaler.read(X.drop(columns=ignored, errors="ignore"))
         shares = self.classifier.predict_proba(self.scaler.scale(frame))
         return Predictions(self.classes[shares.argmax(axis=1)], shares, notes)
 
