@@ -17,7 +17,7 @@ from ._run import PresetResult, run
 __all__ = ["Definition", "PRESETS", "Preset", "PresetResult", "load_preset", "run_preset"]
 
 #: The file of each preset; a new one is one line here.
-_FILES = {"simbambiw": "simbambiw", "class-relief": "class_relief"}
+_FILES = {"simbambiw": "simbambiw", "class-relief": "class_relief", "wibk": "wibk", "ifsw": "ifsw"}
 #: Names that `load_preset` and `run_preset` know.
 PRESETS = tuple(_FILES)
 
