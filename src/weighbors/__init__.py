@@ -59,8 +59,8 @@ _HOME = {
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
 }
-_PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "metrics", "presets", "stats",
-             "weighers", "weights")  # fmt: skip
+_PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "metrics", "plots", "presets", "report",
+             "stats", "weighers", "weights")  # fmt: skip
 
 __all__ = [
     "ClassRelief",
