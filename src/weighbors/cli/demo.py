@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ._options import Force, Jobs, Json, Quiet
-from ._say import on_terminal, quietly
+from ._progress import progress_bar
+from ._say import quietly
 from .report import check_report, publish
 
 __all__ = ["NAME", "run"]
@@ -35,13 +36,8 @@ def run(
     from ..report import build_report
 
     data = load_builtin("breast-cancer")
-    made = build_report(
-        data.X,
-        data.y,
-        target="diagnosis",
-        title="Breast cancer in Wisconsin",
-        random_state=0,
-        n_jobs=jobs,
-        progress=on_terminal(),
-    )
+    with progress_bar() as bar:
+        made = build_report(
+            data.X, data.y, target="diagnosis", title="Breast cancer in Wisconsin", n_jobs=jobs, progress=bar
+        )
     publish(made, output, json)
