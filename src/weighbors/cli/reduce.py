@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..datasets import CleanTable
-    from ..weighers import EvolutionaryWeigher
+    from ..weighers.evolution import ReducedTable
 
 __all__ = ["NAME", "run"]
 
@@ -65,42 +67,46 @@ def run(
     wanted = _checked_tasks(tasks)
     check_format(output)
     check_output(output, force=force, inputs=(data,))
-    kept = output.with_name(output.name + ".search") if checkpoint is None else checkpoint
-    _check_checkpoint(kept, resume, force)
+    place = output.with_name(output.name + ".search") if checkpoint is None else checkpoint
+    _check_checkpoint(place, resume, force)
     table = opened(data, header)
     X, y = labelled(table, target)
-    from ..datasets import TableScaler, clean_table
-    from ..weighers import EvolutionaryWeigher
+    from ..datasets import clean_table
+    from ..exceptions import InterruptedSearchWarning
+    from ..weighers.evolution import reduce_table
 
     clean = clean_table(X, keep=keep or (), drop=drop or ())
     notes([*map(str, clean.left_out), *clean.notes])
-    search = EvolutionaryWeigher(
+    warnings.simplefilter("ignore", InterruptedSearchWarning)  # said below, with what to do
+    found = reduce_table(
+        clean.X,
+        y.to_numpy(),
         wanted,
-        fitness.value,
+        fitness=fitness.value,
         population_size=min(population, evaluations),
         max_evaluations=evaluations,
-        checkpoint=kept,
+        checkpoint=place,
         resume=resume,
         verbose=on_terminal(),
         random_state=seed,
         n_jobs=jobs,
-    ).fit(TableScaler.learn(clean.X).scale(clean.X), y.to_numpy())
+    )
+    search = found.search
     if search.stop_reason_ == "interrupted":
+        sys.stderr.write("\n" if on_terminal() else "")  # below the bar
         raise KeyboardInterrupt(
-            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is kept in '{kept}'; "
+            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is kept in '{place}'; "
             "the same command with --resume goes on"
         )
-    columns = [name for name, kept_ in zip(clean.X.columns, search.feature_support_, strict=True) if kept_]
-    rows = X.index[search.sample_indices_]
-    write_frame(_reduced(table.cells(), rows, columns, str(y.name)), output)
+    rows = X.index[found.rows]
+    write_frame(_reduced(table.cells(), rows, found.columns, str(y.name)), output)
     if checkpoint is None:
-        kept.unlink(missing_ok=True)
-    told = _told(search, clean, X, columns, rows, output)
+        place.unlink(missing_ok=True)
     if json:
-        emit(told)
-    else:
-        kept_part = f"{len(rows)} of {len(X)} rows, {len(columns)} of {X.shape[1]} features"
-        say(f"{output}: {kept_part}; {fitness.value} of the nearest neighbour on all rows {search.performance_:.3f}")
+        emit(_told(found, clean, X.shape, rows, output))
+        return
+    kept = f"{len(rows)} of {len(X)} rows, {len(found.columns)} of {X.shape[1]} features"
+    say(f"{output}: {kept}; {fitness.value} of the nearest neighbour on all rows {search.performance_:.3f}")
 
 
 def _checked_tasks(tasks: str) -> str:
@@ -124,24 +130,25 @@ def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
     path.unlink()
 
 
-def _reduced(cells: pd.DataFrame, rows: Any, columns: list[str], target: str) -> pd.DataFrame:
+def _reduced(cells: pd.DataFrame, rows: pd.Index, columns: tuple[str, ...], target: str) -> pd.DataFrame:
     """Kept rows and columns in the order and the writing of the table, the target where it was."""
-    wanted = set(columns) | {target}
+    wanted = {*columns, target}
     return cells.loc[rows, [name for name in cells.columns if name in wanted]]
 
 
 def _told(
-    search: EvolutionaryWeigher, clean: CleanTable, X: pd.DataFrame, columns: list[str], rows: Any, output: Path
+    found: ReducedTable, clean: CleanTable, shape: tuple[int, int], rows: pd.Index, output: Path
 ) -> dict[str, Any]:
+    search = found.search
     return {
         "output": str(output),
-        "rows": {"of": len(X), "kept": len(rows), "numbers": rows},
-        "features": {"of": X.shape[1], "kept": len(columns), "names": columns},
+        "rows": {"of": shape[0], "kept": len(rows), "numbers": rows},
+        "features": {"of": shape[1], "kept": len(found.columns), "names": found.columns},
         "left_out": [{"name": column.name, "reason": column.reason} for column in clean.left_out],
         "fitness": search.fitness_,
         "performance": search.performance_,
         "reduction": search.reduction_,
         "evaluations": search.n_evaluations_,
         "stopped_by": search.stop_reason_,
-        "feature_weights": dict(zip(clean.X.columns, search.feature_weights_.tolist(), strict=True)),
+        "feature_weights": dict(zip(found.features, search.feature_weights_.tolist(), strict=True)),
     }
