@@ -2,6 +2,7 @@
 
 import pytest
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 from weighbors import (
@@ -89,10 +90,20 @@ ESTIMATORS = {
 }
 
 
+def expected_of(estimator, expected):
+    """Excuses, and one more where scikit-learn (1.6) gives sparse rows also to what takes dense ones only."""
+    sparse = "check_sample_weight_equivalence_on_sparse_data"
+    checks = {check.func.__name__ for _, check in estimator_checks_generator(estimator)}
+    if sparse in checks and not get_tags(estimator).input_tags.sparse:
+        return {**expected, sparse: "the estimator refuses sparse rows, as its tags say"}
+    return expected
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore")
 def test_checks_pass(name):
     estimator, at_least, expected = ESTIMATORS[name]
+    expected = expected_of(estimator, expected)
     results = check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=expected)
     failed = [f"{r['check_name']}: {r['exception']!r}" for r in results if r["status"] == "failed"]
     assert not failed
