@@ -107,8 +107,13 @@ class ClassHeatmapDisplay(Display):
         shown, values = self.order(top), self.scaled()
         K = len(self.classes)
         ax = self._open(ax, (min(12.0, 3.2 + 0.5 * K), 1.4 + 0.24 * len(shown)))
+        from matplotlib import colormaps
+        from matplotlib.colors import ListedColormap
+
+        # steps, so that the colour bar is drawn as vectors; without the ends, too dark on dark paper
+        steps = ListedColormap(colormaps["RdBu_r"](np.linspace(0.08, 0.92, 21)))
         self.image_ = ax.pcolormesh(
-            values[:, shown].T, cmap="RdBu_r", vmin=-1.0, vmax=1.0, edgecolors="white", linewidth=0.6
+            values[:, shown].T, cmap=steps, vmin=-1.0, vmax=1.0, edgecolors="white", linewidth=0.6
         )
         ax.invert_yaxis()
         labels = [short(name, 16) for name in self.classes]

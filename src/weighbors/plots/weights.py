@@ -54,9 +54,9 @@ class WeightsDisplay(Display):
     >>> display.frame().round(2).head(3)
                                   weight
     feature
-    flavanoids                      0.34
-    proline                         0.31
-    od280/od315_of_diluted_wines    0.27
+    od280/od315_of_diluted_wines    0.18
+    flavanoids                      0.17
+    proline                         0.16
     """
 
     def __init__(

@@ -93,8 +93,9 @@ def _inlined(svg: bytes, name: str) -> str:
     used = {link for node in root.iter() for link in _links(node)}
     for node in root.iter():
         _rename(node, name, used)
-    width, height = root.get("width", "").removesuffix("pt"), root.get("height", "").removesuffix("pt")
-    root.attrib.update({"width": width, "height": height, "aria-hidden": "true", "focusable": "false"})
+    for side in ("width", "height"):  # points to pixels
+        root.attrib[side] = f"{float(root.attrib[side].removesuffix('pt')) * 4 / 3:.0f}"
+    root.attrib.update({"aria-hidden": "true", "focusable": "false"})
     root.attrib.pop("version", None)
     for node in root.iter():
         node.tail = None  # line breaks between elements
@@ -105,7 +106,9 @@ def _inlined(svg: bytes, name: str) -> str:
 
 def _links(node: ElementTree.Element) -> list[str]:
     text = " ".join(node.attrib.values())
-    return re.findall(r"url\(#([^)]+)\)", text) + [v[1:] for k, v in node.attrib.items() if k == _LINK]
+    return re.findall(r"url\(#([^)]+)\)", text) + [
+        v[1:] for k, v in node.attrib.items() if k == _LINK and v.startswith("#")
+    ]
 
 
 def _rename(node: ElementTree.Element, name: str, used: set[str]) -> None:
@@ -114,7 +117,7 @@ def _rename(node: ElementTree.Element, name: str, used: set[str]) -> None:
     for key, value in list(node.attrib.items()):
         if key == "id":
             value = f"{name}-{value}"
-        elif key == _LINK:
+        elif key == _LINK and value.startswith("#"):
             del node.attrib[key]
             key, value = "href", f"#{name}-{value[1:]}"
         node.attrib[key] = (
@@ -123,7 +126,7 @@ def _rename(node: ElementTree.Element, name: str, used: set[str]) -> None:
 
 
 def _weights(data: dict[str, Any], ax: Any) -> float:
-    rows = data["features"]["rows"][:30]
+    rows = data["features"]["rows"][:25]
     display = WeightsDisplay(
         *([row[key] for row in rows] for key in ("weight", "name")),
         low=[row["low"] for row in rows],
@@ -131,7 +134,7 @@ def _weights(data: dict[str, Any], ax: Any) -> float:
         chance=data["features"]["chance"],
         spread=f"middle 80 % of {data['features']['n_runs']} resamples",
         chance_label="largest with shuffled labels",
-    ).plot(ax, top=30)
+    ).plot(ax, top=25)
     display.ax_.set_xlabel("ReliefF weight")
     return 1.2 + 0.26 * len(rows)
 
@@ -189,6 +192,7 @@ def _intervals(data: dict[str, Any], ax: Any) -> float | None:
     frame = pd.DataFrame(told["rows"]).rename(columns={"rows": "magnitude"})
     frame["weight"] = frame["weight"].astype(float)
     display = IntervalMapDisplay(frame)
-    chosen = list(display.importance().index[:10])
+    lanes = frame["class"].nunique()
+    chosen = list(display.importance().index[: max(2, min(10, 60 // lanes))])
     display.plot(ax, features=chosen)
-    return 1.2 + len(chosen) * (0.22 + 0.14 * frame["class"].nunique())
+    return 1.2 + len(chosen) * (0.22 + 0.14 * lanes)

@@ -86,7 +86,7 @@ class Folds:
     shuffled : StabilityCurve or None
         The same for shuffled labels.
     limit : float or None
-        The largest weight any feature got in any shuffle of the labels.
+        The largest weight any feature got in any shuffle of the labels, learned from as many rows.
     """
 
     weights: FloatArray
@@ -96,6 +96,11 @@ class Folds:
     curve: StabilityCurve | None
     shuffled: StabilityCurve | None
     limit: float | None
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean weight of each feature over the runs."""
+        return self.weights.mean(axis=0)
 
 
 def measure_folds(
@@ -135,11 +140,12 @@ def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: A
 
 
 def _curve(weights: FloatArray, part: IndexArray) -> StabilityCurve | None:
-    """Stability for at most 60 sizes, from 1 to all but one."""
+    """Stability for at most 60 sizes, from 1 to all but one, or to 1000."""
     d = weights.shape[1]
     if d < 2:
         return None
-    return kuncheva_curve(weights, np.unique(np.round(np.geomspace(1, d - 1, 60)).astype(int)), repetition=part)
+    sizes = np.unique(np.round(np.geomspace(1, min(d - 1, 1000), 60)).astype(int))
+    return kuncheva_curve(weights, sizes, repetition=part)
 
 
 def _relief(table: Table, rows: FloatArray, codes: IndexArray, n_jobs: int | None) -> ReliefF:
@@ -196,14 +202,17 @@ def _shuffled(
     first, second = seed.spawn(2)
     rng = np.random.default_rng(first)
     codes = rng.permutation(table.codes)
-    weights = []
-    for done, (train, _) in enumerate(_folds(codes, None, effort, 1, second)[0]):
+    trains = [train for train, _ in _folds(codes, None, effort, 1, second)[0]]
+    weights, largest = [], []
+    for done, train in enumerate(trains):
         progress(done)
         weights.append(_relief(table, table.rows[train], codes[train], n_jobs).feature_weights_)
-    largest = []
     for done in range(effort.shuffles):
         progress(effort.folds + done)
-        largest.append(_relief(table, table.rows, rng.permutation(table.codes), n_jobs).feature_weights_.max())
+        train = trains[done % len(trains)]  # weights depend on the number of rows: take as many as the folds
+        largest.append(
+            _relief(table, table.rows[train], rng.permutation(table.codes[train]), n_jobs).feature_weights_.max()
+        )
     curve = _curve(np.array(weights), np.zeros(len(weights), dtype=np.int64))
     return curve, float(max(largest)) if largest else None
 
@@ -212,7 +221,6 @@ def _shuffled(
 class Whole:
     """What all rows together gave: nothing of it is an estimate for new rows."""
 
-    relief: FloatArray  # (M,)
     class_weights: FloatArray  # (K, M)
     correlations: FloatArray  # (K,)
     agreement: float
@@ -224,8 +232,8 @@ class Whole:
     interval_columns: IndexArray
 
 
-def measure_whole(table: Table, *, k: int, n_jobs: int | None, most_intervals: int) -> Whole:
-    """Weights of all rows: of features, per class, of instances, of intervals."""
+def measure_whole(table: Table, order: IndexArray, *, k: int, n_jobs: int | None, most_intervals: int) -> Whole:
+    """Weights of all rows: per class, of instances, of intervals; ``order`` puts the features."""
     rows, codes = table.scaled, table.codes
     relief = _relief(table, rows, codes, n_jobs)
     options: dict[str, Any] = {"categorical_features": table.categorical_features, "n_jobs": n_jobs}
@@ -234,10 +242,8 @@ def measure_whole(table: Table, *, k: int, n_jobs: int | None, most_intervals: i
         omega = MBIW(**options).fit(rows, codes).weights_.votes
         knn = _knn(table, rows, codes, relief.weights_, min(k, table.n - 1), n_jobs)
         share = knn.predict_proba(None)
-    columns = table.discrete()
-    columns = columns[np.argsort(-relief.feature_weights_[columns], kind="stable")][:most_intervals]
+    columns = order[np.isin(order, table.discrete())][:most_intervals]
     return Whole(
-        relief.feature_weights_,
         per_class.class_feature_weights_,
         per_class.class_correlations_,
         per_class.agreement_,

@@ -20,7 +20,8 @@ from ._table import Table
 __all__ = ["number", "numbers", "sections"]
 
 MOST_FEATURES = 200  # rows of the tables of features
-MOST_INTERVAL_FEATURES = 30
+MOST_INTERVAL_FEATURES = 12
+MOST_INTERVALS = 300
 MOST_INSTANCES = 15
 SHOWN_VALUES = 12  # columns of the table of rows
 MAP_POINTS = 1000
@@ -48,14 +49,12 @@ def numbers(values: Iterable[Any], digits: int = 6) -> list[float | int | None]:
 
 
 def sections(
-    full: Table, table: Table, drawn: IndexArray, effort: Effort, folds: Folds, whole: Whole
+    full: Table, table: Table, drawn: IndexArray, effort: Effort, folds: Folds, whole: Whole, order: IndexArray
 ) -> dict[str, Any]:
-    """Everything that was measured, by section."""
-    features = feature_section(table, folds, whole)
-    order = np.argsort(-whole.relief, kind="stable")
+    """Everything that was measured, by section; ``order`` puts the features, largest weight first."""
     return {
         "table": table_section(full, table, effort),
-        "features": features,
+        "features": feature_section(table, folds, order),
         "classes": class_section(table, whole, order),
         "stability": stability_section(table, folds, effort),
         "instances": instance_section(table, drawn, whole, order),
@@ -68,10 +67,7 @@ def sections(
 def table_section(full: Table, table: Table, effort: Effort) -> dict[str, Any]:
     """What came in, and what of it was used."""
     missing = np.isnan(full.rows)
-    whole_rows = pd.DataFrame(full.rows)
-    copies = whole_rows.duplicated(keep=False)
-    groups = whole_rows.assign(label=full.codes).drop_duplicates()
-    clashing = groups.duplicated(subset=list(whole_rows.columns), keep=False)
+    copies, contradicting = _twins(full)
     return {
         "n_rows": full.n,
         "n_rows_used": table.n,
@@ -81,12 +77,8 @@ def table_section(full: Table, table: Table, effort: Effort) -> dict[str, Any]:
         "n_missing": int(missing.sum()),
         "share_missing": number(missing.mean()),
         "n_columns_with_missing": int(missing.any(axis=0).sum()),
-        "n_copies": int(copies.sum()),
-        "n_contradicting": int(
-            whole_rows.merge(groups[clashing].drop(columns="label").drop_duplicates(), how="inner").shape[0]
-        )
-        if clashing.any()
-        else 0,
+        "n_copies": copies,
+        "n_contradicting": contradicting,
         "classes": [
             {"label": str(label), "rows": int(count), "share": number(count / full.n)}
             for label, count in zip(full.classes, full.counts, strict=True)
@@ -95,20 +87,27 @@ def table_section(full: Table, table: Table, effort: Effort) -> dict[str, Any]:
     }
 
 
-def feature_section(table: Table, folds: Folds, whole: Whole) -> dict[str, Any]:
-    """Weights of the features, with what resamples and shuffled labels gave."""
-    order = np.argsort(-whole.relief, kind="stable")
+def _twins(table: Table) -> tuple[int, int]:
+    """Rows that have an exact copy, and rows that have one of another class."""
+    rows = np.where(np.isnan(table.rows), np.nan, table.rows) + 0.0  # one NaN, one 0
+    kind = pd.factorize(np.array([row.tobytes() for row in rows], dtype=object))[0]
+    counts = pd.Series(table.codes).groupby(kind)
+    return int((counts.transform("size") > 1).sum()), int((counts.transform("nunique") > 1).sum())
+
+
+def feature_section(table: Table, folds: Folds, order: IndexArray) -> dict[str, Any]:
+    """Mean weights of the features over resamples, their spread, and what shuffled labels gave."""
     low, high = np.quantile(folds.weights, [0.1, 0.9], axis=0)
     best = min(10, max(1, table.n_features // 2))
     share = top_selections(folds.weights, best).mean(axis=0)
     missing = np.isnan(table.rows).mean(axis=0)
-    above = None if folds.limit is None else whole.relief > folds.limit
+    above = None if folds.limit is None else folds.mean > folds.limit
     rows = [
         {
             "rank": rank,
             "name": table.names[j],
             "kind": "category" if table.nominal[j] else "number",
-            "weight": number(whole.relief[j]),
+            "weight": number(folds.mean[j]),
             "low": number(low[j]),
             "high": number(high[j]),
             "deviation": number(folds.weights[:, j].std(ddof=1)),
@@ -124,7 +123,7 @@ def feature_section(table: Table, folds: Folds, whole: Whole) -> dict[str, Any]:
         "best": best,
         "chance": None if folds.limit is None else number(folds.limit),
         "n_above_chance": None if above is None else int(above.sum()),
-        "n_positive": int((whole.relief > 0).sum()),
+        "n_positive": int((folds.mean > 0).sum()),
         "n_features": table.n_features,
         "rows": rows,
     }
@@ -304,9 +303,16 @@ def interval_section(table: Table, whole: Whole) -> dict[str, Any]:
     if whole.intervals is None:
         return {"reason": "no feature is discrete (categories, or at most 20 different whole numbers)"}
     frame = whole.intervals
+    found, kept = len(frame), int(frame["kept"].sum())
+    if found > MOST_INTERVALS:
+        frame = frame[frame["kept"]]
+    if len(frame) > MOST_INTERVALS:
+        order = np.argsort(-(frame["weight"] * frame["magnitude"]).to_numpy(), kind="stable")[:MOST_INTERVALS]
+        frame = frame.iloc[np.sort(order)]
     return {
         "features": [table.names[j] for j in whole.interval_columns],
-        "kept": int(frame["kept"].sum()),
+        "n_found": found,
+        "n_kept": kept,
         "rows": [
             {
                 "feature": str(feature),

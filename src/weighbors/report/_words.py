@@ -106,7 +106,8 @@ def _features(data: dict[str, Any]) -> str:
             f"{first} But no feature weighs more than the largest weight that shuffled labels gave, so "
             "none of them is shown to matter."
         )
-    which = "It weighs" if n == 1 else f"{above} of {n} weigh" if above > 1 else f"One of {n} weighs"
+    several = f"All {n} weigh" if above == n else f"{above} of {n} weigh"
+    which = "It weighs" if n == 1 else several if above > 1 else f"One of {n} weighs"
     return f"{first} {which} more than any feature did with shuffled labels."
 
 
@@ -244,7 +245,7 @@ def _method_caveats(data: dict[str, Any]) -> Sequence[str]:
         "a cause."
     )
     found.append(
-        "Which features and rows stand out was found with all rows. The scores were not: there, weights were learned "
-        "in the training part of each fold only."
+        "The scores are of rows that had no part in the weights. The class weights, the outlying rows and the "
+        "intervals were found with all rows: they describe this table."
     )
     return found

@@ -171,13 +171,14 @@ def build_report(
     k = int(min(n_neighbors, table.n - -(-table.n // effort.folds)))
     folds = measure_folds(table, effort, k=k, seed=fold_seed, n_jobs=n_jobs, progress=tell)
     tell(effort.steps - 1, effort.steps, "all rows")
-    whole = measure_whole(table, k=k, n_jobs=n_jobs, most_intervals=MOST_INTERVAL_FEATURES)
+    order = np.argsort(-folds.mean, kind="stable")
+    whole = measure_whole(table, order, k=k, n_jobs=n_jobs, most_intervals=MOST_INTERVAL_FEATURES)
     data: dict[str, Any] = {
         "schema": SCHEMA,
         "title": str(title) if title is not None else f"What tells {target} apart",
         "target": str(target),
         "notes": [str(note) for note in notes],
-        **sections(full, table, drawn, effort, folds, whole),
+        **sections(full, table, drawn, effort, folds, whole, order),
     }
     data["made"] = {
         "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
