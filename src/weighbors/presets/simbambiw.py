@@ -25,7 +25,7 @@ from ..stats import corrected_resampled_ttest
 from ..weighers import Simba, SimbaMBIW
 from ._preset import Definition, Preset, Tables
 
-__all__ = ["PRESET", "inner_error"]
+__all__ = ["PRESET", "inner_error", "ki_curves", "knn_of", "load"]
 
 SEED = 0
 FOLDS = 10
@@ -75,6 +75,7 @@ PROBLEMS = {
     "gcm": Problem("C_microarray", "gcm-reduced", 10),
     "lung": Problem("C_microarray", "lung", 3),
 }
+SPARSE, MISSING = ("dexter", "dorothea"), ("breast",)
 QUICK = ("glass", "heart", "sonar", "colon")
 QUICK_REPEATS = 3
 
@@ -92,18 +93,18 @@ def weighers() -> dict[str, Any]:
     }
 
 
-def _methods(is_sparse: bool, has_missing: bool) -> dict[str, Any]:
-    """The doubly weighted k-NN behind a scaler; sparse rows are not centred, which changes no distance."""
-    steps: list[tuple[str, Any]] = [("fill", SimpleImputer(keep_empty_features=True))] if has_missing else []
-    steps.append(("scale", StandardScaler(with_mean=not is_sparse)))
-    return {
-        name: Pipeline([*steps, ("knn", WeightedKNeighborsClassifier(K, weigher))])
-        for name, weigher in weighers().items()
-    }
+def knn_of(name: str, weigher: Any) -> Pipeline:
+    """The doubly weighted k-NN for one data set: filled where values are missing, scaled, then weighed.
+
+    Sparse rows are not centred, which changes no distance.
+    """
+    fill = [("fill", SimpleImputer(keep_empty_features=True))] if name in MISSING else []
+    scale = StandardScaler(with_mean=name not in SPARSE)
+    return Pipeline([*fill, ("scale", scale), ("knn", WeightedKNeighborsClassifier(K, weigher))])
 
 
 def _methods_of(name: str) -> dict[str, Any]:
-    return _methods(name in ("dexter", "dorothea"), name == "breast")
+    return {method: knn_of(name, weigher) for method, weigher in weighers().items()}
 
 
 def inner_error(model: Any, X_train: Any, y_train: AnyArray, X_test: Any, y_test: AnyArray) -> float:
@@ -136,7 +137,8 @@ def _half_error(
     return float(np.mean(tally.argmax(axis=1) != codes[tested]))
 
 
-def _load(name: str, repeats: int, data_home: str | os.PathLike[str] | None) -> StudyData:
+def load(name: str, repeats: int, data_home: str | os.PathLike[str] | None = None) -> StudyData:
+    """A data set and its repeated folds."""
     problem = PROBLEMS[name]
     data = load_dataset(problem.file, problem.group, data_home=data_home)
     X = data.X if sparse.issparse(data.X) else np.asarray(data.X, dtype=np.float64)
@@ -152,7 +154,7 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
     """Repeated stratified folds; all methods see the same training rows."""
     data_directory(data_home)
     data = {
-        name: partial(_load, name, QUICK_REPEATS if quick else PROBLEMS[name].repeats, data_home)
+        name: partial(load, name, QUICK_REPEATS if quick else PROBLEMS[name].repeats, data_home)
         for name in data_sets(quick)
     }
     return Definition(
