@@ -33,7 +33,7 @@ HELPERS = [
 ]
 #: Each may import only what stands before it, and the helpers.
 ORDER = ["weights", "metrics", "datasets", "engine", "weighers", "classifiers", "evaluation", "stats", "presets",
-         "plots", "report", "distributed", "cli"]  # fmt: skip
+         "plots", "report", "distributed", "cli", "__main__"]  # fmt: skip
 
 
 def imports_of(path):

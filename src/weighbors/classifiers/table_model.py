@@ -14,7 +14,7 @@ from .._names import known_names
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import check_labels
 from ..datasets import LeftOut, TableScaler, clean_table
-from ..exceptions import InvalidDataError
+from ..exceptions import InvalidDataError, ModelFileError, WeighborsError
 from ..weights import Weights
 from . import _model_file
 from .knn import WeightedKNeighborsClassifier
@@ -164,7 +164,8 @@ class TableModel:
         InvalidDataError
             Where columns are missing or hold something else than in fit.
         """
-        frame, notes = self.scaler.read(X.drop(columns=[self.target], errors="ignore"))
+        ignored = [self.target, *(column.name for column in self.left_out)]
+        frame, notes = self.scaler.read(X.drop(columns=ignored, errors="ignore"))
         shares = self.classifier.predict_proba(self.scaler.scale(frame))
         return Predictions(self.classes[shares.argmax(axis=1)], shares, notes)
 
@@ -215,7 +216,12 @@ class TableModel:
         ModelFileError
             Where the file is damaged, was changed, or holds something else.
         """
-        return cls(**_model_file.read(path))
+        model = cls(**_model_file.read(path))
+        try:
+            _ = model.classifier  # weights must fit the rows
+        except WeighborsError as error:
+            raise ModelFileError(f"'{os.fspath(path)}' holds no valid model: {error}") from error
+        return model
 
     def __repr__(self) -> str:
         shape = f"{len(self.rows)} rows, {len(self.scaler.names)} features, {len(self.classes)} classes"

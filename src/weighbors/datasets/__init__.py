@@ -7,6 +7,7 @@ downloaded.
 """
 
 from .builtin import builtin_names, load_builtin
+from .catalogue import describe_dataset, known_datasets
 from .cleaning import CleanTable, LeftOut, clean_table
 from .loaders import Dataset, data_directory, list_datasets, load_dataset
 from .readers import Table, read_table, split_target
@@ -21,6 +22,8 @@ __all__ = [
     "builtin_names",
     "clean_table",
     "data_directory",
+    "describe_dataset",
+    "known_datasets",
     "list_datasets",
     "load_builtin",
     "load_dataset",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["looks_declared", "read_declared"]
 
 _NAME = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s{\["']+))\s*(.*)""", re.S)
-_CELL = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\t]*?))\s*(?:[,\t]|$)""")
+_CELL = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|((?!\s*['"])[^,\t]*?))\s*(?:[,\t]|$)""")
 _NUMBERS = ("numeric", "real", "integer")
 _MISSING = ("?", "<null>", "")
 

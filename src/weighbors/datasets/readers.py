@@ -203,7 +203,7 @@ def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame,
         Where the target is not among the columns, holds measurements, one class, or no class twice.
     """
     frame = table.frame
-    target = _target_of(table, target)
+    target = target_of(table, target)
     if frame.shape[1] < 2:
         raise InvalidDataError(f"{shown(target)} is the only column: features are needed besides the target")
     labels = frame[target]
@@ -219,11 +219,12 @@ def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame,
     return frame.drop(columns=target)[known], y, tuple(notes)
 
 
-def _target_of(table: Table, target: str | None) -> str:
+def target_of(table: Table, target: str | None = None) -> str:
+    """Name of the column of classes: the one asked for, or the file's own; an error lists the columns."""
     names = [str(name) for name in table.frame.columns]
     listed = ", ".join(shown(name) for name in names[:30]) + (f" and {len(names) - 30} more" if len(names) > 30 else "")
     if target is None and table.target is None:
-        raise InvalidDataError(f"which column holds the classes? Name it as target. The columns are {listed}")
+        raise InvalidDataError(f"which column holds the classes? Name one of {listed}")
     wanted = table.target if target is None else target
     assert wanted is not None
     if wanted not in names:
