@@ -12,6 +12,7 @@ from weighbors import (
     SURF,
     WIBK,
     ClassRelief,
+    Democratic,
     EvolutionaryWeigher,
     IBk,
     IRelief,
@@ -24,6 +25,7 @@ from weighbors import (
     RepresentativeIntervals,
     Simba,
     SimbaMBIW,
+    Stratified,
     SURFStar,
     TuRF,
     WeightedKNeighborsClassifier,
@@ -73,6 +75,10 @@ ESTIMATORS = {
         55,
         LEARNED,
     ),
+    "Stratified": (Stratified(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80)), 40, {}),
+    "Stratified, small strata": (Stratified(ReliefF(1), stratum_size=12), 40, {}),
+    "Democratic": (Democratic(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80), 2), 40, {}),
+    "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, LEARNED),
     **{
         type(weigher).__name__: (weigher, 50, {})
         for weigher in (

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._cluster import is_dask
 from .._random import seed_sequence
-from .._typing import BoolArray, FloatArray, IndexArray
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import require_labels
 from ..exceptions import ForeignWeightsError, InvalidDataError
 from ..metrics import reduction_of
@@ -84,6 +84,7 @@ class CombinedWeigher(SelectorMixin, BaseEstimator):
         self.classes_, self._shape, self._weigher_name = table.classes, (table.N, table.M), type(weigher).__name__
         self._take_door(table)
         self.strata_ = _frame(fits)
+        self.membership_ = _membership(fits, len(rounds), table.N)
         self.n_strata_ = int((self.strata_["round"] == 0).sum())
         kept, support = self._elect(table, joined, np.random.Generator(np.random.PCG64(others)), client)
         self._publish(joined, kept, support)
@@ -252,6 +253,7 @@ def _frame(fits: Fits) -> pd.DataFrame:
         {
             "round": stratum.round,
             "stratum": stratum.number,
+            "seed": stratum.seed,
             "n_samples": outcome.n,
             "n_instances": outcome.n if outcome.kept is None else int(outcome.kept.sum()),
             "n_features": None if outcome.columns is None else int(outcome.columns.sum()),
@@ -260,3 +262,11 @@ def _frame(fits: Fits) -> pd.DataFrame:
         for stratum, outcome in zip(fits.strata, fits.outcomes, strict=True)
     ]
     return pd.DataFrame(rows)
+
+
+def _membership(fits: Fits, n_rounds: int, N: int) -> AnyArray:
+    """The stratum of each row in each round."""
+    member = np.empty((n_rounds, N), dtype=np.int32)
+    for stratum, rows in zip(fits.strata, fits.rows, strict=True):
+        member[stratum.round, rows] = stratum.number
+    return member

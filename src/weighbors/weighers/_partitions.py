@@ -52,8 +52,9 @@ class PartitionedRows:
         lacking = np.argwhere(self.counts == 0)
         if len(lacking):
             p, code = lacking[0].tolist()
+            name = repr(self.classes.tolist()[code])
             raise InvalidDataError(
-                f"partition {p} of {len(found)} has no row of class {self.classes[code]!r}, and strata need every "
+                f"partition {p} of {len(found)} has no row of class {name}, and strata need every "
                 f"class. Shuffle the rows among partitions, or use fewer partitions ({len(lacking)} such gaps)"
             )
         self.start = np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])

@@ -29,19 +29,19 @@ def count_strata(n_strata: Any, stratum_size: int, counts: IndexArray, classes: 
     5
     """
     rarest = int(np.argmin(counts))
+    name = repr(classes.tolist()[rarest])
     if n_strata != "auto":
         if counts[rarest] < n_strata:
             raise InvalidDataError(
-                f"n_strata={n_strata} is more than the {counts[rarest]} instances of class "
-                f"{classes[rarest]!r}{where}, and every stratum needs one of each class. Use at most "
-                f"n_strata={counts[rarest]}, or drop or join rare classes"
+                f"n_strata={n_strata}{where} is more than the {counts[rarest]} instances of class {name}, and every "
+                f"stratum needs one of each class. Use at most {counts[rarest]}{where}, or drop or join rare classes"
             )
         return int(n_strata)
     wanted = max(1, round(int(counts.sum()) / stratum_size))
     number = max(1, min(wanted, int(counts[rarest]) // 2))
     if 2 * number < wanted:
         warnings.warn(
-            f"class {classes[rarest]!r} has {counts[rarest]} instances{where}, so there are {number} strata of about "
+            f"class {name} has {counts[rarest]} instances{where}, so there are {number} strata of about "
             f"{int(counts.sum()) // number} rows instead of {wanted} of {stratum_size}: a fit takes longer. "
             "Drop or join rare classes",
             RareClassWarning,

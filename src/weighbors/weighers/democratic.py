@@ -68,6 +68,8 @@ class Democratic(CombinedWeigher):
         As in `Stratified`; also ``sample_indices_``.
     instance_weights_, instance_scales_, strata_, n_strata_, classes_
         As in `Stratified`. A scale is the mean over the rounds that keep the instance.
+    membership_ : int ndarray of shape (n_rounds, n_samples)
+        The stratum of each row in each round.
 
     Notes
     -----

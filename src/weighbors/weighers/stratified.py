@@ -58,7 +58,9 @@ class Stratified(CombinedWeigher):
     instance_scales_ : ndarray of shape (n_samples,)
         v, where the weigher has scales.
     strata_ : DataFrame
-        One row per fit: round, stratum, rows, what was kept, seconds.
+        One row per fit: round, stratum, the seed of an open ``random_state``, rows, what was kept, seconds.
+    membership_ : int ndarray of shape (1, n_samples)
+        The stratum of each row.
     n_strata_ : int
     classes_ : ndarray of shape (n_classes,)
 
