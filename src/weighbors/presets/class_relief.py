@@ -155,7 +155,12 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
 
 
 def spearman(x: Any, y: Any) -> tuple[float, float, float]:
-    """Spearman's rho, its right-tailed and its two-sided p; exact, by all orders, up to 9 pairs."""
+    """Spearman's rho, its right-tailed and its two-sided p; exact, by all orders, up to 9 pairs.
+
+    NaN where one side is constant.
+    """
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan"), float("nan"), float("nan")
     rho = float(spearmanr(x, y).statistic)
     if len(x) > 9:
         right, both = (float(spearmanr(x, y, alternative=side).pvalue) for side in ("greater", "two-sided"))
