@@ -28,9 +28,9 @@ for _command in (demo, report, fit, predict, reduce, study, datasets):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from .. import __version__
+        from importlib.metadata import version
 
-        typer.echo(f"weighbors {__version__}")
+        typer.echo(f"weighbors {version('weighbors')}")
         raise typer.Exit
 
 
