@@ -6,15 +6,27 @@ its futures where the scheduler is gone; here both are errors.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
 from .exceptions import ClusterError, MissingDependencyError
 
-__all__ = ["check_client", "collect", "current_client", "dask_module", "is_dask", "results_of", "width_of"]
+__all__ = [
+    "check_client",
+    "collect",
+    "computed",
+    "current_client",
+    "dask_module",
+    "is_dask",
+    "result_of",
+    "results_of",
+    "width_of",
+]
 
 PATIENCE = 60.0  # seconds without a single worker
 
@@ -63,6 +75,25 @@ def check_client(client: Any) -> None:
         )
 
 
+@contextmanager
+def _scheduler_of(client: Any) -> Iterator[None]:
+    """Say that the scheduler is gone where that is why something failed."""
+    try:
+        yield
+    except (OSError, RuntimeError, asyncio.CancelledError, CancelledError) as error:
+        if isinstance(error, ClusterError):
+            raise
+        until = time.monotonic() + 2.0  # the client may learn it a moment later
+        while client.status == "running" and time.monotonic() < until:
+            time.sleep(0.05)
+        if client.status == "running":
+            raise
+        try:
+            check_client(client)
+        except ClusterError as told:
+            raise told from error
+
+
 def n_workers(client: Any) -> int:
     """Workers the scheduler knows now."""
     return len(client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.workers)))
@@ -70,11 +101,12 @@ def n_workers(client: Any) -> int:
 
 def width_of(client: Any) -> int:
     """Tasks the cluster runs at once; waits for the first worker."""
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError as error:
-        raise _no_workers(client) from error
-    return max(1, sum(client.nthreads().values()))
+    with _scheduler_of(client):
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise _no_workers(client) from error
+        return max(1, sum(client.nthreads().values()))
 
 
 def _no_workers(client: Any) -> ClusterError:
@@ -104,7 +136,8 @@ def collect(client: Any, futures: Iterable[Any], *, window: int | None = None) -
     try:
         while True:
             while window is None or len(pending) < window:
-                one = next(source, None)
+                with _scheduler_of(client):
+                    one = next(source, None)
                 if one is None:
                     break
                 pending[one[1]] = one[0]
@@ -124,20 +157,45 @@ def collect(client: Any, futures: Iterable[Any], *, window: int | None = None) -
                 client.cancel(list(pending), force=True)
 
 
+class _Patience:
+    """Waits while there is somebody to wait for."""
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.last_seen = client, time.monotonic()
+
+    def look(self) -> None:
+        """Raise where the scheduler is gone, or no worker was there for too long."""
+        check_client(self.client)
+        with _scheduler_of(self.client):
+            there = n_workers(self.client)
+        if there:
+            self.last_seen = time.monotonic()
+        elif time.monotonic() - self.last_seen > PATIENCE:
+            raise _no_workers(self.client)
+
+
 def _ended(client: Any, futures: list[Any]) -> list[Any]:
-    """Futures that have ended, at least one; looks now and then whether there is somebody to wait for."""
-    wait = dask_module("distributed").wait
-    last_seen = time.monotonic()
+    """Futures that have ended, at least one."""
+    wait, patience = dask_module("distributed").wait, _Patience(client)
     while not (ended := [future for future in futures if future.done()]):
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, asyncio.CancelledError, CancelledError):
             wait(futures, timeout=1.0, return_when="FIRST_COMPLETED")
             continue
-        check_client(client)
-        if n_workers(client):
-            last_seen = time.monotonic()
-        elif time.monotonic() - last_seen > PATIENCE:
-            raise _no_workers(client)
+        patience.look()
     return ended
+
+
+def result_of(client: Any, future: Any) -> Any:
+    """What a future that has ended brings; a result lost with its worker is computed again."""
+    patience = _Patience(client)
+    while True:
+        try:
+            with _scheduler_of(client):
+                return future.result(timeout=5.0)
+        except TimeoutError:
+            if future.status == "error":  # the task's own
+                raise
+        patience.look()
 
 
 def results_of(client: Any, futures: Iterable[Any], *, window: int | None = None) -> list[Any]:
@@ -145,7 +203,7 @@ def results_of(client: Any, futures: Iterable[Any], *, window: int | None = None
     found = {}
     for number, future in collect(client, futures, window=window):
         try:
-            found[number] = future.result()
+            found[number] = result_of(client, future)
         except dask_module("distributed").scheduler.KilledWorker as error:
             raise ClusterError(
                 "several workers died on the same task, most likely for want of memory. Give them more, or smaller "

@@ -211,9 +211,7 @@ def test_partitions_that_cannot_work():
         Stratified(search()).fit(da.from_array(X, chunks=(sizes, 5)), da.from_array(Y, chunks=(sizes,)))
     with pytest.raises(InvalidDataError, match="n_strata=3 is less than the 4 partitions"):
         Stratified(search(), 3).fit(rows, labels)
-    with pytest.raises(
-        InvalidDataError, match=r"n_strata=100 in partition 0 is more than the 45 instances of class 1"
-    ):
+    with pytest.raises(InvalidDataError, match=r"n_strata=100 in partition 0 is more than the 45 instances of class 1"):
         Stratified(search(), 400).fit(rows, labels)
     with pytest.raises(InvalidDataError, match="both be Dask collections"):
         Stratified(search()).fit(rows, Y)
