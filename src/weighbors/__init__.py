@@ -63,8 +63,21 @@ _HOME = {
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
 }
-_PACKAGES = ("classifiers", "datasets", "engine", "evaluation", "exceptions", "metrics", "plots", "presets", "report",
-             "stats", "weighers", "weights")  # fmt: skip
+_PACKAGES = (
+    "classifiers",
+    "datasets",
+    "distributed",
+    "engine",
+    "evaluation",
+    "exceptions",
+    "metrics",
+    "plots",
+    "presets",
+    "report",
+    "stats",
+    "weighers",
+    "weights",
+)
 
 __all__ = [
     "ClassRelief",

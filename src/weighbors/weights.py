@@ -43,7 +43,8 @@ def fingerprint(X: Any) -> str:
 
     digest = hashlib.blake2b(digest_size=16)
     sparse = hasattr(X, "tocsr")
-    X = X.tocsr() if sparse else np.asarray(X)
+    lazy = hasattr(X, "shape") and not hasattr(X, "__array__")  # read slice by slice
+    X = X.tocsr() if sparse else X if lazy else np.asarray(X)
     digest.update(repr(X.shape).encode())
     rows = max(1, 2**20 // max(1, X.shape[1]))  # of about 8 MB
     for begin in range(0, X.shape[0], rows):

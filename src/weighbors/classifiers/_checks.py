@@ -60,7 +60,7 @@ def check_enough(k: int, engine: NeighborEngine, mass: FloatArray | None, own: b
                 f"{' besides the query itself' if own else ''} (n_samples_fit). Use a smaller n_neighbors"
             )
         return
-    total = float(mass[engine.references.row_of_slot].sum())
+    total = float(mass[engine.stored_rows].sum())
     if total < k * (1 - 1e-12):
         raise InvalidDataError(
             f"the sample weights sum to {total:.4g}, below n_neighbors={k}: they count repetitions. "

@@ -293,7 +293,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         k = int(self.n_neighbors)
         check_enough(k, self._fitted.engine, self._fitted.mass, own is not None)
         most = self._fitted.engine.n_references - (own is not None)
-        size = max(64, BATCH_CELLS // k)
+        size = self._queries_at_once(k)
         for begin in range(0, X.shape[0], size):
             pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k, most)
             while len(pending):
@@ -305,6 +305,9 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
                     full = reached >= k * (1 - 1e-12)
                 yield Voters(pending[full], distance[full], row[full], None if votes is None else votes[full])
                 pending, width = pending[~full], min(2 * width, most)
+
+    def _queries_at_once(self, k: int) -> int:
+        return max(64, BATCH_CELLS // k)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Share of the votes per class.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,18 @@ from ..exceptions import InvalidDataError
 from ..weighers.discretize import IntegerCoder
 from ._blocks import Block, Header, Piece
 
-__all__ = ["BlockProfile", "Coder", "Door", "merge_profiles", "nominal_of", "profile_block", "take_block"]
+__all__ = [
+    "BlockProfile",
+    "Coder",
+    "Door",
+    "count_rows",
+    "merge_profiles",
+    "merge_reaches",
+    "nominal_of",
+    "profile_block",
+    "reach_block",
+    "take_block",
+]
 
 
 class _Shape(BaseEstimator):
@@ -142,17 +154,11 @@ def merge_profiles(parts: list[BlockProfile]) -> BlockProfile:
     except TypeError as error:
         raise InvalidDataError(f"labels of different kinds cannot be compared: {error}") from error
     codes = [pd.Index(labels).get_indexer(pd.Index(part.labels))[part.codes] for part in parts]
-    reaches = [part.reach for part in parts if part.reach is not None]
-    reach = Extent(
-        np.fmin.reduce([reach.low for reach in reaches]),
-        np.fmax.reduce([reach.high for reach in reaches]),
-        np.any([reach.missing for reach in reaches], axis=0),
-    )
     unlabelled = [int(offset[i]) + part.first_unlabelled for i, part in enumerate(parts) if part.unlabelled]
     return BlockProfile(
         int(sum(part.rows for part in parts)),
         np.result_type(*(part.dtype for part in parts)),
-        reach,
+        merge_reaches([part.reach for part in parts]),
         _merged_coder([part.coder for part in parts]),
         labels,
         np.concatenate(codes).astype(_small(len(labels))),
@@ -196,6 +202,35 @@ def _merged_coder(coders: list[Any]) -> Any:
         ):
             raise InvalidDataError("the order of an ordered category differs between partitions")
     return first
+
+
+def count_rows(block: Block) -> int:
+    """Rows of a block."""
+    return sum(len(piece.table) for piece in block.pieces([0]))
+
+
+def reach_block(block: Block, kept: BoolArray, door: Door) -> Extent | None:
+    """How far the columns of the kept rows of a block reach; None where none is kept."""
+    reaches = []
+    begin = 0
+    for piece in block.pieces():
+        end = begin + len(piece.table)
+        if kept[begin:end].any():
+            reaches.append(bounds(door.rows(piece.table)[kept[begin:end]]))
+        begin = end
+    return merge_reaches(reaches)
+
+
+def merge_reaches(reaches: Sequence[Extent | None]) -> Extent | None:
+    """Of several parts of a table together."""
+    known = [reach for reach in reaches if reach is not None]
+    if not known:
+        return None
+    return Extent(
+        np.fmin.reduce([reach.low for reach in known]),
+        np.fmax.reduce([reach.high for reach in known]),
+        np.any([reach.missing for reach in known], axis=0),
+    )
 
 
 def take_block(block: Block, rows: IndexArray, door: Door, transform: Any, columns: list[int] | None) -> FloatArray:

@@ -65,6 +65,8 @@ def open_source(X: Any, y: Any, *, piece_bytes: int, names: Any = None) -> Sourc
         if path.suffix == ".npy":
             return _of_array(_mapped_file(path), y, piece_bytes)
         return _of_parquet(path, y, piece_bytes, names)
+    if names is not None and hasattr(X, "columns") and set(names) < set(X.columns):
+        X = X[list(names)]
     if is_dask(X):
         return (
             _of_dask_frame(X, y, piece_bytes)
@@ -106,7 +108,9 @@ def _of_array(X: Any, y: Any, piece_bytes: int) -> Source:
     if X.ndim != 2:
         raise InvalidDataError(f"a table of shape (n_samples, n_features) is needed; got shape {X.shape}")
     if isinstance(y, (str, os.PathLike)):
-        y = _mapped_file(Path(y)) if Path(y).suffix == ".npy" else _no_column(y)
+        if Path(y).suffix != ".npy":
+            _no_column(y)
+        y = _mapped_file(Path(y))
     y = None if y is None else column_or_1d(_in_memory(y), warn=True)
     _check_lengths(len(X), y)
     header = Header(X.shape[1], None)
@@ -244,7 +248,7 @@ def _parquet_files(path: Path) -> list[Path]:
         raise InvalidDataError(f"the folder '{path}' holds no parquet files")
     if any("=" in part for f in files for part in f.relative_to(path).parts[:-1]):
         raise InvalidDataError(
-            f"the folder '{path}' is partitioned by column values (name=value): read it with dask.dataframe.read_parquet"
+            f"the folder '{path}' is partitioned by values (name=value): read it with dask.dataframe.read_parquet"
         )
     return sorted(
         files, key=lambda f: [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", str(f.relative_to(path)))]

@@ -117,6 +117,11 @@ class NeighborEngine:
         """Rows that can be neighbours."""
         return self.references.n
 
+    @property
+    def stored_rows(self) -> IndexArray:
+        """Row numbers of those."""
+        return self.references.row_of_slot
+
     def search(
         self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
     ) -> tuple[FloatArray, IndexArray]:

@@ -17,7 +17,7 @@ from ..weights import Weights, fingerprint
 from ._base import open_table
 from ._instances import Instances, Neighborhoods, refuse_dense
 
-__all__ = ["MBIW", "instance_weights", "margin_vectors"]
+__all__ = ["MBIW", "instance_weights", "inverse_weights", "margin_vectors"]
 
 
 def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any:
@@ -76,9 +76,14 @@ def instance_weights(margins: Any, n_jobs: int = 1) -> FloatArray:
     Uniform where all margin vectors are equal; where some mean distances are 0, which needs all
     of them equal, the same.
     """
-    n = margins.shape[0]
     rows = margins if sparse.issparse(margins) else np.ascontiguousarray(margins, dtype=np.float64)
-    mean = distance_sums(rows, n_jobs) / max(n - 1, 1)
+    return inverse_weights(distance_sums(rows, n_jobs))
+
+
+def inverse_weights(sums: FloatArray) -> FloatArray:
+    """ω from the sum of the distances of each margin vector to the others."""
+    n = len(sums)
+    mean = sums / max(n - 1, 1)
     if not (mean > 0).all():
         return np.full(n, 1.0 / n)
     inverse = 1.0 / mean

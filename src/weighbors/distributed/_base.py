@@ -1,0 +1,98 @@
+"""What the estimators of this room share."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted
+
+from .._random import generators
+from .._typing import FloatArray, IndexArray
+from .._validation import checked_sample_weight, require_labels
+from ..exceptions import InvalidDataError
+from ._door import Coder
+from ._sources import is_dask
+from ._table import BlockTable, open_blocks
+
+__all__ = ["BLOCK_CONSTRAINTS", "MAX_BYTES", "OverBlocks", "SAMPLE_CONSTRAINTS", "drawn_rows"]
+
+MAX_BYTES = 256 * 2**20
+
+BLOCK_CONSTRAINTS: dict[str, list[Any]] = {
+    "client": [None, HasMethods(["compute", "gather", "nthreads"])],
+    "max_bytes": [Interval(Integral, 2**16, None, closed="left")],
+}
+SAMPLE_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_samples": [None, Interval(Integral, 1, None, closed="left")],
+    "random_state": ["random_state"],
+}
+
+
+class OverBlocks(BaseEstimator):
+    """Mixin of estimators that are fitted to tables in blocks; ``_local`` is the ordinary one."""
+
+    _local: type[Any]
+
+    def _blocks(self, X: Any, y: Any, coder: Coder, *, whole: bool = False) -> BlockTable:
+        """Open and measure the training table; leaves what scikit-learn wants to know of it."""
+        require_labels(self, y)
+        table = (
+            X
+            if isinstance(X, BlockTable)
+            else open_blocks(X, y, coder, client=self.client, n_jobs=self.n_jobs, max_bytes=self.max_bytes, whole=whole)
+        )
+        self.n_features_in_ = table.header.width
+        self.__dict__.pop("feature_names_in_", None)
+        names = table.header.names
+        if names is not None and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        self.classes_ = table.classes
+        return table
+
+    def to_local(self) -> Any:
+        """The ordinary estimator with what was learned here."""
+        check_is_fitted(self)
+        local = self._local(**{name: getattr(self, name) for name in self._local._get_param_names()})
+        mine = set(self.get_params(deep=False)) | {"_fitted", "sample_indices_"}
+        for name, value in vars(self).items():
+            if name not in mine:
+                setattr(local, name, value)
+        return local
+
+    def __sklearn_clone__(self) -> Any:
+        """A clone for the same client, which cannot be copied."""
+        params = {name: value for name, value in self.get_params(deep=False).items() if name != "client"}
+        return type(self)(**{name: clone(value, safe=False) for name, value in params.items()}, client=self.client)
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state["client"] = None  # a connection stays where it is
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def sample_weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """One number >= 0 per row, or None."""
+    if sample_weight is not None and is_dask(sample_weight):
+        sample_weight = sample_weight.compute()
+    return checked_sample_weight(sample_weight, np.broadcast_to(np.zeros(1), (n, 1)))
+
+
+def drawn_rows(n: int, n_samples: int | None, random_state: Any) -> IndexArray:
+    """Ascending numbers of ``n_samples`` different rows of ``n``, all of them equally likely; None: all rows."""
+    if n_samples is None:
+        return np.arange(n)
+    if n_samples > n:
+        raise InvalidDataError(
+            f"n_samples={n_samples} rows cannot be drawn from {n}. Use n_samples=None for all of them"
+        )
+    rng = generators(random_state, 1)[0]
+    return np.sort(rng.choice(n, size=int(n_samples), replace=False))

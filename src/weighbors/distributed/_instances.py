@@ -1,0 +1,98 @@
+"""The training rows of the RELIEF family, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+from ..engine import Extent
+from ..engine.pairs import LISTS, sum_listed
+from ..engine.references import gap_of
+from ..weighers._instances import Expectation, Neighborhoods, RangeScale
+from ._engine import BlockEngine
+from ._table import BlockTable
+
+__all__ = ["BlockInstances"]
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Columns numeric first, and scaled where the method says so."""
+
+    columns: IndexArray
+    scale: RangeScale | None
+
+    def __call__(self, rows: FloatArray) -> FloatArray:
+        """Coded rows as the method sees them."""
+        if not np.array_equal(self.columns, np.arange(rows.shape[1])):
+            rows = np.ascontiguousarray(rows[:, self.columns])
+        arranged: FloatArray = rows if self.scale is None else self.scale(rows)
+        return arranged
+
+
+class BlockInstances(Neighborhoods):
+    """`Instances` for a `BlockTable`: the same neighbours and the same sums, in the same order.
+
+    ``asked``: the rows whose neighbours are wanted, all by default. Their neighbours are sought among
+    all rows. The rows of lists are read from the blocks, some lists at a time, and summed here.
+    """
+
+    def __init__(self, table: BlockTable, *, scaled: bool, p: int, asked: IndexArray | None = None) -> None:
+        asked = np.arange(table.n) if asked is None else asked
+        super().__init__(asked, table.codes, len(table.classes), table.nominal, p=p, n_jobs=None)
+        self.table = table
+        self.dtype = table.dtype
+        measured = table.measured.of(self.columns)
+        self.missing = bool(measured.missing.any())
+        self.transform = Arranged(self.columns, RangeScale.of(measured, self.n_numeric) if scaled else None)
+        if self.transform.scale is not None:  # rounding keeps the order of values: the ends stay the ends
+            low, high = (self.transform.scale(end[None])[0] for end in (measured.low, measured.high))
+            measured = Extent(low, high, measured.missing)
+        self.measured = measured
+
+    def take(self, rows: IndexArray) -> FloatArray:
+        """Some of the rows."""
+        return self.table.take(rows, self.transform)
+
+    def column(self, at: int) -> FloatArray:
+        """A column of all rows, in float64."""
+        return self.table.column(at, self.transform)
+
+    @cached_property
+    def engine(self) -> BlockEngine:
+        """Search for the nearest of each class."""
+        nominal = np.arange(self.n_features) >= self.n_numeric
+        return BlockEngine(
+            self.table, transform=self.transform, measured=self.measured, p=self.p, nominal=nominal, by_class=True
+        )
+
+    @property
+    def gap(self) -> FloatArray:
+        """What a missing value counts, per column."""
+        return gap_of(self.measured, self.n_numeric, self.dtype)
+
+    def expectations(self) -> Iterator[tuple[int, Expectation]]:
+        """One column at a time: of each, all rows are in memory."""
+        for j in np.flatnonzero(self.measured.missing).tolist():
+            yield j, Expectation(self.column(j), self.codes, self.n_classes, bool(j >= self.n_numeric))
+
+    def _sum_listed(
+        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, credit: IndexArray, n_credits: int
+    ) -> FloatArray:
+        total = np.zeros((n_credits, self.n_features))
+        row_bytes = self.n_features * self.dtype.itemsize
+        size = max(1, self.table.max_bytes // 4 // row_bytes // (neighbor.shape[1] + 1) // LISTS) * LISTS
+        for begin in range(0, len(query), size):
+            some = slice(begin, begin + size)
+            named = neighbor[some]
+            rows = np.unique(np.concatenate([query[some], named[named >= 0]]))
+            values = self.take(rows)
+            values[:, self.measured.missing] = 0.0  # those are added apart
+            at = np.where(named >= 0, np.searchsorted(rows, named), -1)
+            asked = np.searchsorted(rows, query[some])
+            sum_listed(values, self.n_numeric, asked, at, weight[some], credit[some], n_credits, 1, total)
+        return total
