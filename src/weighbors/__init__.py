@@ -5,7 +5,6 @@ use it in a fast k-NN. Names load when they are first used, so the import is che
 """
 
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from .weighers import TuRF as TuRF
     from .weights import IntervalTable as IntervalTable
     from .weights import Weights as Weights
+
+    __version__: str
 
 _HOME = {
     "ClassRelief": "weighers",
@@ -70,6 +71,9 @@ _PACKAGES = (
     "evaluation",
     "exceptions",
     "metrics",
+    "plots",
+    "presets",
+    "report",
     "stats",
     "weighers",
     "weights",
@@ -102,10 +106,11 @@ __all__ = [
     "WeightedKNeighborsClassifier",
     "Weights",
 ]
-__version__ = _version("weighbors")
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":  # reading it takes longer than all the rest of the import
+        return import_module("importlib.metadata").version("weighbors")
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
     if name in _PACKAGES:

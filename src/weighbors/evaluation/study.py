@@ -43,8 +43,9 @@ class Study(Result):
         Data are ``(X, y)``, ``(X, y, groups)``, a `StudyData`, a `weighbors.datasets.Dataset`, or
         a function without arguments that returns one of these. A name alone, in a sequence or as a
         value, is loaded by `weighbors.datasets.load_dataset`.
-    methods : mapping of name to estimator
-        Classifiers, pipelines that end in one, or weighers. Scale features inside a pipeline.
+    methods : mapping of name to estimator, or function of a data set's name that returns one
+        Classifiers, pipelines that end in one, or weighers. Scale features inside a pipeline. A
+        function gives data sets methods of their own (another number of neighbours, say).
     store : path
         Directory of the study. Made where it does not exist.
     cv : int, splitter or iterable of (train, test), default=10
@@ -52,7 +53,7 @@ class Study(Result):
     n_repeats : int, default=1
         Repetitions of a number of folds, each shuffled anew.
     scoring : str or sequence of str, default="accuracy"
-        "accuracy", "balanced_accuracy", "error", "f1_macro", "g_mean", or a scorer of scikit-learn.
+        "accuracy", "balanced_accuracy", "error_rate", "f1_macro", "g_mean", or a scorer of scikit-learn.
     measures : mapping of name to function, optional
         Further numbers of each cell: ``function(model, X_train, y_train, X_test, y_test)``.
     time_limit : float, optional
@@ -103,7 +104,7 @@ class Study(Result):
     def __init__(
         self,
         datasets: Any,
-        methods: Mapping[str, Any],
+        methods: Mapping[str, Any] | Callable[[str], Mapping[str, Any]],
         store: str | os.PathLike[str],
         *,
         cv: Any = 10,
@@ -126,7 +127,8 @@ class Study(Result):
         if client is not None and executor != "dask":
             raise InvalidDataError("client= goes with executor='dask'")
         self.datasets = _named_data(datasets)
-        self.methods = _check_methods(methods)
+        self._methods_of = _methods_of(methods, self.datasets)
+        self.methods = {name: one for own in self._methods_of.values() for name, one in own.items()}
         self.scoring = _check_scoring(scoring)
         self.measures = _check_measures(measures, self.scoring)
         self.store = Store(store)
@@ -159,7 +161,7 @@ class Study(Result):
         self._shapes[name] = _shape(data)
         content = table_digest(data.X, np.asarray(data.y))
         shared = [SCHEMA, content, list(self.scoring), described(self.measures)]
-        definitions = {method: described(estimator) for method, estimator in self.methods.items()}
+        definitions = {method: described(estimator) for method, estimator in self._methods_of[name].items()}
         tasks = []
         for repeat, folds in enumerate(self._folds(name, data)):
             for fold, (train, test) in enumerate(folds):
@@ -229,7 +231,7 @@ class Study(Result):
         done = {"done"} if retry_failed else {"done", "failed"}
         todo = [(task, self._written(task)) for task in wanted if self.store.status(task.cell.identity) not in done]
         n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
-        job = Job(self.methods, self.scoring, self.measures)
+        job = Job(self._methods_of, self.scoring, self.measures)
         with Progress(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
             tasks = self._still_open(todo, bar)
             if self.executor == "dask" and todo:
@@ -280,7 +282,7 @@ class Study(Result):
             "scoring": list(self.scoring),
             "measures": sorted(self.measures),
             "datasets": self._shapes,
-            "methods": {name: described(method) for name, method in self.methods.items()},
+            "methods": {name: described(own) for name, own in self._methods_of.items()},
             "cells": {cell.identity: [cell.dataset, cell.method, cell.repeat, cell.fold] for cell in cells},
         }
 
@@ -366,6 +368,13 @@ def _as_data(name: str, given: Any) -> StudyData:
     if pd.isna(y).any():
         raise InvalidDataError(f"data set {name!r} has {int(pd.isna(y).sum())} rows without a label. Drop them")
     return StudyData(X, y, given.groups, given.splits)
+
+
+def _methods_of(methods: Any, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Methods of every data set; one mapping serves all of them unless a function gives each its own."""
+    if callable(methods):
+        return {name: _check_methods(methods(name)) for name in datasets}
+    return dict.fromkeys(datasets, _check_methods(methods))
 
 
 def _check_methods(methods: Any) -> dict[str, Any]:
