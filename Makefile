@@ -15,7 +15,7 @@ endif
 .PHONY: help demo test slow bench lint docs clean
 
 help:
-	@echo "make demo   fit a weighted k-NN on real data and explain a prediction"
+	@echo "make demo   tell what matters in real data: a summary here, and report.html"
 	@echo "make test   run the tests (make slow: the long studies)"
 	@echo "make bench  measure against scikit-learn, FAISS and fast-select"
 	@echo "make lint   ruff and mypy"
@@ -38,13 +38,8 @@ $(VENV)/with-%: $(VENV)/made $(COMPILER) $(SOURCES)
 	@$(BUILD) $(PIP) ".[$*]"
 	@touch $@
 
-$(VENV)/with-nothing: $(VENV)/made $(COMPILER) $(SOURCES)
-	@echo "building and installing weighbors ..."
-	@$(BUILD) $(PIP) .
-	@touch $@
-
-demo: $(VENV)/with-nothing
-	@$(BIN)/python examples/quickstart.py
+demo: $(VENV)/with-report
+	@$(BIN)/weighbors demo --force
 
 test: $(VENV)/with-test
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -114,7 +114,7 @@ def margins() -> None:
                         "NumPy, two products": lambda X=X, y=y, s=size: simba_loop(X, y, s, products=True),
                         "NumPy, differences": lambda X=X, y=y, s=size: simba_loop(X, y, s, products=False),
                     },
-                    rounds=3,
+                    rounds=5,
                 )
             show(f"SIMBA, one pass, {n} x {m}, step {step}", best, "weighbors Simba")
             verdict("NumPy differences / ours", best["NumPy, differences"] / best["weighbors Simba"], 10)

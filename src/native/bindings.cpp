@@ -274,6 +274,12 @@ int64_t py_byte_nearest(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<
   return WB_AT_LEVEL(level, byte_nearest<T>(job, lists, begin, end));
 }
 
+bool counts_up(const Array<int64_t, 1>& order) {
+  for (size_t i = 0; i < order.size(); ++i)
+    if (order.data()[i] != int64_t(i)) return false;
+  return true;
+}
+
 template <class P>
 void py_pack_margins(Array<double, 2> rows, Array<double, 1> center, Array<double, 1> levels,
                      Array<int64_t, 1> feature_order, Array<int64_t, 1> ids, Output<P, 3> packed, int64_t begin,
@@ -287,7 +293,7 @@ void py_pack_margins(Array<double, 2> rows, Array<double, 1> center, Array<doubl
   for (int64_t i = 0; i < m; ++i) require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
   for (size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] < n, "ids: row outside the data");
   require_range(begin, end, int64_t(packed.shape(0)));
-  wb::pack_margins<P>({rows.data(), m, center.data(), levels.data(), feature_order.data(), ids.data(), packed.data()}, begin, end);
+  wb::pack_margins<P>({rows.data(), m, center.data(), levels.data(), feature_order.data(), counts_up(feature_order), ids.data(), packed.data()}, begin, end);
 }
 
 std::pair<int64_t, int64_t> py_simba(
@@ -296,7 +302,7 @@ std::pair<int64_t, int64_t> py_simba(
     Array<double, 1> levels, Array<double, 1> unit, Array<double, 1> rounding, Array<int64_t, 1> ids,
     Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, bool expanded, Array<int64_t, 3> listed,
     Array<double, 3> listed_square, Array<double, 2> reach, Array<double, 1> reference, Array<int64_t, 1> order,
-    Array<double, 1> step, double beta, Output<double, 1> w, int64_t begin, int64_t end) {
+    Array<double, 1> step, double beta, Output<double, 1> w, wb::Crew& crew, int64_t begin, int64_t end) {
   const int64_t n = int64_t(rows.shape(0)), m = int64_t(rows.shape(1)), blocks = int64_t(packed.shape(0));
   const auto per_feature = [&](auto& array) { return int64_t(array.shape(0)) == m; };
   require(blocks == 0 || (int64_t(packed.shape(1)) == m && int64_t(packed.shape(2)) == wb::BLOCK_LANES<float>),
@@ -318,8 +324,6 @@ std::pair<int64_t, int64_t> py_simba(
   for (size_t i = 0; i < listed.size(); ++i) require(listed.data()[i] < n, "listed: row outside the data");
   for (size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] < n, "ids: row outside the data");
   for (int64_t i = 0; i < m; ++i) require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
-  bool in_order = true;
-  for (int64_t i = 0; i < m; ++i) in_order = in_order && feature_order.data()[i] == i;
   const wb::MarginJob job{rows.data(),
                           codes.data(),
                           m,
@@ -335,7 +339,7 @@ std::pair<int64_t, int64_t> py_simba(
                           block_code.data(),
                           blocks,
                           feature_order.data(),
-                          in_order,
+                          counts_up(feature_order),
                           expanded && !mixed,
                           listed.data(),
                           listed_square.data(),
@@ -345,8 +349,8 @@ std::pair<int64_t, int64_t> py_simba(
                           order.data(),
                           step.data(),
                           beta};
-  return mixed ? WB_AT_LEVEL(level, simba<true>(job, w.data(), begin, end))
-               : WB_AT_LEVEL(level, simba<false>(job, w.data(), begin, end));
+  return mixed ? WB_AT_LEVEL(level, simba<true>(job, crew, w.data(), begin, end))
+               : WB_AT_LEVEL(level, simba<false>(job, crew, w.data(), begin, end));
 }
 
 template <class T> void bind(nb::module_& m) {
@@ -401,6 +405,10 @@ NB_MODULE(_native, m) {
     m.def("zone_sums", &py_zone_sums, "rows"_a.noconvert(), "packed"_a.noconvert(), "row_sums"_a.noconvert(),
           "class_start"_a.noconvert(), "factor"_a.noconvert(), "weight"_a.noconvert(), "threshold"_a, "far"_a, "tolerance"_a, "total"_a.noconvert(), "begin"_a, "end"_a,
           nb::call_guard<nb::gil_scoped_release>());
+    nb::class_<wb::Crew>(m, "Crew")
+        .def(nb::init<>())
+        .def("help", &wb::Crew::help, nb::call_guard<nb::gil_scoped_release>())
+        .def("close", &wb::Crew::close);
     const auto bind_pack_margins = [&](auto function) {
       m.def("pack_margins", function, "rows"_a.noconvert(), "center"_a.noconvert(), "levels"_a.noconvert(),
             "feature_order"_a.noconvert(), "ids"_a.noconvert(), "packed"_a.noconvert(), "begin"_a, "end"_a,
@@ -412,7 +420,7 @@ NB_MODULE(_native, m) {
           "nominal"_a.noconvert(), "mixed"_a, "packed"_a.noconvert(), "center"_a.noconvert(), "levels"_a.noconvert(),
           "unit"_a.noconvert(), "rounding"_a.noconvert(), "ids"_a.noconvert(), "block_code"_a.noconvert(), "feature_order"_a.noconvert(), "expanded"_a, "listed"_a.noconvert(),
           "listed_square"_a.noconvert(), "reach"_a.noconvert(), "reference"_a.noconvert(), "order"_a.noconvert(),
-          "step"_a.noconvert(), "beta"_a, "w"_a.noconvert(), "begin"_a,
+          "step"_a.noconvert(), "beta"_a, "w"_a.noconvert(), "crew"_a, "begin"_a,
           "end"_a, nb::call_guard<nb::gil_scoped_release>());
   }
   m.attr("BLOCK_LANES_FLOAT32") = wb::BLOCK_LANES<float>;

@@ -5,6 +5,7 @@
 // before it makes the clones: measured here, that halves the speed.
 #pragma once
 
+#include "crew.hpp"
 #include "heap.hpp"
 
 #ifdef __AVX2__  // the compiler was told so for the whole build

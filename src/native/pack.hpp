@@ -54,6 +54,7 @@ template <class P> struct MarginPacking {
   const double* center;
   const double* levels;
   const std::int64_t* order;  // (m,)
+  bool in_order;              // which counts up
   const std::int64_t* ids;    // (n_blocks * BLOCK_LANES<float>,) row per lane, -1: padding
   P* packed;
 };
@@ -68,12 +69,14 @@ template <class P> void pack_margins(const MarginPacking<P>& job, std::int64_t b
       for (std::int64_t lane = 0; lane < LANES; ++lane) {
         const std::int64_t row = job.ids[block * LANES + lane];
         const double* x = job.rows + std::max<std::int64_t>(row, 0) * job.m;
-        for (std::int64_t j = 0; j < count; ++j) {
-          const std::int64_t feature = job.order[from + j];
-          double value = (x[feature] - job.center[feature]) * job.levels[feature];
-          if constexpr (!std::is_floating_point_v<P>) value += value < 0 ? -0.5 : 0.5;
-          part[lane][j] = row < 0 ? FAR : P(value);
-        }
+        const auto rounded = [&](std::int64_t feature) {
+          const double value = (x[feature] - job.center[feature]) * job.levels[feature];
+          if constexpr (std::is_floating_point_v<P>) return P(value);
+          else return P(std::int32_t(value + (value < 0 ? -0.5 : 0.5)));
+        };
+        if (row < 0) std::fill(part[lane], part[lane] + count, FAR);
+        else if (job.in_order) for (std::int64_t j = 0; j < count; ++j) part[lane][j] = rounded(from + j);
+        else for (std::int64_t j = 0; j < count; ++j) part[lane][j] = rounded(job.order[from + j]);
       }
       P* out = job.packed + (block * job.m + from) * LANES;
       for (std::int64_t j = 0; j < count; ++j)

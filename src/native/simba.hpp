@@ -1,5 +1,6 @@
 // Steps of SIMBA (paper 000, algorithm 1): near hit and near miss under the current weights, then
-// an update of the weights. Steps depend on each other, so one thread does them in order.
+// an update of the weights. Steps depend on each other, so one thread does them in order; a crew may
+// share its scans.
 //
 // Exact pruning, twice: (1) per row a list of its nearest hits and misses under reference weights
 // r is given, with a bound `reach` on the distance of all others. Since |z|_w >= min(w/r) |z|_r, the
@@ -131,30 +132,54 @@ struct Seen {
   double next_unit = 1;  // the largest weight
 };
 
-// One pass over the features. `seen.rounding.unit` is the largest weight of some earlier step; as long
-// as that is near enough, single precision stays in its range.
-WB_INLINE void see(const MarginJob& job, const double* row, const double* a, Seen& seen) {
-  constexpr int LANES = 8;
-  double own[LANES] = {}, moved[LANES] = {}, top[LANES] = {};
-  const double share = 1 / seen.rounding.unit;
-  for (std::int64_t from = 0; from < job.m; from += LANES)
-    for (int i = 0; i < LANES && from + i < job.m; ++i) {
-      const std::int64_t j = from + i, feature = job.in_order ? j : job.feature_order[j];
-      const double centred = row[feature] - job.center[feature], value = centred * job.levels[feature];
-      const double weight = a[feature] * job.unit[feature];
-      own[i] += centred == centred ? a[feature] * centred * centred : 0.0;
-      moved[i] += a[feature] * job.rounding[feature];
-      top[i] = weight > top[i] ? weight : top[i];
-      seen.weight[std::size_t(j)] = float(weight * share);
-      seen.query[std::size_t(j)] = float(job.expanded ? -2 * weight * share * value : value);
-    }
-  const double square = std::accumulate(own, own + LANES, 0.0);
+// One pass over the features, in parts. `seen.rounding.unit` is the largest weight of some earlier
+// step; as long as that is near enough, single precision stays in its range.
+struct Seeing {
+  static constexpr std::int64_t PARTS = 4, LANES = 8;
+  const MarginJob& job;
+  const double* row;
+  const double* a;
+  Seen& seen;
+  double own[PARTS][LANES] = {}, moved[PARTS][LANES] = {}, top[PARTS][LANES] = {};
+
+  template <bool IN_ORDER> WB_INLINE void feature(std::int64_t j, double share, int part, int lane) {
+    const std::int64_t feature = IN_ORDER ? j : job.feature_order[j];
+    const double centred = row[feature] - job.center[feature], value = centred * job.levels[feature];
+    const double weight = a[feature] * job.unit[feature], square = a[feature] * centred * centred;
+    own[part][lane] += square == square ? square : 0.0;  // missing
+    moved[part][lane] += a[feature] * job.rounding[feature];
+    top[part][lane] = weight > top[part][lane] ? weight : top[part][lane];
+    seen.weight[std::size_t(j)] = float(weight * share);
+    seen.query[std::size_t(j)] = float(job.expanded ? -2 * weight * share * value : value);
+  }
+
+  template <bool IN_ORDER> WB_INLINE void features(std::int64_t from, std::int64_t to, int part) {
+    const double share = 1 / seen.rounding.unit;
+    for (; from + LANES <= to; from += LANES)
+      for (int i = 0; i < LANES; ++i) feature<IN_ORDER>(from + i, share, part, i);
+    for (int i = 0; from + i < to; ++i) feature<IN_ORDER>(from + i, share, part, i);
+  }
+
+  WB_KERNEL static void part(void* task, std::int64_t part, int) {
+    auto& self = *static_cast<Seeing*>(task);
+    const std::int64_t each = (self.job.m / PARTS + LANES) / LANES * LANES;
+    const std::int64_t from = std::min(part * each, self.job.m), to = std::min(from + each, self.job.m);
+    if (self.job.in_order) self.features<true>(from, to, int(part));
+    else self.features<false>(from, to, int(part));
+  }
+};
+
+WB_INLINE void see(const MarginJob& job, const double* row, const double* a, Crew& crew, Seen& seen) {
+  Seeing task{job, row, a, seen};
+  crew.run(&Seeing::part, &task, Seeing::PARTS);
+  constexpr auto ALL = Seeing::PARTS * Seeing::LANES;
+  const double square = std::accumulate(task.own[0], task.own[0] + ALL, 0.0);
   const double eps = double(std::numeric_limits<float>::epsilon());
-  seen.rounding.slack = 2 * eps * std::sqrt(square) + std::sqrt(std::accumulate(moved, moved + LANES, 0.0));
+  seen.rounding.slack = 2 * eps * std::sqrt(square) + std::sqrt(std::accumulate(task.moved[0], task.moved[0] + ALL, 0.0));
   seen.rounding.share = eps * double(SCAN_RUN + job.m / SCAN_RUN + 16);
   seen.rounding.reach = job.expanded ? 2 * std::sqrt(square) : 0.0;
   seen.rounding.rest = job.expanded ? square : 0.0;
-  seen.next_unit = std::max(*std::max_element(top, top + LANES), std::numeric_limits<double>::min());
+  seen.next_unit = std::max(*std::max_element(task.top[0], task.top[0] + ALL), std::numeric_limits<double>::min());
 }
 
 // What a scan has found so far: who may be nearest, and how far the nearest is at most; misses, hits.
@@ -238,37 +263,59 @@ WB_INLINE void scan_blocks(const MarginJob& job, const Packed* packed, std::int6
   }
 }
 
+// A scan of all rows for one query, in groups of blocks; each thread notes its own findings.
+template <bool MIXED, bool EXPANDED, class Packed> struct MarginScan {
+  static constexpr std::int64_t GROUP = 4;
+  const MarginJob& job;
+  const Packed* packed;
+  std::int64_t x;
+  const Seen& seen;
+  Proposals* found;  // (Crew::MOST,)
+
+  WB_KERNEL static void part(void* task, std::int64_t group, int who) {
+    const auto& scan = *static_cast<const MarginScan*>(task);
+    const std::int64_t first = group * GROUP, left = scan.job.n_blocks - first;
+    if (left > 2)
+      scan_blocks<MIXED, EXPANDED, 4>(scan.job, scan.packed, scan.x, scan.seen, first, std::min(GROUP, left), scan.found[who]);
+    else scan_blocks<MIXED, EXPANDED, 2>(scan.job, scan.packed, scan.x, scan.seen, first, left, scan.found[who]);
+  }
+};
+
 // Nearest hit and miss among all rows, starting from what is known. Single precision proposes.
 template <bool MIXED, bool EXPANDED, class Packed>
 WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int64_t x, const double* a, const Seen& seen,
-                            Proposals& found, Nearest& hit, Nearest& miss) {
-  found.rows[0].clear();
-  found.rows[1].clear();
-  found.ceiling[0] = miss.squared;
-  found.ceiling[1] = hit.squared;
-  std::int64_t first = 0;
-  for (; job.n_blocks - first > 2; first += 4)
-    scan_blocks<MIXED, EXPANDED, 4>(job, packed, x, seen, first, std::min<std::int64_t>(4, job.n_blocks - first), found);
-  if (first < job.n_blocks) scan_blocks<MIXED, EXPANDED, 2>(job, packed, x, seen, first, job.n_blocks - first, found);
+                            Crew& crew, Proposals* found, Nearest& hit, Nearest& miss) {
+  using Scan = MarginScan<MIXED, EXPANDED, Packed>;
+  for (int who = 0; who < Crew::MOST; ++who) {
+    found[who].rows[0].clear();
+    found[who].rows[1].clear();
+    found[who].ceiling[0] = miss.squared;
+    found[who].ceiling[1] = hit.squared;
+  }
+  Scan scan{job, packed, x, seen, found};
+  crew.run(&Scan::part, &scan, (job.n_blocks + Scan::GROUP - 1) / Scan::GROUP);
   for (int side = 0; side < 2; ++side) {
-    const float limit = seen.rounding.limit(found.ceiling[side]);
+    double ceiling = found[0].ceiling[side];
+    for (int who = 1; who < Crew::MOST; ++who) ceiling = std::min(ceiling, found[who].ceiling[side]);
+    const float limit = seen.rounding.limit(ceiling);
     Nearest& best = side ? hit : miss;
-    for (const Candidate& c : found.rows[side])
-      if (c.squared < limit)
-        best.offer(weighted_square<MIXED>(job, job.rows + x * job.m, job.rows + c.row * job.m, a), c.row);
+    for (int who = 0; who < Crew::MOST; ++who)
+      for (const Candidate& c : found[who].rows[side])
+        if (c.squared < limit)
+          best.offer(weighted_square<MIXED>(job, job.rows + x * job.m, job.rows + c.row * job.m, a), c.row);
   }
 }
 
 // Takes steps from `begin` on and changes `w`. Stops before a step that needs the packed rows when
 // there are none. Returns the step it stopped at, and how many steps scanned all rows.
 template <bool MIXED>
-WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, double* w, std::int64_t begin,
+WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, Crew& crew, double* w, std::int64_t begin,
                                                       std::int64_t end) {
   const std::int64_t m = job.m;
   const auto size = static_cast<std::size_t>(m);
   std::vector<double> a(size);
   Seen seen{std::vector<float>(size), std::vector<float>(size)};
-  Proposals found;
+  Proposals found[Crew::MOST];
   std::int64_t scans = 0;
   for (std::int64_t s = begin; s < end; ++s) {
     const std::int64_t x = job.order[s];
@@ -287,14 +334,14 @@ WB_KERNEL std::pair<std::int64_t, std::int64_t> simba(const MarginJob& job, doub
     if (job.width == 0 || !(hit.squared < ratio * reach_hit * reach_hit) || !(miss.squared < ratio * reach_miss * reach_miss)) {
       if (job.n_blocks == 0) return {s, scans};
       ++scans;
-      see(job, row, a.data(), seen);
+      see(job, row, a.data(), crew, seen);
       const double grown = seen.next_unit / seen.rounding.unit;
       const bool outgrown = !(1e-6 < grown && grown < 1e6);
       seen.rounding.unit = outgrown ? seen.next_unit : seen.rounding.unit;
-      if (outgrown) see(job, row, a.data(), seen);
-      if constexpr (MIXED) scan_margins<true, false>(job, job.packed, x, a.data(), seen, found, hit, miss);
-      else if (job.expanded) scan_margins<false, true>(job, job.packed_short, x, a.data(), seen, found, hit, miss);
-      else scan_margins<false, false>(job, job.packed_short, x, a.data(), seen, found, hit, miss);
+      if (outgrown) see(job, row, a.data(), crew, seen);
+      if constexpr (MIXED) scan_margins<true, false>(job, job.packed, x, a.data(), seen, crew, found, hit, miss);
+      else if (job.expanded) scan_margins<false, true>(job, job.packed_short, x, a.data(), seen, crew, found, hit, miss);
+      else scan_margins<false, false>(job, job.packed_short, x, a.data(), seen, crew, found, hit, miss);
     }
     const double to_hit = hit.row < 0 ? 0 : std::sqrt(hit.squared);
     const double to_miss = miss.row < 0 ? 0 : std::sqrt(miss.squared);

@@ -5,7 +5,6 @@ use it in a fast k-NN. Names load when they are first used, so the import is che
 """
 
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief
+    from .weighers import Democratic as Democratic
     from .weighers import EvolutionaryWeigher as EvolutionaryWeigher
     from .weighers import IRelief as IRelief
     from .weighers import MultiSURF as MultiSURF
@@ -28,13 +28,17 @@ if TYPE_CHECKING:
     from .weighers import RepresentativeIntervals as RepresentativeIntervals
     from .weighers import Simba as Simba
     from .weighers import SimbaMBIW as SimbaMBIW
+    from .weighers import Stratified as Stratified
     from .weighers import SURFStar as SURFStar
     from .weighers import TuRF as TuRF
     from .weights import IntervalTable as IntervalTable
     from .weights import Weights as Weights
 
+    __version__: str
+
 _HOME = {
     "ClassRelief": "weighers",
+    "Democratic": "weighers",
     "EvolutionaryWeigher": "weighers",
     "IB1": "classifiers",
     "IBk": "classifiers",
@@ -53,6 +57,7 @@ _HOME = {
     "SURFStar": "weighers",
     "Simba": "weighers",
     "SimbaMBIW": "weighers",
+    "Stratified": "weighers",
     "TuRF": "weighers",
     "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
@@ -66,6 +71,9 @@ _PACKAGES = (
     "evaluation",
     "exceptions",
     "metrics",
+    "plots",
+    "presets",
+    "report",
     "stats",
     "weighers",
     "weights",
@@ -73,6 +81,7 @@ _PACKAGES = (
 
 __all__ = [
     "ClassRelief",
+    "Democratic",
     "EvolutionaryWeigher",
     "IB1",
     "IBk",
@@ -91,15 +100,17 @@ __all__ = [
     "SURFStar",
     "Simba",
     "SimbaMBIW",
+    "Stratified",
     "TuRF",
     "WIBK",
     "WeightedKNeighborsClassifier",
     "Weights",
 ]
-__version__ = _version("weighbors")
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":  # reading it takes longer than all the rest of the import
+        return import_module("importlib.metadata").version("weighbors")
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
     if name in _PACKAGES:

@@ -7,7 +7,7 @@ Who calls what::
     engine.backends.certify -> rerank
     engine.pairs            -> pack, distances, zone_coefficients, zone_sums, add_differences, distance_sums, add_listed
     engine.population       -> population_scan, population_matrix, population_walk, squared_distances
-    weighers.simba          -> pack_margins, simba
+    weighers.simba          -> pack_margins, simba, Crew
     weighers.evolution      -> random_subset
 
 All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
@@ -24,6 +24,12 @@ BLOCK_LANES_FLOAT32: int
 BLOCK_LANES_FLOAT64: int
 BYTE_LANES: int
 VECTOR_EXTENSIONS: bool
+
+class Crew:
+    """Threads that share the parts of what one of them leads; see _threads.run_crew."""
+
+    def help(self) -> None: ...  # until closed
+    def close(self) -> None: ...
 
 def cpu_level() -> str: ...
 def set_cpu_level(name: str) -> None: ...
@@ -204,6 +210,7 @@ def simba(
     step: FloatArray,  # (n_steps,)
     beta: float,  # sigmoid utility; 0: linear
     w: FloatArray,  # (m,) float64, changed
+    crew: Crew,  # whoever helps shares the scans
     begin: int,
     end: int,
 ) -> tuple[int, int]: ...  # the step it stopped at (packed rows are needed), steps that scanned all rows

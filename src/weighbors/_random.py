@@ -11,7 +11,9 @@ __all__ = ["generators", "seed_sequence"]
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """A seed sequence from scikit-learn's ``random_state``: None, an int or a RandomState."""
+    """A seed sequence from scikit-learn's ``random_state``: None, an int or a RandomState; or as it is."""
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, (int, np.integer)):

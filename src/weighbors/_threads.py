@@ -7,7 +7,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeVar, cast
+
+from . import _native
 
 Result = TypeVar("Result")
 
@@ -64,8 +66,29 @@ def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]]
     try:
         work()
     finally:
-        for future in futures:
+        begun = [future for future in futures if not future.cancel()]
+        for future in begun:
             future.exception()  # wait: no thread may write into the arrays after this call
-    for future in futures:
+    for future in begun:
         future.result()
     return [results[number] for number in range(len(ranges))]
+
+
+def run_crew(lead: Callable[[_native.Crew], Result], n_jobs: int) -> Result:
+    """Call ``lead(crew)`` while up to ``n_jobs`` - 1 threads of the pool help the crew.
+
+    For loops whose steps follow one another: the leader shares the parts of a step with whoever
+    is there, and does all of them where nobody is.
+    """
+    crew = _native.Crew()
+
+    def task(number: int, _: int) -> Result | None:
+        if number > 0:
+            crew.help()
+            return None
+        try:
+            return lead(crew)
+        finally:
+            crew.close()
+
+    return cast(Result, run_ranges(task, [(number, number + 1) for number in range(n_jobs)], n_jobs)[0])

@@ -7,13 +7,14 @@ The tree::
         ├── InvalidWeightsError        (ValueError) weights that cannot weigh anything
         │   └── ForeignWeightsError    ... learned from other rows, columns or classes
         ├── WeightsFileError           (ValueError) a file that is no set of weights
+        ├── ModelFileError             (ValueError) a file that is no model
         ├── CheckpointError            (ValueError) a checkpoint that cannot be continued, or would be lost
         ├── InvalidDataError           (ValueError) a table the method cannot work with
         │   └── UnknownCategoryError   ... a category that was not there in fit
         ├── StoreError                 (ValueError) a store of results that cannot be used
         ├── IncompleteStudyError       (ValueError) cells are missing or failed where all are needed
         ├── BackendError               (ValueError) a backend that cannot serve the request
-        ├── ClusterError               (RuntimeError) a dask cluster that went away, or cannot be used
+        ├── ClusterError               (RuntimeError) a Dask cluster is gone, or cannot do the work
         └── MissingDependencyError     (ImportError) an optional package is not installed
     UserWarning
     └── WeighborsWarning               everything this library warns about
@@ -23,6 +24,7 @@ The tree::
         ├── FewRunsWarning             too few runs for a confidence interval
         ├── UndefinedStabilityWarning  a measure is NaN, and why
         ├── IncompleteStudyWarning     data sets were left out because cells are missing or failed
+        ├── RareClassWarning           strata are larger than wanted, so that each has every class
         ├── NoCutWarning               no cut of any feature pays; other bins are used
         └── InterruptedSearchWarning   a search was stopped by hand; the best so far is the answer
 """
@@ -40,9 +42,11 @@ __all__ = [
     "InvalidWeightsError",
     "LonelyClassWarning",
     "MissingDependencyError",
+    "ModelFileError",
     "NoCutWarning",
     "NoPositiveWeightWarning",
     "NoVoteWarning",
+    "RareClassWarning",
     "StoreError",
     "UndefinedStabilityWarning",
     "UnknownCategoryError",
@@ -66,6 +70,10 @@ class ForeignWeightsError(InvalidWeightsError):
 
 class WeightsFileError(WeighborsError, ValueError):
     """A file is damaged, or is not a file of weights."""
+
+
+class ModelFileError(WeighborsError, ValueError):
+    """A file is damaged, was changed, or is not a model."""
 
 
 class CheckpointError(WeighborsError, ValueError):
@@ -93,7 +101,7 @@ class BackendError(WeighborsError, ValueError):
 
 
 class ClusterError(WeighborsError, RuntimeError):
-    """A dask client is closed, or its cluster went away and did not come back."""
+    """A Dask cluster is gone, has no workers, or lost a task for good."""
 
 
 class MissingDependencyError(WeighborsError, ImportError):
@@ -126,6 +134,10 @@ class UndefinedStabilityWarning(WeighborsWarning):
 
 class IncompleteStudyWarning(WeighborsWarning):
     """Data sets were left out of a table because some of their cells are missing or failed."""
+
+
+class RareClassWarning(WeighborsWarning):
+    """A class is too small for the wanted number of strata; fewer and larger ones are used."""
 
 
 class NoCutWarning(WeighborsWarning):

@@ -1,8 +1,6 @@
-"""WIB-K: the assembly, the paper's table, tables that are not integers, growth."""
+"""WIB-K: the assembly, tables that are not integers, growth."""
 
 import pickle
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -233,31 +231,3 @@ def test_growth_is_checked_and_a_failure_changes_nothing():
     with pytest.raises(ValueError, match=r"nothing about \[2\].*refresh=True"):
         lacking.partial_fit(X[y == 2], y[y == 2])
     assert lacking.partial_fit(X[y == 2], y[y == 2], refresh=True).predict(X).max() == 2
-
-
-@pytest.fixture
-def study(monkeypatch, papers_data):
-    """benchmarks/wibk_table.py as a module."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    yield pytest.importorskip("wibk_table")
-    sys.modules.pop("wibk_table", None)
-
-
-def check_table_4(study, names, repeats, slack):
-    """Our readings beside those of methods.md, section 3 (standard deviations: .1 to .7, 1 to 6 on HR, LC, TAE)."""
-    for short in names:
-        name, k, _, expected = study.SETS[short]
-        X, y = study.complete_rows(name)
-        for (reading, make), figure in zip(list(study.READINGS.items())[:3], expected, strict=True):
-            found = np.mean(study.accuracies(make(k), X, y, repeats))
-            assert abs(found - figure) <= slack[short], (short, reading, found, figure)
-
-
-def test_table_4_in_part(study):
-    check_table_4(study, ["D", "H", "TAE"], 2, {"D": 1.5, "H": 1.5, "TAE": 4.0})
-
-
-@pytest.mark.slow
-def test_table_4(study):
-    slack = dict.fromkeys(["BS", "BC", "CMC", "D", "H"], 1.0) | {"HR": 2.0, "LC": 4.0, "TAE": 2.5}
-    check_table_4(study, list(study.SETS), 10, slack)

@@ -2,6 +2,7 @@
 
 import pytest
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 from weighbors import (
@@ -11,6 +12,7 @@ from weighbors import (
     SURF,
     WIBK,
     ClassRelief,
+    Democratic,
     EvolutionaryWeigher,
     IBk,
     IRelief,
@@ -23,6 +25,7 @@ from weighbors import (
     RepresentativeIntervals,
     Simba,
     SimbaMBIW,
+    Stratified,
     SURFStar,
     TuRF,
     WeightedKNeighborsClassifier,
@@ -30,15 +33,9 @@ from weighbors import (
 )
 from weighbors import distributed as over_blocks
 
-REPETITION = (
-    "sample_weight multiplies an instance's contribution: repeating a row would make a copy its own nearest hit"
-)
-EQUIVALENCE = {
-    "check_sample_weight_equivalence_on_dense_data": REPETITION,
-    "check_sample_weight_equivalence_on_sparse_data": REPETITION,
-}
 LEARNED = dict.fromkeys(
-    EQUIVALENCE, "the weigher learns from the rows; it takes no sample_weight, and copies are its near hits"
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    "the weigher learns from the rows; it takes no sample_weight, and copies are its near hits",
 )
 #: name: (estimator, the least number of checks that must pass, checks expected to fail and why)
 ESTIMATORS = {
@@ -73,17 +70,23 @@ ESTIMATORS = {
         {},
     ),
     "k-NN with an evolutionary weigher": (
-        WeightedKNeighborsClassifier(1, EvolutionaryWeigher("FW", population_size=8, max_evaluations=80)),
+        WeightedKNeighborsClassifier(
+            1, EvolutionaryWeigher("FW", population_size=8, max_evaluations=80, random_state=0)
+        ),
         55,
         LEARNED,
     ),
+    "Stratified": (Stratified(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80)), 40, {}),
+    "Stratified, small strata": (Stratified(ReliefF(1), stratum_size=12), 40, {}),
+    "Democratic": (Democratic(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80), 2), 40, {}),
+    "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, LEARNED),
     "k-NN over blocks": (over_blocks.WeightedKNeighborsClassifier(3), 55, {}),
-    "ReliefF over blocks": (over_blocks.ReliefF(), 45, EQUIVALENCE),
-    "ClassRelief over blocks": (over_blocks.ClassRelief(), 45, EQUIVALENCE),
+    "ReliefF over blocks": (over_blocks.ReliefF(), 45, {}),
+    "ClassRelief over blocks": (over_blocks.ClassRelief(), 45, {}),
     "MBIW over blocks": (over_blocks.MBIW(), 35, {}),
     "intervals over blocks": (over_blocks.RepresentativeIntervals(discretize="mdlp"), 35, {}),
     **{
-        type(weigher).__name__: (weigher, 45, EQUIVALENCE)
+        type(weigher).__name__: (weigher, 50, {})
         for weigher in (
             Relief(),
             RelievedF(),
@@ -99,15 +102,25 @@ ESTIMATORS = {
 }
 
 
+def expected_of(estimator, expected):
+    """Excuses, and one more where scikit-learn (1.6) gives sparse rows also to what takes dense ones only."""
+    sparse = "check_sample_weight_equivalence_on_sparse_data"
+    checks = {check.func.__name__ for _, check in estimator_checks_generator(estimator)}
+    if sparse in checks and not get_tags(estimator).input_tags.sparse:
+        return {**expected, sparse: "the estimator refuses sparse rows, as its tags say"}
+    return expected
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore")
 def test_checks_pass(name):
     estimator, at_least, expected = ESTIMATORS[name]
+    expected = expected_of(estimator, expected)
     results = check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=expected)
     failed = [f"{r['check_name']}: {r['exception']!r}" for r in results if r["status"] == "failed"]
     assert not failed
     excused = {r["check_name"] for r in results if r["status"] == "xfail"}
-    assert excused <= set(expected)
+    assert excused == set(expected)  # an excuse that is not needed is none
     passed = [r for r in results if r["status"] == "passed"]
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert len(passed) >= at_least, len(passed)

@@ -19,6 +19,8 @@ HELPERS = [
     "_typing",
     "_archive",
     "_checks",
+    "_cluster",
+    "_fanout",
     "_files",
     "_intervals",
     "_names",
@@ -30,8 +32,8 @@ HELPERS = [
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.
-ORDER = ["weights", "metrics", "engine", "weighers", "classifiers", "datasets", "evaluation", "stats", "plots",
-         "report", "distributed", "cli"]  # fmt: skip
+ORDER = ["weights", "metrics", "datasets", "engine", "weighers", "classifiers", "evaluation", "stats", "presets",
+         "plots", "report", "distributed", "cli", "__main__"]  # fmt: skip
 
 
 def imports_of(path):

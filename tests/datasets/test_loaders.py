@@ -29,3 +29,13 @@ def test_without_a_directory(monkeypatch, tmp_path):
     monkeypatch.setenv("WEIGHBORS_DATA", str(tmp_path))
     with pytest.raises(InvalidDataError, match=r"holds no MANIFEST\.csv"):
         load_dataset("colon")
+    with pytest.raises(InvalidDataError, match=r"data_home is .* holds no MANIFEST\.csv"):
+        list_datasets(tmp_path)
+
+
+def test_a_directory_given_goes_before_the_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("WEIGHBORS_DATA", str(tmp_path / "elsewhere"))
+    (tmp_path / "MANIFEST.csv").write_text("name,group,file\ntiny,own,tiny.csv\n")
+    (tmp_path / "tiny.csv").write_text("a,class\n1,x\n2,y\n")
+    assert list_datasets(tmp_path)["name"].tolist() == ["tiny"]
+    assert load_dataset("tiny", data_home=tmp_path).y.tolist() == ["x", "y"]

@@ -276,3 +276,21 @@ def test_the_wrong_way_round_shows(tmp_path):
     correct = [int((results.predictions("a", "m").to_numpy()[0] == y).sum()) for results in (wrong, right)]
     assert binomtest(correct[0], 150).pvalue < 0.001
     assert binomtest(correct[1], 150).pvalue > 0.01
+
+
+def test_methods_of_their_own(tmp_path):
+    def methods(name):
+        wanted = {"first": {"centre": Trouble(), "near": wb.WeightedKNeighborsClassifier(1)}}
+        return wanted.get(name, {"near": wb.WeightedKNeighborsClassifier(7)})
+
+    study = Study(two_problems(), methods, tmp_path, cv=3)
+    assert list(study.methods) == ["centre", "near"]
+    assert study.plan().groupby(["dataset", "method"]).size().to_dict() == {
+        ("first", "centre"): 3, ("first", "near"): 3, ("second", "near"): 3}  # fmt: skip
+    found = study.run(n_jobs=2).table("accuracy")
+    assert np.isnan(found.loc["second", "centre"])
+    for name, k in (("first", 1), ("second", 7)):
+        alone = Study({name: two_problems()[name]}, {"near": wb.WeightedKNeighborsClassifier(k)}, tmp_path / name, cv=3)
+        assert found.loc[name, "near"] == alone.run().table("accuracy").loc[name, "near"]
+    with pytest.raises(InvalidDataError, match="methods must be a mapping"):
+        Study(two_problems(), lambda name: None, tmp_path)

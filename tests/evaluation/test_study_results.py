@@ -199,3 +199,11 @@ def test_unknown_data_set_names(tmp_path, papers_data):
 def test_a_measure_that_is_no_number_fails_its_cell(tmp_path):
     results = Study(DATA, GOOD, tmp_path, cv=2, measures={"x": lambda *parts: "many"}).run()
     assert results.failures()["error"].str.contains("measure 'x' must return one number").all()
+
+
+def test_every_named_score_has_a_column_of_its_own(tmp_path):
+    names = ("accuracy", "balanced_accuracy", "error_rate", "f1_macro", "g_mean")
+    results = small(tmp_path, scoring=names).run()
+    assert set(results.scores) == {*names, "noise"}
+    assert not results.frame().columns.duplicated().any()
+    assert (results.table("error_rate") + results.table("accuracy")).to_numpy() == pytest.approx(1)

@@ -64,6 +64,34 @@ def performance(y, predicted, how):
     return math.sqrt(product) if len(recalls) == 2 else product ** (1 / len(recalls))
 
 
+def margins(X, y, w, s, nominal=None, of=None):
+    """θ_c (paper 001, section 2.2): Σ over x of class c of the distance to its nearest of each other class, less
+    that to its nearest other of its own. The squared weights have length 1; ``w`` is a vector or a dict from class
+    to vector; ``of``: the rows x, scaled to the size of the class.
+    """
+    X = np.asarray(X, dtype=float).tolist()
+    ranges = feature_ranges(X)
+    nominal = [False] * len(X[0]) if nominal is None else list(nominal)
+    out = {}
+    for label in sorted(set(y)):
+        vector = w[label] if isinstance(w, dict) else w
+        length = math.sqrt(sum((a * a) ** 2 for a, on in zip(vector, s, strict=True) if on))
+        members = [i for i in range(len(X)) if y[i] == label]
+        asked = members if of is None else [i for i in members if i in of]
+        total = 0.0
+        for i in asked:
+            for other in set(y):
+                found = [
+                    squared_distance(X[i], X[r], vector, 1.0, s, nominal, ranges)
+                    for r in range(len(X))
+                    if r != i and y[r] == other
+                ]
+                if found:
+                    total += (-1 if other == label else 1) * math.sqrt(min(found) / length)
+        out[label] = total * len(members) / len(asked)
+    return [out[label] for label in sorted(out)]
+
+
 def fitness(X, y, w, v, s, t, *, tasks, how="accuracy", k=1, nominal=None):
     """F = α_a acc + α_i (1 − f_i) + α_f (1 − f_f); 0 where nothing is selected."""
     if not any(s) or not any(t):

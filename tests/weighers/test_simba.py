@@ -93,6 +93,19 @@ def test_pruning_changes_nothing(monkeypatch, scale):
         assert simba_steps(margins, np.ones(30), order, step).tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize(("n", "m", "missing"), [(150, 500, False), (600, 40, False), (150, 300, True)])
+def test_threads_that_share_scans_change_nothing(monkeypatch, n, m, missing):
+    """Even steps over all features, early ends of blocks, and mixed values: for one, two and more threads."""
+    X, y = make_classification(n, m, n_informative=5, n_classes=3, random_state=0)
+    X[::7, 3] = np.nan if missing else 0.0
+    monkeypatch.setattr(module, "_SHARED", 1)
+    monkeypatch.setattr(Margins, "lists_pay", lambda *_: False)
+    found = {
+        jobs: Simba(step=1.0, random_state=0, n_jobs=jobs).fit(X, y).feature_weights_.tobytes() for jobs in (1, 2, 6)
+    }
+    assert found[1] == found[2] == found[6]
+
+
 @pytest.mark.parametrize("strategy", ["order", "sample", "normal"])
 @pytest.mark.parametrize("scale", ["sum", "mean"])
 def test_simba_mbiw_equals_the_oracle(strategy, scale):

@@ -4,6 +4,7 @@ from .ib import IB1, IBk
 from .knn import WeightedKNeighborsClassifier
 from .kstar import KStar
 from .lwl import LWL
+from .table_model import Predictions, TableModel
 from .wibk import WIBK
 
-__all__ = ["IB1", "IBk", "KStar", "LWL", "WIBK", "WeightedKNeighborsClassifier"]
+__all__ = ["IB1", "IBk", "KStar", "LWL", "Predictions", "TableModel", "WIBK", "WeightedKNeighborsClassifier"]

@@ -30,37 +30,39 @@ class Dataset:
     y: AnyArray
 
 
-def data_directory() -> Path:
-    """The directory of data sets, from the environment variable ``WEIGHBORS_DATA``.
+def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
+    """The directory of data sets: ``data_home``, or else the environment variable ``WEIGHBORS_DATA``.
 
     Raises
     ------
     InvalidDataError
-        Where the variable is not set or names no directory with a manifest.
+        Where neither is given, or the place is no directory with a manifest.
     """
-    place = os.environ.get(VARIABLE)
+    place = data_home or os.environ.get(VARIABLE)
     if not place:
         raise InvalidDataError(f"set the environment variable {VARIABLE} to the directory that holds the data sets")
     if not (Path(place) / "MANIFEST.csv").is_file():
-        raise InvalidDataError(f"{VARIABLE} is '{place}', which holds no MANIFEST.csv")
+        name = "data_home" if data_home else VARIABLE
+        raise InvalidDataError(f"{name} is '{place}', which holds no MANIFEST.csv")
     return Path(place)
 
 
-def list_datasets() -> pd.DataFrame:
-    """The manifest: one row per data set."""
+def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFrame:
+    """The manifest of `data_directory`: one row per data set."""
     import pandas as pd
 
-    manifest = pd.read_csv(data_directory() / "MANIFEST.csv")
+    manifest = pd.read_csv(data_directory(data_home) / "MANIFEST.csv")
     splits = manifest["name"].str.contains("_split")
     return manifest[~splits].reset_index(drop=True)
 
 
-def load_dataset(name: str, group: str | None = None) -> Dataset:
+def load_dataset(name: str, group: str | None = None, *, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     """Load the data set called ``name``, from ``group`` where several share the name.
 
-    Missing cells are NaN. A csv or parquet table keeps its column types.
+    Missing cells are NaN. A csv or parquet table keeps its column types. ``data_home`` is as in
+    `data_directory`.
     """
-    manifest = list_datasets()
+    manifest = list_datasets(data_home)
     found = manifest[manifest["name"] == name]
     if group is not None:
         found = found[found["group"] == group]
@@ -68,7 +70,7 @@ def load_dataset(name: str, group: str | None = None) -> Dataset:
         close = difflib.get_close_matches(name, manifest["name"].unique().tolist(), n=3)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise InvalidDataError(f"no data set '{name}'{f' in group {group}' if group else ''}.{hint}")
-    return _read(name, data_directory() / str(found.iloc[0]["file"]))
+    return _read(name, data_directory(data_home) / str(found.iloc[0]["file"]))
 
 
 def _read(name: str, path: Path) -> Dataset:

@@ -29,7 +29,7 @@ __all__ = ["Cell", "Job", "StudyData", "failure", "run_cell", "versions"]
 LABEL_SCORES: dict[str, Callable[[Any, Any], float]] = {
     "accuracy": lambda true, found: float(np.mean(true == found)),
     "balanced_accuracy": lambda true, found: float(balanced_accuracy_score(true, found)),
-    "error": lambda true, found: float(np.mean(true != found)),
+    "error_rate": lambda true, found: float(np.mean(true != found)),
     "f1_macro": lambda true, found: float(f1_score(true, found, average="macro", zero_division=0.0)),
     "g_mean": g_mean,
 }
@@ -71,7 +71,7 @@ class Cell:
 class Job:
     """What all cells of a study share. Sent once to every worker."""
 
-    methods: Mapping[str, Any]
+    methods: Mapping[str, Mapping[str, Any]]  # of each data set
     scoring: tuple[str, ...]
     measures: Mapping[str, Callable[..., Any]]
 
@@ -132,7 +132,7 @@ def _computed(
 ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     X_train, X_test = (_safe_indexing(data.X, rows) for rows in (train, test))
     y = np.asarray(data.y)
-    model = _one_thread(seeded(job.methods[cell.method], cell.seed))
+    model = _one_thread(seeded(job.methods[cell.dataset][cell.method], cell.seed))
     begin = time.perf_counter()
     model.fit(X_train, y[train])
     fitted_at = time.perf_counter()

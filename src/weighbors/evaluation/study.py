@@ -43,8 +43,9 @@ class Study(Result):
         Data are ``(X, y)``, ``(X, y, groups)``, a `StudyData`, a `weighbors.datasets.Dataset`, or
         a function without arguments that returns one of these. A name alone, in a sequence or as a
         value, is loaded by `weighbors.datasets.load_dataset`.
-    methods : mapping of name to estimator
-        Classifiers, pipelines that end in one, or weighers. Scale features inside a pipeline.
+    methods : mapping of name to estimator, or function of a data set's name that returns one
+        Classifiers, pipelines that end in one, or weighers. Scale features inside a pipeline. A
+        function gives data sets methods of their own (another number of neighbours, say).
     store : path
         Directory of the study. Made where it does not exist.
     cv : int, splitter or iterable of (train, test), default=10
@@ -52,7 +53,7 @@ class Study(Result):
     n_repeats : int, default=1
         Repetitions of a number of folds, each shuffled anew.
     scoring : str or sequence of str, default="accuracy"
-        "accuracy", "balanced_accuracy", "error", "f1_macro", "g_mean", or a scorer of scikit-learn.
+        "accuracy", "balanced_accuracy", "error_rate", "f1_macro", "g_mean", or a scorer of scikit-learn.
     measures : mapping of name to function, optional
         Further numbers of each cell: ``function(model, X_train, y_train, X_test, y_test)``.
     time_limit : float, optional
@@ -60,6 +61,11 @@ class Study(Result):
     random_state : int, default=0
         Root of the seeds of folds and cells. A method's open ``random_state`` gets the seed of its
         cell; one that is given stays.
+    executor : {"local", "dask"}, default="local"
+        Who computes cells: processes of this machine, or the workers of a Dask cluster (extra
+        ``weighbors[dask]``), which must see ``store`` on a shared disk.
+    client : distributed.Client, optional
+        With "dask". None: the client that is active.
 
     Notes
     -----
@@ -70,6 +76,8 @@ class Study(Result):
 
     With ``n_jobs=1`` and no time limit cells run in this process. Otherwise each of ``n_jobs`` worker
     processes computes one cell at a time on one thread; a worker that hangs is killed and replaced.
+    On a cluster each thread of a Dask worker has such a process; cells of a worker that dies go to
+    another.
 
     Examples
     --------
@@ -96,7 +104,7 @@ class Study(Result):
     def __init__(
         self,
         datasets: Any,
-        methods: Mapping[str, Any],
+        methods: Mapping[str, Any] | Callable[[str], Mapping[str, Any]],
         store: str | os.PathLike[str],
         *,
         cv: Any = 10,
@@ -105,6 +113,8 @@ class Study(Result):
         measures: Mapping[str, Callable[..., Any]] | None = None,
         time_limit: float | None = None,
         random_state: int = 0,
+        executor: str = "local",
+        client: Any = None,
     ) -> None:
         if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
             raise InvalidDataError(
@@ -112,8 +122,13 @@ class Study(Result):
             )
         if time_limit is not None and not time_limit > 0:
             raise InvalidDataError(f"time_limit must be a number of seconds above 0; got {time_limit!r}")
+        if executor not in ("local", "dask"):
+            raise InvalidDataError(f"executor must be 'local' or 'dask'; got {executor!r}")
+        if client is not None and executor != "dask":
+            raise InvalidDataError("client= goes with executor='dask'")
         self.datasets = _named_data(datasets)
-        self.methods = _check_methods(methods)
+        self._methods_of = _methods_of(methods, self.datasets)
+        self.methods = {name: one for own in self._methods_of.values() for name, one in own.items()}
         self.scoring = _check_scoring(scoring)
         self.measures = _check_measures(measures, self.scoring)
         self.store = Store(store)
@@ -121,6 +136,7 @@ class Study(Result):
         self.n_repeats = n_repeats
         self.time_limit = time_limit
         self.random_state = int(random_state)
+        self.executor, self.client = executor, client
         self._tasks: list[Task] | None = None
         self._shapes: dict[str, dict[str, Any]] = {}
         self._loaded: tuple[str, StudyData] | None = None
@@ -145,7 +161,7 @@ class Study(Result):
         self._shapes[name] = _shape(data)
         content = table_digest(data.X, np.asarray(data.y))
         shared = [SCHEMA, content, list(self.scoring), described(self.measures)]
-        definitions = {method: described(estimator) for method, estimator in self.methods.items()}
+        definitions = {method: described(estimator) for method, estimator in self._methods_of[name].items()}
         tasks = []
         for repeat, folds in enumerate(self._folds(name, data)):
             for fold, (train, test) in enumerate(folds):
@@ -195,7 +211,8 @@ class Study(Result):
         Parameters
         ----------
         n_jobs : int or None, default=None
-            Worker processes, as joblib understands it.
+            Worker processes, as joblib understands it. On a cluster: cells under way at once; None: as many
+            as keep all threads of all workers busy.
         retry_failed : bool, default=False
             Compute failed cells again, too.
         datasets, methods : iterable of names, optional
@@ -214,10 +231,12 @@ class Study(Result):
         done = {"done"} if retry_failed else {"done", "failed"}
         todo = [(task, self._written(task)) for task in wanted if self.store.status(task.cell.identity) not in done]
         n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
-        job = Job(self.methods, self.scoring, self.measures)
+        job = Job(self._methods_of, self.scoring, self.measures)
         with Progress(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
             tasks = self._still_open(todo, bar)
-            if n_workers == 1 and self.time_limit is None:
+            if self.executor == "dask" and todo:
+                self._run_on_cluster(tasks, job, bar, n_jobs)
+            elif n_workers == 1 and self.time_limit is None:
                 run_here(tasks, job, self._load, self.store, bar.tell)
             elif todo:
                 load = _Once(self._load)
@@ -225,6 +244,15 @@ class Study(Result):
         results = self.results()
         results.save_in(self.store.path)
         return results
+
+    def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: Progress, n_jobs: int | None) -> None:
+        from ._dask import run_on_cluster
+
+        if n_jobs is not None and n_jobs < 1:
+            raise InvalidDataError(f"on a cluster n_jobs must be at least 1, or None for all of it; got {n_jobs}")
+        run_on_cluster(
+            tasks, job, self._load, self.store, bar.tell, client=self.client, n_jobs=n_jobs, limit=self.time_limit
+        )
 
     def _written(self, task: Task) -> int | None:
         """When the file of a cell was written."""
@@ -254,7 +282,7 @@ class Study(Result):
             "scoring": list(self.scoring),
             "measures": sorted(self.measures),
             "datasets": self._shapes,
-            "methods": {name: described(method) for name, method in self.methods.items()},
+            "methods": {name: described(own) for name, own in self._methods_of.items()},
             "cells": {cell.identity: [cell.dataset, cell.method, cell.repeat, cell.fold] for cell in cells},
         }
 
@@ -340,6 +368,13 @@ def _as_data(name: str, given: Any) -> StudyData:
     if pd.isna(y).any():
         raise InvalidDataError(f"data set {name!r} has {int(pd.isna(y).sum())} rows without a label. Drop them")
     return StudyData(X, y, given.groups, given.splits)
+
+
+def _methods_of(methods: Any, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Methods of every data set; one mapping serves all of them unless a function gives each its own."""
+    if callable(methods):
+        return {name: _check_methods(methods(name)) for name in datasets}
+    return dict.fromkeys(datasets, _check_methods(methods))
 
 
 def _check_methods(methods: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Weighers: learn a `Weights` from data."""
 
 from .class_relief import ClassRelief
+from .democratic import Democratic
 from .evolution import EvolutionaryWeigher
 from .intervals import RepresentativeIntervals
 from .irelief import IRelief
@@ -8,11 +9,13 @@ from .mbiw import MBIW
 from .relief import Relief, ReliefF, RelievedF
 from .simba import Simba
 from .simba_mbiw import SimbaMBIW
+from .stratified import Stratified
 from .surf import SURF, MultiSURF, MultiSURFStar, SURFStar
 from .turf import TuRF
 
 __all__ = [
     "ClassRelief",
+    "Democratic",
     "EvolutionaryWeigher",
     "IRelief",
     "MBIW",
@@ -26,5 +29,6 @@ __all__ = [
     "SURFStar",
     "Simba",
     "SimbaMBIW",
+    "Stratified",
     "TuRF",
 ]

@@ -54,22 +54,40 @@ def agreement(class_weights: FloatArray) -> tuple[FloatArray, dict[int, str]]:
     return out, reasons
 
 
-def class_margins(X: Any, codes: IndexArray, n_classes: int, weights: FloatArray, k: int, **search: Any) -> FloatArray:
+def class_margins(
+    X: Any,
+    codes: IndexArray,
+    n_classes: int,
+    weights: FloatArray,
+    k: int,
+    *,
+    rows: IndexArray | None = None,
+    **search: Any,
+) -> FloatArray:
     """θ_c: Σ over x of class c of its distances to k misses of each class less those to k hits.
 
     Distances are sqrt(Σ w_i (x_i − z_i)²) (the paper prints the exponent −1/2), hits and misses
-    under one vector: row c of ``weights``, negative entries counting 0.
+    under one vector: row c of ``weights``, or the only one where it has one; negative entries count 0.
+    ``rows``: the instances x, all by default; else the sum is scaled to the size of the class. One
+    search of ``rows`` × N pairs with one vector, and as many pairs in a search per class with several.
     """
-    margins = np.zeros(n_classes)
-    for c in range(n_classes):
-        rows = np.flatnonzero(codes == c)
-        a = metric_weights(weights[c], np.ones(weights.shape[1], dtype=bool))
+    rows = np.arange(len(codes)) if rows is None else rows
+    of_class = [rows[codes[rows] == c] for c in range(n_classes)]
+    together = [np.concatenate(of_class)] if len(weights) == 1 else of_class
+    known = []
+    for vector, some in zip(weights, together, strict=True):
+        a = metric_weights(vector, np.ones(len(vector), dtype=bool))
         engine = NeighborEngine(
             X, weights=Weights(feature_weights=a), groups=codes, n_groups=n_classes, backend="scan", **search
         )
-        distance, _ = engine.search_groups(X[rows], k, own_row=rows)
-        known = np.where(np.isfinite(distance), distance, 0.0).astype(np.float64).sum(axis=(0, 2))
-        margins[c] = known.sum() - 2 * known[c]
+        distance, _ = engine.search_groups(X[some], k, own_row=some)
+        known.append(np.where(np.isfinite(distance), distance, 0.0).astype(np.float64).sum(axis=2))
+    nearest = np.concatenate(known)  # class after class
+    margins, begin = np.zeros(n_classes), 0
+    for c, some in enumerate(of_class):
+        total = nearest[begin : begin + len(some)].sum(axis=0)
+        margins[c] = (total.sum() - 2 * total[c]) * (np.count_nonzero(codes == c) / max(1, len(some)))
+        begin += len(some)
     return margins
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import _native
-from .._threads import effective_n_jobs, run_ranges
+from .._threads import effective_n_jobs, run_crew, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.backends.scan import Scan, aligned_empty, lane_layout
 from ..engine.pairs import fixed_ranges
@@ -25,6 +26,7 @@ from ._instances import densified
 __all__ = ["Margins", "Simba", "published", "simba_steps"]
 
 _LISTED = (8, 16)  # hits, and misses, listed per row: where there are many, and few, rows
+_SHARED = 400_000  # values from which threads share a scan: each part takes some 10 µs
 _CHUNK = 256  # steps between two looks at the order of features and the lists
 
 
@@ -155,6 +157,47 @@ class Margins:
         """Of packed rows."""
         return np.dtype(np.float32 if self.mixed else np.int16)
 
+    def steps(
+        self,
+        w: FloatArray,
+        order: IndexArray,
+        step: FloatArray,
+        beta: float,
+        lists: Lists,
+        blocks: Blocks,
+        begin: int,
+        end: int,
+        crew: _native.Crew,
+    ) -> tuple[int, int]:
+        """Take steps ``begin`` to ``end`` and change w; where it stopped for want of blocks, and how many scans."""
+        return _native.simba(
+            self.rows,
+            self.codes,
+            self.gap,
+            self.nominal,
+            self.mixed,
+            blocks.packed,
+            self.center,
+            self.levels,
+            self.unit,
+            self.rounding,
+            blocks.ids,
+            blocks.block_code,
+            blocks.feature_order,
+            blocks.expanded,
+            lists.row,
+            lists.square,
+            lists.reach,
+            lists.reference,
+            order,
+            step,
+            beta,
+            w,
+            crew,
+            begin,
+            end,
+        )
+
     def no_blocks(self) -> Blocks:
         """None packed yet."""
         m = self.rows.shape[1]
@@ -177,34 +220,10 @@ def simba_steps(
     step = np.ascontiguousarray(step, dtype=np.float64)
     lists = margins.lists(np.where(w == 0, 1.0, np.abs(w))) if margins.lists_pay(w, order, step) else margins.no_lists()
     blocks, at, packed_at = margins.no_blocks(), 0, 0
+    threads = 1 if lists.row.shape[2] or margins.rows.size < _SHARED else effective_n_jobs(margins.n_jobs)
     while at < len(order):
         end = min(at + _CHUNK, len(order))
-        stopped, scans = _native.simba(
-            margins.rows,
-            margins.codes,
-            margins.gap,
-            margins.nominal,
-            margins.mixed,
-            blocks.packed,
-            margins.center,
-            margins.levels,
-            margins.unit,
-            margins.rounding,
-            blocks.ids,
-            blocks.block_code,
-            blocks.feature_order,
-            blocks.expanded,
-            lists.row,
-            lists.square,
-            lists.reach,
-            lists.reference,
-            order,
-            step,
-            beta,
-            w,
-            at,
-            end,
-        )
+        stopped, scans = run_crew(partial(margins.steps, w, order, step, beta, lists, blocks, at, end), threads)
         at = stopped
         if stopped < end or (scans > _CHUNK // 8 and at >= 2 * packed_at):
             blocks, packed_at = margins.pack(w), at
@@ -263,7 +282,7 @@ class Simba(FeatureWeigher):
         As in `Relief`.
     random_state : int, RandomState or None
     n_jobs : int, optional
-        Threads of the first search; the steps themselves follow one another.
+        Threads of the first search, and of each scan of all rows; steps follow one another.
 
     Attributes
     ----------

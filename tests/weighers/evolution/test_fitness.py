@@ -5,9 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from naive import evolution as naive
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from weighbors.exceptions import InvalidDataError
@@ -190,7 +193,20 @@ def test_another_classifier_is_repeatable_though_its_seed_is_open():
     np.testing.assert_array_equal(predictor.predict(people), predictor.predict(people))
 
 
+def test_another_classifier_is_repeatable_though_the_seed_of_a_part_is_open():
+    tree = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_features=1))
+    _, _, genome, predictor = estimators(("FS",), tree)
+    people = genome.random(3, RNG(0), density=1.0)
+    np.testing.assert_array_equal(predictor.predict(people), predictor.predict(people))
+    assert tree.get_params()["decisiontreeclassifier__random_state"] is None  # what was given stays as it is
+    fixed = estimators(("FS",), DecisionTreeClassifier(random_state=9))[3]
+    assert fixed.estimator.random_state == 9
+
+
 def test_what_another_classifier_cannot_do():
+    for other in (LinearRegression(), StandardScaler()):
+        with pytest.raises(InvalidDataError, match=f"must be a classifier.*{type(other).__name__}"):
+            estimators(("FS",), other)
     with pytest.raises(InvalidDataError, match="takes sample_weight; KNeighborsClassifier does not"):
         estimators(("IW",), KNeighborsClassifier())
     with pytest.raises(InvalidDataError, match="categories have no multiples"):

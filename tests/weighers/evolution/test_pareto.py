@@ -1,14 +1,16 @@
 """Several goals: sorting against pymoo, fronts without dominated points, hypervolume, margins."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from naive import evolution as naive
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier
-from weighbors.exceptions import InvalidDataError
-from weighbors.weighers.class_relief import class_margins
+from weighbors.exceptions import InvalidDataError, LonelyClassWarning
 from weighbors.weighers.evolution import (
+    Fitness,
     Genome,
     ParetoSearch,
     Settings,
@@ -17,6 +19,8 @@ from weighbors.weighers.evolution import (
     knee,
     non_dominated_ranks,
 )
+from weighbors.weighers.evolution import assemble as module
+from weighbors.weighers.evolution.goals import drawn_rows
 from weighbors.weighers.evolution.pareto import survivors
 
 X, Y = load_wine(return_X_y=True)
@@ -117,15 +121,69 @@ def test_the_front_grows_outwards():
     assert volumes[-1] > 0.8 * hypervolume(np.column_stack([1 - np.arange(21) / 20, np.arange(21) / 40]), [1.1, 1.1])
 
 
-def test_margins_as_goals():  # paper 001 proposes the class margins as goals of a search for weights
-    search = EvolutionaryWeigher("FW", goals="margins", **{**FAST, "max_evaluations": 100}).fit(X, Y)
-    columns = [f"margin of {label}" for label in range(3)]
-    front = search.pareto_front_[columns].to_numpy()
+def test_a_front_that_selects_nothing():
+    weigher = EvolutionaryWeigher(
+        "IS+FS+IW+FW", objective="pareto", population_size=4, max_evaluations=12, random_state=28
+    )
+    with pytest.warns(LonelyClassWarning), pytest.raises(InvalidDataError, match="no individual selects"):
+        weigher.fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("tasks", "per_class"), [("FS", False), ("FW", False), ("FW", True), ("FS+FW", False), ("FS+FW", True)]
+)
+def test_margins_as_goals(tasks, per_class):  # paper 001 proposes the class margins as goals of a search for weights
+    given = {**FAST, "max_evaluations": 100, "per_class": per_class}
+    search = EvolutionaryWeigher(tasks, goals="margins", **given).fit(X, Y)
+    front = search.pareto_front_[[f"margin of {label}" for label in range(3)]].to_numpy()
     assert not any(dominated(-front))
-    a = search.feature_weights_**2
-    a = a / np.sqrt((a**2).sum())
-    expected = class_margins(X, Y, 3, np.tile(a, (3, 1)), 1)
-    np.testing.assert_allclose(front[search.selected_], expected)
+    for index in (0, len(front) - 1, search.selected_):
+        search.select(index)
+        w = dict(enumerate(search.class_feature_weights_)) if per_class else search.feature_weights_
+        np.testing.assert_allclose(front[index], naive.margins(X, Y.tolist(), w, search.feature_support_))
+
+
+def test_margins_of_mixed_tables():
+    frame = pd.DataFrame(X[::2, :3], columns=list("abc"))
+    frame["d"] = pd.Categorical(np.where(X[::2, 4] > 0, "high", "low"))
+    frame.iloc[::7, 1] = np.nan
+    y = Y[::2].copy()
+    y[0] = 7  # a class of one has no hit
+    with pytest.warns(LonelyClassWarning):
+        search = EvolutionaryWeigher("FW", goals=["error", "margins"], **{**FAST, "max_evaluations": 60}).fit(frame, y)
+    rows = np.column_stack([frame[list("abc")].to_numpy(), frame["d"].cat.codes])
+    expected = naive.margins(rows, y.tolist(), search.feature_weights_, [True] * 4, nominal=[False, False, False, True])
+    found = search.pareto_front_.iloc[search.selected_]
+    np.testing.assert_allclose([found[f"margin of {c}"] for c in (0, 1, 2, 7)], expected)
+
+
+def test_margins_of_some_rows(monkeypatch):
+    codes = np.repeat([0, 1, 2], [50, 3, 9])
+    for limit in (None, 62, 100):
+        assert drawn_rows(codes, limit, RNG(0)) is None
+    some = drawn_rows(codes, 30, RNG(0))
+    assert np.bincount(codes[some]).tolist() == [10, 3, 9]
+    assert len(set(some.tolist())) == len(some)
+    options = {**FAST, "max_evaluations": 60, "goals": "margins"}
+    seen = []
+    monkeypatch.setattr(module, "drawn_rows", lambda *args: seen.append(drawn_rows(*args)) or seen[-1])
+    search = EvolutionaryWeigher("FW", margin_rows=60, **options).fit(X, Y)
+    assert np.bincount(Y[seen[0]]).tolist() == [20, 20, 20]
+    found = search.pareto_front_.iloc[search.selected_, :3]
+    np.testing.assert_allclose(
+        found, naive.margins(X, Y.tolist(), search.feature_weights_, [True] * 13, of=set(seen[0].tolist()))
+    )
+    every = EvolutionaryWeigher("FW", margin_rows=None, **options).fit(X, Y)
+    pd.testing.assert_frame_equal(every.pareto_front_, EvolutionaryWeigher("FW", **options).fit(X, Y).pareto_front_)
+    assert not every.pareto_front_.equals(search.pareto_front_)
+
+
+def test_what_is_no_goal_is_not_measured(monkeypatch):
+    asked = []
+    judge = Fitness.__call__
+    monkeypatch.setattr(Fitness, "__call__", lambda self, people: asked.append(len(people)) or judge(self, people))
+    search = EvolutionaryWeigher("FS", goals=["features", "margins"], **{**FAST, "max_evaluations": 80}).fit(X, Y)
+    assert asked == [len(search.pareto_front_)]  # the figures of the front only
 
 
 @pytest.mark.parametrize(

@@ -207,3 +207,18 @@ def test_misuse():
     for bad in (np.zeros(4), np.full(5, np.nan)):
         with pytest.raises(InvalidDataError, match="5 numbers"):
             search.tell(bad)
+
+
+def test_weights_that_are_all_alike_are_exhausted():
+    for tasks, restart in ((("FW",), True), (("IS", "FW"), False)):
+        search = EvolutionSearch(Genome(tasks, 4, 2), Settings(5, restart=restart), RNG(0))
+        search.tell(ones(search.ask()))
+        assert not search.exhausted
+        search.population = Population(np.full((5, 2), 0.3), np.ones((5, search.genome.n_bits), dtype=bool))
+        assert len(search.ask()) == 0  # nothing would ever be asked again
+        search.tell(np.zeros(0))
+        assert search.exhausted
+    search = EvolutionSearch(Genome(("IS", "FW"), 4, 2), Settings(5), RNG(0))
+    search.tell(ones(search.ask()))
+    search.population = Population(np.full((5, 2), 0.3), np.ones((5, 4), dtype=bool))
+    assert not search.exhausted  # a restart will come

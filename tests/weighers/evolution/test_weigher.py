@@ -1,43 +1,25 @@
 """The estimator: what it publishes, long work, checkpoints, bad input."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris, load_wine
+from searches import FAST, X, Y, same
+from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.preprocessing import scale
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier
 from weighbors.exceptions import (
-    CheckpointError,
     ForeignWeightsError,
-    InterruptedSearchWarning,
     InvalidDataError,
     LonelyClassWarning,
 )
 from weighbors.weighers.evolution.results import balanced_rows
 
-X, Y = load_wine(return_X_y=True)
-X = scale(X)
-FAST = {"population_size": 10, "max_evaluations": 200, "random_state": 0}
 COMBINATIONS = ["+".join(c) for size in range(1, 5) for c in combinations(("IS", "FS", "IW", "FW"), size)]
-
-
-def same(a, b):
-    for name in ("instance_support_", "feature_support_", "feature_weights_", "instance_scales_"):
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
-    assert a.fitness_ == b.fitness_
-    assert a.weights_ == b.weights_
-    pd.testing.assert_frame_equal(a.history_.drop(columns="seconds"), b.history_.drop(columns="seconds"))
 
 
 @pytest.mark.parametrize("tasks", COMBINATIONS)
@@ -89,6 +71,9 @@ def test_reduce_keeps_the_container():
     assert plain.reduce(sparse.csr_matrix(X)).shape == small.shape
     with pytest.raises(ForeignWeightsError, match="transform"):
         search.reduce(frame[::-1])
+    for labels in (Y[:-1], np.append(Y, 0)):
+        with pytest.raises(ValueError, match="inconsistent numbers"):
+            search.reduce(frame, labels)
 
 
 def test_mixed_tables_with_missing_values():
@@ -106,6 +91,9 @@ def test_undersampling():
     codes = np.array([0] * 30 + [1] * 7 + [2] * 10)
     for ratio, sizes in ((False, [30, 7, 10]), (True, [7, 7, 7]), (0.5, [14, 7, 10]), (1.0, [7, 7, 7])):
         np.testing.assert_array_equal(np.bincount(codes[balanced_rows(codes, ratio, rng(0))]), sizes)
+    for smallest, ratio, largest in ((7, 0.28, 25), (14, 0.56, 25), (17, 0.68, 25), (3, 0.4, 7)):  # 7 / 0.28 < 25
+        drawn = balanced_rows(np.repeat([0, 1], [60, smallest]), ratio, rng(0))
+        assert len(drawn) == smallest + largest
     search = EvolutionaryWeigher("FS", "g_mean", undersample=True, **FAST).fit(X, y)
     kept = np.bincount(y[search.sample_indices_])
     assert kept[0] == kept[1] == y.sum()
@@ -156,206 +144,6 @@ def test_layout_and_dtype_do_not_change_the_search():
     b = EvolutionaryWeigher("IS+FS", **FAST).fit(grid, Y)
     c = EvolutionaryWeigher("IS+FS", **FAST).fit(grid.astype(np.float32), Y)
     np.testing.assert_array_equal(b.instance_support_, c.instance_support_)
-
-
-# -- long work
-
-
-def test_limits_and_callback():
-    told = []
-    search = EvolutionaryWeigher("IS", callback=told.append, **FAST).fit(X, Y)
-    assert [p.evaluations for p in told] == search.history_["evaluations"].tolist()
-    assert told[-1].best == search.fitness_
-    assert told[-1].seconds_left == 0
-    assert told[0].seconds_left > 0
-    stopped = EvolutionaryWeigher("IS", callback=lambda p: p.generation == 3, **FAST).fit(X, Y)
-    assert (stopped.stop_reason_, stopped.n_iter_) == ("callback", 3)
-    many = {**FAST, "max_evaluations": 10**9}
-    begun = time.perf_counter()
-    limited = EvolutionaryWeigher("IS+FW", time_limit=0.3, **many).fit(X, Y)
-    assert limited.stop_reason_ == "time_limit"
-    assert time.perf_counter() - begun < 30
-    still = EvolutionaryWeigher("FS", n_iter_no_change=5, **many).fit(X, Y)
-    assert still.stop_reason_ == "n_iter_no_change"
-    best = still.history_["best"]
-    assert (best.iloc[-5:] == best.iloc[-6]).all()
-    assert best.iloc[-6] > best.iloc[-7] or len(best) == 6
-    front = EvolutionaryWeigher("FS", objective="pareto", n_iter_no_change=5, **many).fit(X, Y)
-    assert front.stop_reason_ == "n_iter_no_change"
-    assert (front.history_["front"].iloc[-6:] == front.history_["front"].iloc[-1]).all()
-    converged = EvolutionaryWeigher("FS", restart=False, **many).fit(X, Y)
-    assert converged.stop_reason_ == "converged"
-
-
-def test_the_bar_is_on_stderr_and_only_when_asked(capfd):
-    EvolutionaryWeigher("IS", **FAST).fit(X, Y)
-    assert capfd.readouterr() == ("", "")
-    EvolutionaryWeigher("IS", verbose=True, **FAST).fit(X, Y)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "200/200 evaluations" in err
-    assert "s left" in err
-
-
-def test_ctrl_c_gives_the_best_so_far(tmp_path):
-    path = tmp_path / "run.ckpt"
-
-    def interrupt(progress):
-        if progress.generation == 5:
-            raise KeyboardInterrupt
-
-    with pytest.warns(InterruptedSearchWarning, match="best found so far"):
-        search = EvolutionaryWeigher("IS+FW", callback=interrupt, checkpoint=path, **FAST).fit(X, Y)
-    assert (search.stop_reason_, search.n_iter_) == ("interrupted", 5)
-    assert search.fitness_ == search.history_["best"].iloc[-1]
-    again = EvolutionaryWeigher("IS+FW", checkpoint=path, resume=True, **FAST).fit(X, Y)
-    same(again, EvolutionaryWeigher("IS+FW", **FAST).fit(X, Y))
-
-
-def test_ctrl_c_inside_an_evaluation():
-    calls = []
-
-    def fitness(a, b):
-        calls.append(1)
-        if len(calls) == 35:
-            raise KeyboardInterrupt
-        return float(np.mean(a == b))
-
-    with pytest.warns(InterruptedSearchWarning):
-        search = EvolutionaryWeigher("FW", fitness, **FAST).fit(X, Y)
-    assert search.n_evaluations_ == 30  # whole generations
-    calls[:] = [1] * 34
-    with pytest.raises(KeyboardInterrupt):  # nothing to give back yet
-        EvolutionaryWeigher("FW", fitness, **FAST).fit(X, Y)
-
-
-INTERRUPTED = """
-import signal, warnings
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores it
-from sklearn.datasets import load_wine
-from weighbors import EvolutionaryWeigher
-X, y = load_wine(return_X_y=True)
-warnings.simplefilter("always")
-search = EvolutionaryWeigher("IS+FS+FW", population_size=20, max_evaluations=10**9, random_state=0, n_jobs=2,
-                             callback=lambda p: print(p.evaluations, flush=True)).fit(X, y)
-print(search.stop_reason_, search.n_evaluations_ == search.history_["evaluations"].iloc[-1], search.fitness_ > 0)
-"""
-
-
-def test_a_real_sigint():
-    child = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    for line in child.stdout:
-        if int(line) > 200:
-            child.send_signal(signal.SIGINT)
-            break
-    out, err = child.communicate(timeout=60)
-    assert child.returncode == 0, err
-    assert out.splitlines()[-1] == "interrupted True True"
-    assert "InterruptedSearchWarning" in err
-
-
-KILLED = """
-import sys, time
-from sklearn.datasets import load_wine
-from sklearn.preprocessing import scale
-from weighbors import EvolutionaryWeigher
-X, y = load_wine(return_X_y=True)
-def slow(progress):
-    print(progress.evaluations, flush=True)
-    time.sleep(0.02)
-EvolutionaryWeigher({tasks!r}, objective={objective!r}, population_size=10, max_evaluations=1500, random_state=0,
-                    checkpoint=sys.argv[1], checkpoint_seconds=0, callback=slow).fit(scale(X), y)
-"""
-
-
-@pytest.mark.parametrize(("tasks", "objective"), [("IS+FW", "single"), ("IS+FS", "pareto")])
-def test_kill_9_and_resume_is_bit_identical(tmp_path, tasks, objective):
-    path, code = tmp_path / "run.ckpt", KILLED.format(tasks=tasks, objective=objective)
-    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
-    for line in child.stdout:
-        if int(line) > 300:
-            child.send_signal(signal.SIGKILL)
-            break
-    assert child.wait() == -signal.SIGKILL
-    assert path.exists()
-    given = {**FAST, "max_evaluations": 1500, "objective": objective}
-    whole = EvolutionaryWeigher(tasks, **given).fit(X, Y)
-    resumed = EvolutionaryWeigher(tasks, checkpoint=path, resume=True, **given).fit(X, Y)
-    same(resumed, whole)
-    if objective == "pareto":
-        pd.testing.assert_frame_equal(resumed.pareto_front_, whole.pareto_front_)
-    assert [name for name in os.listdir(tmp_path) if not name.startswith(".")] == ["run.ckpt"]
-
-
-def test_a_checkpoint_of_something_else_is_refused_and_left_alone(tmp_path):
-    path = tmp_path / "run.ckpt"
-    given = {"checkpoint": path, **FAST}
-    EvolutionaryWeigher("IS", **given).fit(X, Y)
-    content = path.read_bytes()
-    refused = [
-        (EvolutionaryWeigher("IS", **given), X, Y, "there already"),
-        (EvolutionaryWeigher("IS", resume=True, **given), X[:-1], Y[:-1], "other data"),
-        (EvolutionaryWeigher("IS", resume=True, **given), X + 1e-9, Y, "other data"),
-        (EvolutionaryWeigher("IS", resume=True, **given), X, np.roll(Y, 1), "other data"),
-        (EvolutionaryWeigher("IS+FS", resume=True, **given), X, Y, "tasks: 'IS' there, 'IS\\+FS' here"),
-        (EvolutionaryWeigher("IS", "g_mean", resume=True, **given), X, Y, "other settings .*fitness"),
-        (EvolutionaryWeigher("IS", resume=True, **{**given, "population_size": 12}), X, Y, "population_size"),
-        (EvolutionaryWeigher("IS", resume=True, **{**given, "random_state": 5}), X, Y, "random_state"),
-    ]
-    for weigher, rows, labels, told in refused:
-        with pytest.raises(CheckpointError, match=told):
-            weigher.fit(rows, labels)
-        assert path.read_bytes() == content
-    done = EvolutionaryWeigher("IS", resume=True, **given).fit(X, Y)  # nothing left to do
-    same(done, EvolutionaryWeigher("IS", **FAST).fit(X, Y))
-    longer = EvolutionaryWeigher("IS", resume=True, **{**given, "max_evaluations": 400}).fit(X, Y)
-    assert longer.n_evaluations_ == 400
-    assert longer.fitness_ >= done.fitness_
-
-
-def test_unreadable_and_foreign_checkpoints(tmp_path):
-    good = tmp_path / "good.ckpt"
-    EvolutionaryWeigher("IS", checkpoint=good, **FAST).fit(X, Y)
-    whole = good.read_bytes()
-    weights = tmp_path / "weights.npz"
-    EvolutionaryWeigher("IS", **FAST).fit(X, Y).weights_.save(weights)
-    np.save(tmp_path / "array.npy", np.zeros(3))
-    files = {
-        "empty": b"",
-        "text": b"hello",
-        "cut": whole[: len(whole) // 2],
-        "weights": weights.read_bytes(),
-        "array": (tmp_path / "array.npy").read_bytes(),
-    }
-    for name, content in files.items():
-        path = tmp_path / name
-        path.write_bytes(content)
-        with pytest.raises(CheckpointError, match="not a readable checkpoint|no search wrote it"):
-            EvolutionaryWeigher("IS", checkpoint=path, resume=True, **FAST).fit(X, Y)
-        assert path.read_bytes() == content
-    for resume in (False, True):
-        with pytest.raises(CheckpointError, match="directory"):
-            EvolutionaryWeigher("IS", checkpoint=tmp_path / "no" / "x", resume=resume, **FAST).fit(X, Y)
-
-
-def test_checkpoints_with_changed_content(tmp_path):
-    from weighbors._archive import read_archive, write_archive
-
-    path = tmp_path / "run.ckpt"
-    EvolutionaryWeigher("IS", checkpoint=path, **FAST).fit(X, Y)
-    header, state = read_archive(path)
-    resumed = EvolutionaryWeigher("IS", checkpoint=path, resume=True, **FAST)
-    write_archive(path, {**header, "version": 99}, state)
-    with pytest.raises(CheckpointError, match="version 99"):
-        resumed.fit(X, Y)
-    import json
-
-    with open(path, "wb") as file:
-        np.savez(file, header=np.array(json.dumps({**header, "digest": "0"})), **state)
-    with pytest.raises(CheckpointError, match="damaged"):
-        resumed.fit(X, Y)
 
 
 # -- bad and odd input

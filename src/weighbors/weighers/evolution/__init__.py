@@ -9,6 +9,7 @@ from .pareto import ParetoSearch, crowding, hypervolume, knee, non_dominated_ran
 from .run import Limits, Progress, Run
 from .sampler import EvolutionarySampler
 from .search import EvolutionSearch, Settings
+from .tables import ReducedTable, reduce_table
 from .weigher import EvolutionaryWeigher
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Performance",
     "Population",
     "Progress",
+    "ReducedTable",
     "Run",
     "Settings",
     "TASKS",
@@ -36,4 +38,5 @@ __all__ = [
     "knee",
     "non_dominated_ranks",
     "parse_tasks",
+    "reduce_table",
 ]

@@ -2,42 +2,65 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..._random import generators, seed_sequence
 from ..._threads import effective_n_jobs
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
-from ...weights import fingerprint
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, Kept
 from .estimators import EstimatorPredictor
 from .fitness import Fitness, NeighborPredictor, Performance, Predictor, default_alphas
 from .genome import Genome, parse_tasks
-from .goals import Goals
+from .goals import Goals, check_goals, drawn_rows
+from .identity import course_of, data_of
 from .pareto import ParetoSearch
-from .results import describe
+from .results import balanced_rows, describe
 from .run import Limits, ProgressBar, Run
 from .search import EvolutionSearch, Settings
 
-__all__ = ["checked_parameters", "data_fingerprint", "make_fitness", "make_run"]
-
-_COURSE = (  # parameters that change the course of a search
-    "objective",
-    "population_size",
-    "n_neighbors",
-    "per_class",
-    "cv",
-    "undersample",
-    "de_factor",
-    "crossover_rate",
-    "incest_prevention",
-    "restart",
-)
+__all__ = ["Parts", "assembled"]
 
 
-def checked_parameters(given: Any) -> tuple[tuple[str, ...], tuple[float, float, float]]:
+@dataclass(frozen=True)
+class Parts:
+    """A search over some rows, ready to be driven."""
+
+    rows: IndexArray  # those that undersampling left
+    fitness: Fitness
+    goals: Goals | None
+    run: Run
+
+
+def assembled(given: Any, X: FloatArray, codes: IndexArray, classes: AnyArray, nominal: BoolArray) -> Parts:
+    """Parameters are checked, a checkpoint is read, and a search of its own or a new one is made."""
+    tasks, alphas = _checked_parameters(given)
+    names = check_goals(given.goals, tasks) if given.objective == "pareto" else None
+    seeds, checkpoint, kept = seed_sequence(given.random_state), None, None
+    if given.checkpoint is not None:
+        checkpoint = Checkpoint(given.checkpoint, data_of(X, codes), course_of(given, tasks, alphas, names, nominal))
+        kept = checkpoint.open(resume=given.resume)
+        if kept is not None:  # rows and folds are drawn as they were
+            seeds = np.random.SeedSequence(kept.entropy)
+        checkpoint = replace(checkpoint, entropy=seeds.entropy)
+    draw, course, learner, margins = generators(seeds, 4)
+    rows = balanced_rows(codes, given.undersample, draw)
+    genome = Genome(tasks, len(rows), X.shape[1], len(classes) if given.per_class else 1)
+    seed = int(learner.integers(2**31 - 1))
+    fitness = _fitness_of(
+        given, genome, X[rows], codes[rows], classes=classes, nominal=nominal, alphas=alphas, seed=seed
+    )
+    goals = None
+    if names is not None:
+        some = drawn_rows(codes[rows], given.margin_rows, margins) if "margins" in names else None
+        goals = Goals(names, fitness, X[rows], codes[rows], classes, nominal, given.n_jobs, margin_rows=some)
+    return Parts(rows, fitness, goals, _run_of(given, fitness, goals, course, checkpoint, kept))
+
+
+def _checked_parameters(given: Any) -> tuple[tuple[str, ...], tuple[float, float, float]]:
     """Tasks and α; parameters that contradict each other are refused."""
     tasks = parse_tasks(given.tasks)
     if given.max_evaluations < given.population_size:
@@ -61,7 +84,7 @@ def checked_parameters(given: Any) -> tuple[tuple[str, ...], tuple[float, float,
     return tasks, (float(alphas[0]), float(alphas[1]), float(alphas[2]))
 
 
-def make_fitness(
+def _fitness_of(
     given: Any,
     genome: Genome,
     X: FloatArray,
@@ -93,52 +116,26 @@ def make_fitness(
     return Fitness(genome, predictor, Performance(given.fitness, codes, classes), alphas)
 
 
-def make_run(given: Any, fitness: Fitness, goals: Goals | None, rng: np.random.Generator, data: str) -> Run:
-    """A new search, or the one in the checkpoint, ready to be driven. ``data`` is the rows' fingerprint."""
+def _run_of(
+    given: Any,
+    fitness: Fitness,
+    goals: Goals | None,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint | None,
+    kept: Kept | None,
+) -> Run:
     genome = fitness.genome
     settings = Settings(
         int(given.population_size), given.de_factor, given.crossover_rate, given.incest_prevention, given.restart
     )
     kind = EvolutionSearch if goals is None else ParetoSearch
-    search: EvolutionSearch | None = None
-    history: list[dict[str, Any]] = []
-    checkpoint = None
-    if given.checkpoint is not None:
-        checkpoint = Checkpoint(given.checkpoint, data, _course(given, fitness, goals))
-        if given.resume:
-            found = checkpoint.read()
-            if found is not None:
-                search, history = kind.restore(genome, settings, found[0]), found[1]
-        else:
-            checkpoint.check_free()
     return Run(
-        search or kind(genome, settings, rng),
+        kind(genome, settings, rng) if kept is None else kind.restore(genome, settings, kept.state),
         (lambda population: fitness(population).fitness) if goals is None else goals,
         lambda search: describe(search, genome),
         Limits(int(given.max_evaluations), given.time_limit, given.n_iter_no_change),
-        history,
+        [] if kept is None else kept.history,
         checkpoint,
         given.checkpoint_seconds,
         tuple(w for w in (given.callback, ProgressBar() if given.verbose else None) if w is not None),
     )
-
-
-def data_fingerprint(X: FloatArray, codes: IndexArray) -> str:
-    """Fingerprint of rows and labels."""
-    return f"{X.dtype} {fingerprint(np.column_stack([X, codes]))}"
-
-
-def _course(given: Any, fitness: Fitness, goals: Goals | None) -> dict[str, Any]:
-    """Everything that changes the course of a search, as plain values."""
-    course = {name: getattr(given, name) for name in _COURSE}
-    course = {name: value.item() if isinstance(value, np.generic) else value for name, value in course.items()}
-    how, seed = given.fitness, given.random_state
-    course.update(
-        tasks="+".join(fitness.genome.tasks),
-        alphas=list(fitness.alphas),
-        goals=None if goals is None else list(goals.names),
-        fitness=how if isinstance(how, str) else getattr(how, "__qualname__", "callable"),
-        estimator=None if given.estimator is None else repr(given.estimator),
-        random_state=int(seed) if isinstance(seed, Integral) else None,
-    )
-    return course

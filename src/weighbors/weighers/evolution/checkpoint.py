@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,18 @@ from ..._archive import DAMAGE, digest_of, read_archive, write_archive
 from ..._typing import AnyArray
 from ...exceptions import CheckpointError
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "Kept"]
 
 _FORMAT = "weighbors.EvolutionaryWeigher checkpoint"
-_VERSION = 1
+_VERSION = 2
+
+
+class Kept(NamedTuple):
+    """What a checkpoint holds."""
+
+    state: dict[str, AnyArray]
+    history: list[dict[str, Any]]
+    entropy: Any
 
 
 @dataclass(frozen=True)
@@ -32,16 +40,27 @@ class Checkpoint:
         Fingerprint of rows and labels.
     settings : mapping
         Everything that changes the course of the search, as plain values.
+    entropy : int or list of int
+        Seed of the search: also where ``random_state`` is open, what is drawn beside the search (rows,
+        folds) is drawn again when it is continued.
     """
 
     path: str | os.PathLike[str]
     data: str
     settings: Mapping[str, Any]
+    entropy: Any = None
 
     @property
     def name(self) -> str:
         """The path as text."""
         return os.fspath(self.path)
+
+    def open(self, *, resume: bool) -> Kept | None:
+        """What is to be continued; None for a new search, which needs a name that is free."""
+        if resume:
+            return self.read()
+        self.check_free()
+        return None
 
     def check_free(self) -> None:
         """Refuse to begin where a file is already, or where none can be."""
@@ -59,10 +78,11 @@ class Checkpoint:
     def write(self, state: Mapping[str, AnyArray], history: list[dict[str, Any]]) -> None:
         """Put the state of a search and its history into the file."""
         header = {"format": _FORMAT, "version": _VERSION, "data": self.data, "settings": dict(self.settings)}
+        header["entropy"] = self.entropy
         write_archive(self.path, header, {**state, "history": np.array(json.dumps(history))})
 
-    def read(self) -> tuple[dict[str, AnyArray], list[dict[str, Any]]] | None:
-        """State and history; None where there is no file yet.
+    def read(self) -> Kept | None:
+        """State, history and seed; None where there is no file yet.
 
         Raises
         ------
@@ -85,7 +105,7 @@ class Checkpoint:
             raise CheckpointError(
                 f"'{self.name}' belongs to other settings ({told}). Use those of the checkpoint, or name another one"
             )
-        return state, json.loads(str(state.pop("history")))
+        return Kept(state, json.loads(str(state.pop("history"))), header["entropy"])
 
     def _archive(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         try:

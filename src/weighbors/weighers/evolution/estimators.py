@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
@@ -29,8 +29,8 @@ class EstimatorPredictor:
     genome : Genome
     X, codes : rows and classes
     estimator : classifier
-        Cloned; where its ``random_state`` is None it gets a fixed one, so that equal individuals
-        get equal answers.
+        Cloned; where a ``random_state``, its own or of a part, is None it gets a fixed one, so that
+        equal individuals get equal answers.
     cv : int
         Stratified folds, drawn once per search.
     seed : int
@@ -61,9 +61,14 @@ class EstimatorPredictor:
                 "example with sklearn.preprocessing.OneHotEncoder"
             )
         self.genome, self.X, self.codes, self.n_jobs = genome, X, codes, n_jobs
+        if not is_classifier(estimator):
+            raise InvalidDataError(
+                f"estimator must be a classifier, whose answers are labels; got {type(estimator).__name__}"
+            )
         self.estimator = clone(estimator)
-        if "random_state" in self.estimator.get_params() and self.estimator.get_params()["random_state"] is None:
-            self.estimator.set_params(random_state=seed)
+        given = self.estimator.get_params()
+        open_seeds = [name for name in given if f"__{name}".endswith("__random_state") and given[name] is None]
+        self.estimator.set_params(**dict.fromkeys(open_seeds, seed))
         self.weighted = has_fit_parameter(self.estimator, "sample_weight")
         if "IW" in genome.tasks and not self.weighted:
             raise InvalidDataError(

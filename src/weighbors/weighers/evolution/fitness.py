@@ -139,11 +139,16 @@ class Fitness:
     ) -> None:
         self.genome, self.predictor, self.performance, self.alphas = genome, predictor, performance, alphas
 
+    @property
+    def nothing(self) -> float:
+        """Fitness where no instance or no feature is selected: 0; below all figures of a user's function."""
+        return -np.inf if callable(self.performance.how) else 0.0
+
     def __call__(self, population: Population) -> Judgement:
-        """Evaluate all individuals; those that select nothing get 0 without being asked."""
+        """Evaluate all individuals; those that select nothing get `nothing` without being asked."""
         kept_rows, kept_columns = self.genome.kept(population)
         instances, features = kept_rows / self.genome.n_instances, kept_columns / self.genome.n_features
-        performance, fitness = np.zeros(len(population)), np.zeros(len(population))
+        performance, fitness = np.zeros(len(population)), np.full(len(population), self.nothing)
         able = np.flatnonzero((kept_rows > 0) & (kept_columns > 0))
         together = max(8, _CELLS // self.genome.n_instances)
         for begin in range(0, len(able), together):

@@ -13,7 +13,7 @@ from ..class_relief import class_margins
 from .fitness import Fitness
 from .genome import Genome, Population
 
-__all__ = ["GOALS", "Goals", "default_goals"]
+__all__ = ["GOALS", "Goals", "check_goals", "default_goals", "drawn_rows"]
 
 GOALS = ("error", "instances", "features", "margins")
 _WORST = 1e300  # of an individual that selects nothing
@@ -48,8 +48,27 @@ def check_goals(goals: Any, tasks: Sequence[str]) -> tuple[str, ...]:
     return named
 
 
+def drawn_rows(codes: IndexArray, limit: int | None, rng: np.random.Generator) -> IndexArray | None:
+    """About ``limit`` rows, as many of each class while it has them; None for all.
+
+    Examples
+    --------
+    >>> codes = np.array([0] * 50 + [1] * 3)
+    >>> np.bincount(codes[drawn_rows(codes, 20, np.random.default_rng(0))])
+    array([10,  3])
+    """
+    if limit is None or len(codes) <= limit:
+        return None
+    each = -(-limit // int(codes.max() + 1))
+    members = [np.flatnonzero(codes == c) for c in range(int(codes.max()) + 1)]
+    return np.sort(np.concatenate([rng.choice(part, min(each, len(part)), replace=False) for part in members]))
+
+
 class Goals:
-    """Judges populations by several goals, all minimised: shape (P, n_goals)."""
+    """Judges populations by several goals, all minimised: shape (P, n_goals).
+
+    Margins are measured on ``margin_rows``, against all rows; None: on all.
+    """
 
     def __init__(
         self,
@@ -60,10 +79,16 @@ class Goals:
         classes: Any,
         nominal: BoolArray,
         n_jobs: int | None,
+        *,
+        margin_rows: IndexArray | None = None,
     ) -> None:
         self.names, self.fitness, self.genome = tuple(names), fitness, fitness.genome
         self.X, self.codes, self.classes = X, codes, classes
-        self.search = {"nominal": nominal if nominal.any() else None, "n_jobs": n_jobs}
+        self.search: dict[str, Any] = {
+            "nominal": nominal if nominal.any() else None,
+            "n_jobs": n_jobs,
+            "rows": margin_rows,
+        }
 
     @property
     def columns(self) -> list[str]:
@@ -75,13 +100,18 @@ class Goals:
 
     def __call__(self, population: Population) -> FloatArray:
         """Goals of every individual; one that selects nothing is worse than all others."""
-        judged = self.fitness(population)
-        parts = {"error": 1 - judged.performance, "instances": judged.instances, "features": judged.features}
-        columns = []
-        for name in self.names:
-            columns.append(self._margins(population, judged.empty) if name == "margins" else parts[name][:, None])
-        goals = np.concatenate(columns, axis=1)
-        goals[judged.empty] = _WORST
+        rows, columns = self.genome.kept(population)
+        empty = (rows == 0) | (columns == 0)
+        parts: dict[str, FloatArray] = {
+            "instances": rows / self.genome.n_instances,
+            "features": columns / self.genome.n_features,
+        }
+        if "error" in self.names:
+            parts["error"] = 1 - self.fitness(population).performance
+        goals = np.column_stack(
+            [self._margins(population, empty) if name == "margins" else parts[name] for name in self.names]
+        )
+        goals[empty] = _WORST
         return goals
 
     def _margins(self, population: Population, empty: BoolArray) -> FloatArray:
@@ -94,6 +124,5 @@ class Goals:
             if (length == 0).any():
                 out[i] = _WORST
                 continue
-            rows = np.broadcast_to(a[i] / length, (len(self.classes), genome.n_features))
-            out[i] = -class_margins(self.X, self.codes, len(self.classes), rows, 1, **self.search)
+            out[i] = -class_margins(self.X, self.codes, len(self.classes), a[i] / length, 1, **self.search)
         return out

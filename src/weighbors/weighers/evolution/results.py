@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._typing import IndexArray
-from ...exceptions import InvalidDataError
+from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ...exceptions import InvalidDataError, LonelyClassWarning
 from ...metrics import reduction_of
+from ...weights import Weights
+from .._base import metric_weights
 from .fitness import Fitness
 from .genome import Genome, Population
 from .goals import Goals
@@ -18,7 +22,7 @@ from .search import EvolutionSearch
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["balanced_rows", "describe", "fittest", "front_frame"]
+__all__ = ["Answer", "balanced_rows", "describe", "fittest", "front_frame", "warn_of_lonely"]
 
 
 def balanced_rows(codes: IndexArray, undersample: bool | float, rng: np.random.Generator) -> IndexArray:
@@ -35,7 +39,7 @@ def balanced_rows(codes: IndexArray, undersample: bool | float, rng: np.random.G
     if undersample is False:
         return np.arange(len(codes))
     counts = np.bincount(codes)
-    most = int(counts.min() / float(undersample))
+    most = int(np.floor(counts.min() / float(undersample) + 1e-9))  # 7 / 0.28 is 25
     drawn = [
         rng.choice(np.flatnonzero(codes == c), size=min(int(count), most), replace=False)
         for c, count in enumerate(counts)
@@ -43,11 +47,24 @@ def balanced_rows(codes: IndexArray, undersample: bool | float, rng: np.random.G
     return np.sort(np.concatenate(drawn))
 
 
+def warn_of_lonely(classes: AnyArray, codes: IndexArray) -> None:
+    """Tell of classes of one instance."""
+    lonely = classes[np.bincount(codes) == 1]
+    if len(lonely):
+        warnings.warn(
+            f"{len(lonely)} class(es) have one instance ({lonely[:5].tolist()}), which is always wrong when "
+            "it is left out; G-mean does not count them",
+            LonelyClassWarning,
+            stacklevel=5,
+        )
+
+
 def describe(search: EvolutionSearch, genome: Genome) -> dict[str, float]:
     """What a row of history says of a search."""
     best = search.best()
     rows, columns = genome.kept(search.population.take([best]))
-    told: dict[str, float] = {"best": float(search.fitness[best]), "mean": float(search.fitness.mean())}
+    known = search.fitness[np.isfinite(search.fitness)]
+    told: dict[str, float] = {"best": float(search.fitness[best]), "mean": float(known.mean()) if len(known) else 0.0}
     if isinstance(search, ParetoSearch):
         front = search.front()
         told = {"best": -float(search.goals[front, 0].min()), "front": len(front)}
@@ -60,12 +77,61 @@ def fittest(search: EvolutionSearch, genome: Genome) -> int:
     """The fittest individual that selects something."""
     rows, columns = genome.kept(search.population)
     able = np.flatnonzero((rows > 0) & (columns > 0))
-    if len(able) == 0:
+    _refuse_nothing(len(able))
+    return int(able[np.argmax(search.fitness[able])])
+
+
+def _refuse_nothing(able: int) -> None:
+    if able == 0:
         raise InvalidDataError(
             "no individual selects an instance and a feature: the table is too small for this population. "
             "Use a larger population_size or more evaluations"
         )
-    return int(able[np.argmax(search.fitness[able])])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one individual selects and weighs, over all rows of fit; those undersampling left out are not kept."""
+
+    instance_support: BoolArray  # (N,)
+    feature_support: BoolArray  # (M,)
+    instance_scales: FloatArray  # (N,)
+    feature_weights: FloatArray  # (S, M), one vector or one per class
+
+    @classmethod
+    def of(cls, individual: Population, genome: Genome, rows: IndexArray, n: int) -> Answer:
+        """Decode an individual that was found on some ``rows`` of ``n``."""
+        support, scales = np.zeros(n, dtype=bool), np.ones(n)
+        support[rows] = genome.instance_mask(individual)[0]
+        scales[rows] = genome.instance_scales(individual)[0]
+        return cls(
+            support, genome.feature_mask(individual)[0].copy(), scales, genome.feature_weights(individual)[0].copy()
+        )
+
+    @property
+    def reduction(self) -> float:
+        """Share of the table that is gone (paper 004, eq. 6)."""
+        kept = int(self.instance_support.sum()), int(self.feature_support.sum())
+        return reduction_of(*kept, of=(len(self.instance_support), len(self.feature_support)))
+
+    def weights(self, tasks: tuple[str, ...], classes: AnyArray | None, names: Any, of_rows: str) -> Weights:
+        """For a k-NN; ``classes`` for one vector per class, ``of_rows`` the fingerprint of the training rows."""
+        a: FloatArray | None = None
+        if "FW" in tasks:
+            a = np.array([metric_weights(row, self.feature_support, square=True) for row in self.feature_weights])
+            a = a[0] if classes is None else a
+        every = bool(self.instance_support.all())
+        bound = not every or "IW" in tasks
+        return Weights(
+            feature_weights=a,
+            classes=classes,
+            instance_scales=self.instance_scales if "IW" in tasks else None,
+            feature_mask=self.feature_support if "FS" in tasks else None,
+            instance_mask=None if every else self.instance_support,
+            feature_names=None if names is None else tuple(names),
+            n_samples=len(self.instance_support) if bound else None,
+            fingerprint=of_rows if bound else None,
+        )
 
 
 def front_frame(
@@ -82,6 +148,7 @@ def front_frame(
     order = front[np.lexsort(search.goals[front].T[::-1])]
     people = search.population.take(order)
     judged, (rows, columns) = fitness(people), fitness.genome.kept(people)
+    _refuse_nothing(int((~judged.empty).sum()))
     frame = pd.DataFrame(search.goals[order], columns=goals.columns)
     for name in goals.columns:
         frame[name] *= -1 if name.startswith("margin of ") else 1

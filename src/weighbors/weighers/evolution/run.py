@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,20 +49,32 @@ class ProgressBar:
 
     def __init__(self) -> None:
         self._told = -np.inf
+        self._last: Progress | None = None  # not shown yet
+        self._begun = False  # a line that has no end yet
 
     def __call__(self, p: Progress) -> None:
         """Show how far the search is."""
-        live = sys.stderr.isatty()
-        done = p.evaluations >= p.max_evaluations
-        if p.seconds - self._told < (0.1 if live else 10.0) and not done:
-            return
-        self._told = p.seconds
-        filled = 20 * p.evaluations // p.max_evaluations
+        self._last = p
+        if p.seconds - self._told >= (0.1 if sys.stderr.isatty() else 10.0):
+            self._show(p)
+
+    def close(self) -> None:
+        """Show where the search ended, and end the line."""
+        if self._last is not None:
+            self._show(self._last)
+        if self._begun:
+            sys.stderr.write("\n")
+            self._begun = False
+
+    def _show(self, p: Progress) -> None:
+        self._told, self._last = p.seconds, None
+        filled = 20 * min(p.evaluations, p.max_evaluations) // p.max_evaluations
         line = (
             f"{'#' * filled}{'.' * (20 - filled)} {p.evaluations}/{p.max_evaluations} evaluations  best {p.best:.4f}  "
             f"reduction {p.reduction:.1%}  {p.seconds:.0f} s, about {p.seconds_left:.0f} s left"
         )
-        sys.stderr.write(f"\r{line}" + ("\n" if done else "") if live else f"{line}\n")
+        self._begun = sys.stderr.isatty()
+        sys.stderr.write(f"\r{line}\x1b[K" if self._begun else f"{line}\n")
         sys.stderr.flush()
 
 
@@ -84,29 +97,47 @@ class Run:
     begun: float = field(default_factory=time.perf_counter)
     reason: str = ""  # why it ended
     _before: float = 0.0  # seconds of the run that this one continues
-    _whole: tuple[EvolutionSearch, str] | None = None  # the search after its last whole generation
+    _whole: tuple[EvolutionSearch, str, int] | None = None  # after the last whole generation; rows of history
     _saved: float = -np.inf
 
     def drive(self) -> None:
-        """Run until a limit; leaves the search after its last whole generation, and why it ended."""
+        """Run until a limit; leaves the search after its last whole generation, and why it ended.
+
+        An error, of a callback for example, is raised after what was found has gone to the checkpoint.
+        """
         first = self.search.evaluations
         self._before = float(self.history[-1]["seconds"]) if self.history else 0.0
-        self._keep()
+        if len(self.search.fitness):
+            self._keep()
         try:
             self.reason = self._loop(first)
+            self._end()
         except KeyboardInterrupt:
             if self._whole is None:
                 raise
             self.reason = "interrupted"
+            self._end()
             warnings.warn(
-                f"interrupted after {self._whole[0].evaluations} evaluations: the answer is the best found so far",
+                f"interrupted after {self.search.evaluations} evaluations: the answer is the best found so far",
                 InterruptedSearchWarning,
                 stacklevel=4,
             )
+        except Exception:
+            if self._whole is not None:
+                with suppress(OSError):  # the error may be that of the disk
+                    self._end()
+            raise
+        finally:
+            for watcher in self.watchers:
+                if isinstance(watcher, ProgressBar):
+                    watcher.close()
+
+    def _end(self) -> None:
         assert self._whole is not None
         search = copy.copy(self._whole[0])
         search.rng, search._asked = read_generator(self._whole[1]), None
         self.search = search
+        del self.history[self._whole[2] :]
         self._save(force=True)
 
     def _loop(self, first: int) -> str:
@@ -116,8 +147,8 @@ class Run:
                 return reason
             asked = self.search.ask(self.limits.evaluations - self.search.evaluations)
             self.search.tell(self.judge(asked))
-            self._keep()
             self._record()
+            self._keep()
             self._save(force=False)
             progress = self._progress(first)
             answers = [watcher(progress) for watcher in self.watchers]
@@ -125,9 +156,8 @@ class Run:
                 return "callback"
 
     def _keep(self) -> None:
-        """Remember the search as it is now; its arrays are replaced, never changed."""
-        if len(self.search.fitness):
-            self._whole = copy.copy(self.search), write_generator(self.search.rng)
+        """Remember search and history as they are now, in one step: arrays are replaced, never changed."""
+        self._whole = copy.copy(self.search), write_generator(self.search.rng), len(self.history)
 
     def _reason_to_stop(self) -> str | None:
         limits = self.limits

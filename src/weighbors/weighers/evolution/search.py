@@ -108,13 +108,13 @@ class EvolutionSearch:
 
     @property
     def exhausted(self) -> bool:
-        """Whether bits alone evolve and have converged: no restart, and nothing left to cross."""
+        """Whether nothing can change any more: no restart, and individuals that are all alike or too near."""
         s = self.settings
-        if self.genome.n_weights or not len(self.fitness) or (s.restart and s.incest_prevention):
+        if not len(self.fitness) or (s.restart and s.incest_prevention and self.genome.n_bits):
             return False
-        if s.incest_prevention and self.threshold < 0:
+        if s.incest_prevention and self.threshold < 0 and not self.genome.n_weights:
             return True
-        return bool((self.population.bits == self.population.bits[0]).all())
+        return bool(self.population.same_as(self.population.take([0])).all())
 
     def ask(self, at_most: int | None = None) -> Population:
         """Individuals to evaluate, at most so many; none in a generation where nothing differs."""

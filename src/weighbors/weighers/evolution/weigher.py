@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -14,22 +13,16 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..._random import generators
 from ..._typing import BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder, check_labels, require_labels
 from ...engine.population import CACHE_BYTES
-from ...exceptions import ForeignWeightsError, InvalidDataError, LonelyClassWarning
-from ...metrics import reduction_of
-from ...weights import Weights, fingerprint
-from .._base import metric_weights
+from ...exceptions import ForeignWeightsError, InvalidDataError
+from ...weights import fingerprint
 from .._instances import densified
-from .assemble import checked_parameters, data_fingerprint, make_fitness, make_run
-from .fitness import Fitness
-from .genome import Genome, Population
-from .goals import Goals, check_goals
+from .assemble import Parts, assembled
 from .pareto import ParetoSearch
-from .results import balanced_rows, fittest, front_frame
-from .run import Progress, Run
+from .results import Answer, fittest, front_frame, warn_of_lonely
+from .run import Progress
 from .sampler import EvolutionarySampler
 
 __all__ = ["EvolutionaryWeigher"]
@@ -51,13 +44,17 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         (feature weighting), joined by "+".
     fitness : {"accuracy", "g_mean"} or callable, default="accuracy"
         acc: the share of right answers; the geometric mean of the recalls, for imbalanced data; or a
-        function of (y_true, y_pred).
+        function of (y_true, y_pred), larger for better.
     objective : {"single", "pareto"}, default="single"
         "pareto": several goals at once by NSGA-II; ``pareto_front_`` holds all trade-offs, and the knee
         is the answer until `select` is called.
     goals : sequence of {"error", "instances", "features", "margins"} or None, default=None
         With "pareto". None: the error and the shares kept of what is selected. "margins" are the class
         margins θ_c of paper 001, one goal per class, for FS and FW.
+    margin_rows : int or None, default=2000
+        Rows whose margins are measured, against all rows; a larger table has so many drawn, equally many of
+        each class, once per search, and their sum is scaled to the size of the class. None: all. An
+        evaluation costs ``margin_rows`` × n_samples distances.
     alphas : (float, float, float) or None, default=None
         α_a, α_i, α_f. None: the paper's, (.5, .25, .25) with IS and FS, (.5, .5, 0) with IS only,
         (.5, 0, .5) with FS only, (1, 0, 0) without selection.
@@ -67,7 +64,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         One vector of feature weights per class of the stored instance, instead of one for all.
     estimator : classifier or None, default=None
         Takes the place of the nearest neighbour, cross-validated: feature weights multiply columns, and
-        instances of scale v get ``sample_weight`` 1 − v.
+        instances of scale v get ``sample_weight`` 1 − v. Categories come to it as codes.
     cv : int, default=3
         Folds of ``estimator``.
     undersample : bool or float, default=False
@@ -168,6 +165,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         "fitness": [StrOptions({"accuracy", "g_mean"}), callable],
         "objective": [StrOptions({"single", "pareto"})],
         "goals": [None, str, "array-like"],
+        "margin_rows": [None, Interval(Integral, 1, None, closed="left")],
         "alphas": [None, "array-like"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "per_class": ["boolean"],
@@ -200,6 +198,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         *,
         objective: str = "single",
         goals: Any = None,
+        margin_rows: int | None = 2000,
         alphas: Any = None,
         n_neighbors: int = 1,
         per_class: bool = False,
@@ -228,6 +227,7 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         self.fitness = fitness
         self.objective = objective
         self.goals = goals
+        self.margin_rows = margin_rows
         self.alphas = alphas
         self.n_neighbors = n_neighbors
         self.per_class = per_class
@@ -266,23 +266,10 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        tasks, alphas = checked_parameters(self)
         X, codes = self._open(X, y)
-        draw, course, learner = generators(self.random_state, 3)
-        rows = balanced_rows(codes, self.undersample, draw)
-        nominal, seed = self._coder.nominal_of(X), int(learner.integers(2**31 - 1))
-        genome = Genome(tasks, len(rows), X.shape[1], len(self.classes_) if self.per_class else 1)
-        fitness = make_fitness(
-            self, genome, X[rows], codes[rows], classes=self.classes_, nominal=nominal, alphas=alphas, seed=seed
-        )
-        self.plan_ = getattr(fitness.predictor, "plan", None)
-        goals = None
-        if self.objective == "pareto":
-            names = check_goals(self.goals, tasks)
-            goals = Goals(names, fitness, X[rows], codes[rows], self.classes_, nominal, self.n_jobs)
-        run = make_run(self, fitness, goals, course, data_fingerprint(X, codes))
-        run.drive()
-        self._publish(run, genome, fitness, goals, rows, X)
+        parts = assembled(self, X, codes, self.classes_, self._coder.nominal_of(X))
+        parts.run.drive()
+        self._publish(parts, X)
         return self
 
     def _open(self, X: Any, y: Any) -> tuple[FloatArray, IndexArray]:
@@ -291,38 +278,29 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         rows = densified(self._coder.fit_transform(self, X), type(self).__name__)
         self.classes_, codes = check_labels(y)
         check_consistent_length(rows, codes)
-        lonely = self.classes_[np.bincount(codes) == 1]
-        if len(lonely):
-            warnings.warn(
-                f"{len(lonely)} class(es) have one instance ({lonely[:5].tolist()}), which is always wrong when "
-                "it is left out; G-mean does not count them",
-                LonelyClassWarning,
-                stacklevel=4,
-            )
+        warn_of_lonely(self.classes_, codes)
         return rows, codes
 
-    def _publish(
-        self, run: Run, genome: Genome, fitness: Fitness, goals: Goals | None, rows: IndexArray, X: FloatArray
-    ) -> None:
+    def _publish(self, parts: Parts, X: FloatArray) -> None:
         import pandas as pd
 
         for name in ("pareto_front_", "selected_", "_front", "class_feature_weights_"):
             self.__dict__.pop(name, None)  # of an earlier fit
-        search = run.search
+        run, fitness, search = parts.run, parts.fitness, parts.run.search
+        self.plan_ = getattr(fitness.predictor, "plan", None)
         self.history_ = pd.DataFrame(run.history)
         self.n_evaluations_, self.n_iter_, self.stop_reason_ = search.evaluations, search.generation, run.reason
-        self._genome, self._rows, self._shape, self._fingerprint = genome, rows, X.shape, fingerprint(X)
-        if goals is None:
-            self._settle(search.population.take([fittest(search, genome)]), fitness)
+        self._genome, self._rows, self._n = fitness.genome, parts.rows, len(X)
+        self._fingerprint = fingerprint(X)
+        if parts.goals is not None:
+            assert isinstance(search, ParetoSearch)
+            self.pareto_front_, self._front, chosen = front_frame(search, parts.goals, fitness, X.shape)
+            self.select(chosen)
             return
-        assert isinstance(search, ParetoSearch)
-        self.pareto_front_, self._front, chosen = front_frame(search, goals, fitness, X.shape)
-        self.select(chosen)
-
-    def _settle(self, answer: Population, fitness: Fitness) -> None:
-        judged = fitness(answer)
+        best = search.population.take([fittest(search, fitness.genome)])
+        judged = fitness(best)
         self.fitness_, self.performance_ = float(judged.fitness[0]), float(judged.performance[0])
-        self._decode(answer)
+        self._become(Answer.of(best, self._genome, self._rows, self._n))
 
     def select(self, index: int) -> EvolutionaryWeigher:
         """Use another row of ``pareto_front_``.
@@ -345,41 +323,18 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
             )
         row = self.pareto_front_.iloc[int(index)]
         self.selected_, self.fitness_, self.performance_ = int(index), float(row["fitness"]), float(row["performance"])
-        self._decode(self._front.take([int(index)]))
+        self._become(Answer.of(self._front.take([int(index)]), self._genome, self._rows, self._n))
         return self
 
-    def _decode(self, individual: Population) -> None:
-        """Supports, weights and reduction of one individual, over all rows of fit."""
-        genome, (N, M) = self._genome, self._shape
-        self.instance_support_ = np.zeros(N, dtype=bool)
-        self.instance_support_[self._rows] = genome.instance_mask(individual)[0]
-        self.sample_indices_ = np.flatnonzero(self.instance_support_)
-        self.feature_support_ = genome.feature_mask(individual)[0].copy()
-        self.instance_scales_ = np.ones(N)
-        self.instance_scales_[self._rows] = genome.instance_scales(individual)[0]
-        w = genome.feature_weights(individual)[0]
-        self.feature_weights_ = w.mean(axis=0)
+    def _become(self, answer: Answer) -> None:
+        classes, names = self.classes_ if self.per_class else None, getattr(self, "feature_names_in_", None)
+        self.instance_support_, self.feature_support_ = answer.instance_support, answer.feature_support
+        self.sample_indices_ = np.flatnonzero(answer.instance_support)
+        self.instance_scales_, self.feature_weights_ = answer.instance_scales, answer.feature_weights.mean(axis=0)
         if self.per_class:
-            self.class_feature_weights_ = w.copy()
-        self.reduction_ = reduction_of(len(self.sample_indices_), int(self.feature_support_.sum()), of=(N, M))
-        self.weights_ = self._weights(w)
-
-    def _weights(self, w: FloatArray) -> Weights:
-        tasks, names = self._genome.tasks, getattr(self, "feature_names_in_", None)
-        a: FloatArray | None = None
-        if "FW" in tasks:
-            a = np.array([metric_weights(row, self.feature_support_, square=True) for row in w])
-        bound = not self.instance_support_.all() or "IW" in tasks
-        return Weights(
-            feature_weights=None if a is None else a if self.per_class else a[0],
-            classes=self.classes_ if self.per_class else None,
-            instance_scales=self.instance_scales_ if "IW" in tasks else None,
-            feature_mask=self.feature_support_ if "FS" in tasks else None,
-            instance_mask=None if self.instance_support_.all() else self.instance_support_,
-            feature_names=None if names is None else tuple(names),
-            n_samples=self._shape[0] if bound else None,
-            fingerprint=self._fingerprint if bound else None,
-        )
+            self.class_feature_weights_ = answer.feature_weights
+        self.reduction_ = answer.reduction
+        self.weights_ = answer.weights(self._genome.tasks, classes, names, self._fingerprint)
 
     def reduce(self, X: Any, y: Any = None) -> Any:
         """The rows and columns this fit kept.
@@ -407,6 +362,8 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
                 "reduce takes the rows that were fitted, in their order; these are others. "
                 "Use transform to select the features of other rows"
             )
+        if y is not None:
+            check_consistent_length(coded, y)
         X = X if hasattr(X, "shape") else np.asarray(X)
         columns = np.flatnonzero(self.feature_support_)
         small = _safe_indexing(_safe_indexing(X, self.sample_indices_), columns, axis=1)

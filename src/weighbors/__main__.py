@@ -1,0 +1,6 @@
+"""``python -m weighbors``."""
+
+from .cli import main
+
+if __name__ == "__main__":
+    main()

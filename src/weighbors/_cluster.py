@@ -1,0 +1,224 @@
+"""Work on a Dask cluster (extra ``weighbors[dask]``): what is given comes back, or an error says why not.
+
+Dask runs a task again when its worker dies. It waits for ever where no worker is left, and gives up
+its futures where the scheduler is gone; here both are errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any
+
+from .exceptions import ClusterError, MissingDependencyError
+
+__all__ = [
+    "check_client",
+    "collect",
+    "computed",
+    "current_client",
+    "dask_module",
+    "is_dask",
+    "result_of",
+    "results_of",
+    "width_of",
+]
+
+PATIENCE = 60.0  # seconds without a single worker
+
+
+def dask_module(name: str) -> Any:
+    """A module of Dask's, or an error that says how to get it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{name} is not installed, and work on a cluster needs it: pip install 'weighbors[dask]'"
+        ) from error
+
+
+def is_dask(value: Any) -> bool:
+    """Whether a table or vector is one of Dask's collections; imports nothing."""
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+def current_client(client: Any = None) -> Any:
+    """The client given, else the one that is active here."""
+    distributed = dask_module("distributed")
+    if client is None:
+        try:
+            client = distributed.get_client()
+        except ValueError as error:
+            raise ClusterError(
+                "no Dask client is active here. Make one, client = distributed.Client(...), and give it as client="
+            ) from error
+    if not isinstance(client, distributed.Client):
+        raise ClusterError(f"client must be a distributed.Client; got {type(client).__name__}")
+    check_client(client)
+    return client
+
+
+def check_client(client: Any) -> None:
+    """Refuse a client that has lost its scheduler, or works in the manner of coroutines."""
+    if getattr(client, "asynchronous", False):
+        raise ClusterError(
+            "the client is asynchronous; a blocking one is needed: distributed.Client(asynchronous=False)"
+        )
+    if client.status != "running":
+        raise ClusterError(
+            f"the Dask client has no scheduler any more (its status is {client.status!r}). Connect a new one, "
+            "distributed.Client(...), and start again"
+        )
+
+
+@contextmanager
+def _scheduler_of(client: Any) -> Iterator[None]:
+    """Say that the scheduler is gone where that is why something failed."""
+    try:
+        yield
+    except (OSError, RuntimeError, asyncio.CancelledError, CancelledError) as error:
+        if isinstance(error, ClusterError):
+            raise
+        until = time.monotonic() + 2.0  # the client may learn it a moment later
+        while client.status == "running" and time.monotonic() < until:
+            time.sleep(0.05)
+        if client.status == "running":
+            raise
+        try:
+            check_client(client)
+        except ClusterError as told:
+            raise told from error
+
+
+def n_workers(client: Any) -> int:
+    """Workers the scheduler knows now."""
+    return len(client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.workers)))
+
+
+def width_of(client: Any) -> int:
+    """Tasks the cluster runs at once; waits for the first worker."""
+    with _scheduler_of(client):
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise _no_workers(client) from error
+        return max(1, sum(client.nthreads().values()))
+
+
+def _no_workers(client: Any) -> ClusterError:
+    return ClusterError(
+        f"the cluster at {client.scheduler.address if client.scheduler else '?'} has had no worker for "
+        f"{PATIENCE:g} seconds. Start workers, and start again"
+    )
+
+
+def collect(client: Any, futures: Iterable[Any], *, window: int | None = None) -> Iterator[tuple[int, Any]]:
+    """Number and future, as they end; an iterator of futures is asked for more as others end.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    futures : iterable of Future
+        Asking for the next one may submit it.
+    window : int, optional
+        Futures under way at once. None: all.
+
+    Raises
+    ------
+    ClusterError
+        Where the scheduler, or every worker, is gone.
+    """
+    source, pending = enumerate(futures), dict[Any, int]()
+    try:
+        while True:
+            while window is None or len(pending) < window:
+                with _scheduler_of(client):
+                    one = next(source, None)
+                if one is None:
+                    break
+                pending[one[1]] = one[0]
+            if not pending:
+                return
+            for future in _ended(client, list(pending)):
+                number = pending.pop(future)
+                if future.status in ("cancelled", "lost"):
+                    check_client(client)
+                    raise ClusterError(
+                        f"Dask gave up a task ({future.status}): it was cancelled elsewhere. Start again"
+                    )
+                yield number, future
+    finally:
+        if pending and client.status == "running":
+            with suppress(Exception):
+                client.cancel(list(pending), force=True)
+
+
+class _Patience:
+    """Waits while there is somebody to wait for."""
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.last_seen = client, time.monotonic()
+
+    def look(self) -> None:
+        """Raise where the scheduler is gone, or no worker was there for too long."""
+        check_client(self.client)
+        with _scheduler_of(self.client):
+            there = n_workers(self.client)
+        if there:
+            self.last_seen = time.monotonic()
+        elif time.monotonic() - self.last_seen > PATIENCE:
+            raise _no_workers(self.client)
+
+
+def _ended(client: Any, futures: list[Any]) -> list[Any]:
+    """Futures that have ended, at least one."""
+    wait, patience = dask_module("distributed").wait, _Patience(client)
+    while not (ended := [future for future in futures if future.done()]):
+        with suppress(TimeoutError, asyncio.CancelledError, CancelledError):
+            wait(futures, timeout=1.0, return_when="FIRST_COMPLETED")
+            continue
+        patience.look()
+    return ended
+
+
+def result_of(client: Any, future: Any) -> Any:
+    """What a future that has ended brings; a result lost with its worker is computed again."""
+    patience = _Patience(client)
+    while True:
+        try:
+            with _scheduler_of(client):
+                return future.result(timeout=5.0)
+        except TimeoutError:
+            if future.status == "error":  # the task's own
+                raise
+        patience.look()
+
+
+def results_of(client: Any, futures: Iterable[Any], *, window: int | None = None) -> list[Any]:
+    """What the futures bring, in their order; the first error of a task is raised."""
+    found = {}
+    for number, future in collect(client, futures, window=window):
+        try:
+            found[number] = result_of(client, future)
+        except dask_module("distributed").scheduler.KilledWorker as error:
+            raise ClusterError(
+                "several workers died on the same task, most likely for want of memory. Give them more, or smaller "
+                "strata, chunks or partitions"
+            ) from error
+    return [found[number] for number in sorted(found)]
+
+
+def computed(tasks: list[Any], client: Any = None) -> list[Any]:
+    """What delayed tasks give, in their order: on the client's cluster, else wherever Dask computes now."""
+    if client is None:
+        with suppress(ImportError, ValueError):
+            client = import_module("distributed").get_client()
+    if client is None:
+        return list(dask_module("dask").compute(*tasks))
+    client = current_client(client)
+    width_of(client)
+    return results_of(client, client.compute(tasks))

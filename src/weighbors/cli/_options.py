@@ -1,0 +1,29 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Data", "Drop", "Force", "Header", "Jobs", "Json", "Keep", "Quiet", "Seed", "Target"]
+
+Data = Annotated[Path, typer.Argument(metavar="TABLE", help="csv, tsv, parquet, arff, KEEL .dat, or npz with X and y.")]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="NAME", help="Column of the classes; arff, KEEL and npz name their own."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Use this column although it looks like an identifier. May be repeated."),
+]
+Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Do not use this column. May be repeated.")]
+Header = Annotated[
+    bool, typer.Option("--header/--no-header", help="Whether the first line of a csv names the columns.")
+]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no bars; errors are always shown.")]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed, same result.")]
+Jobs = Annotated[int | None, typer.Option(metavar="N", help="Threads; -1 for all. Results do not depend on it.")]

@@ -1,0 +1,71 @@
+"""``weighbors datasets``: what there is to work on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._options import Json, Quiet
+from ._say import emit, note, quietly, say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NAME", "run"]
+
+NAME = "datasets"
+
+
+def run(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe this one.")] = None,
+    group: Annotated[str | None, typer.Option(help="Of data sets with the same name, the one in this group.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory of the data sets; WEIGHBORS_DATA by default.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List data sets, or describe one.
+
+    Those of scikit-learn are always there. Others are found in a directory with a MANIFEST.csv.
+    """
+    quietly(quiet)
+    from ..datasets import describe_dataset, known_datasets
+
+    if name is not None:
+        told = describe_dataset(name, group, data_home=data)
+        emit(told) if json else _describe(told)
+        return
+    found = known_datasets(data)
+    if json:
+        emit(found.astype(object).where(found.notna(), None).to_dict("records"))
+    else:
+        _list(found)
+    if data is None and set(found["group"]) == {"built-in"}:
+        note("only what comes with scikit-learn: name a directory of data sets with --data or WEIGHBORS_DATA")
+
+
+def _list(found: pd.DataFrame) -> None:
+    columns = ["name", "group", "rows", "features", "classes"]
+    shown = [columns, *found[columns].astype(str).to_numpy().tolist()]
+    widths = [max(len(row[j]) for row in shown) for j in range(len(columns))]
+    for row in shown:
+        cells = [
+            f"{cell:<{w}}" if j < 2 else f"{cell:>{w}}" for j, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        say("  ".join(cells).rstrip())
+
+
+def _describe(told: dict[str, Any]) -> None:
+    classes = ", ".join(f"{label} {count}" for label, count in list(told["classes"].items())[:12])
+    more = f" and {len(told['classes']) - 12} more" if len(told["classes"]) > 12 else ""
+    say(f"{told['name']} ({told['group']})")
+    say(f"  rows      {told['rows']}")
+    say(f"  columns   {told['columns']}: {told['numbers']} numbers, {told['categories']} categories")
+    say(f"  classes   {len(told['classes'])}: {classes}{more}")
+    say(f"  missing   {told['missing']} cells in {told['columns_with_missing']} columns")
+    for key in ("source", "licence", "note"):
+        if told[key]:
+            say(f"  {key:<9} {told[key]}")

@@ -1,0 +1,114 @@
+"""``weighbors fit``: a table in, a model file out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
+from ._say import emit, notes, quietly, say
+from ._tables import check_output, labelled, opened
+
+if TYPE_CHECKING:
+    from ..classifiers import TableModel
+
+__all__ = ["NAME", "run"]
+
+NAME = "fit"
+
+
+class Weigher(StrEnum):
+    """Names of `weighbors.classifiers.table_model.WEIGHERS`; a test holds them together."""
+
+    NONE = "none"
+    RELIEFF = "relieff"
+    MULTISURF = "multisurf"
+    IRELIEF = "irelief"
+    CLASS_RELIEF = "class-relief"
+    SIMBA = "simba"
+    MBIW = "mbiw"
+    SIMBAMBIW = "simbambiw"
+
+
+class Votes(StrEnum):
+    """How distance makes votes."""
+
+    UNIFORM = "uniform"
+    DISTANCE = "distance"
+
+
+def run(
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")],
+    target: Target = None,
+    weigher: Annotated[Weigher, typer.Option(help="What learns the weights.")] = Weigher.RELIEFF,
+    neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.")] = 5,
+    votes: Annotated[Votes, typer.Option(help="Whether near neighbours count more.")] = Votes.UNIFORM,
+    keep: Keep = None,
+    drop: Drop = None,
+    header: Header = True,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from a table and save a model.
+
+    The model is a k-NN under learned weights. Numbers are scaled, categories and missing values are
+    taken as they are; columns that cannot help are named and left out. The file holds no code; weighbors
+    predict reads it.
+    """
+    quietly(quiet)
+    check_output(output, force=force, inputs=(data,))
+    X, y = labelled(opened(data, header), target)
+    from ..classifiers import TableModel
+
+    model = TableModel.learn(
+        X,
+        y,
+        weigher=weigher.value,
+        n_neighbors=neighbors,
+        votes=votes.value,
+        keep=keep or (),
+        drop=drop or (),
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    notes([*map(str, model.left_out), *model.notes])
+    model.save(output)
+    if json:
+        emit(_told(model, output))
+    else:
+        _print(model, output)
+
+
+def _told(model: TableModel, output: Path) -> dict[str, Any]:
+    return {
+        "model": str(output),
+        "target": model.target,
+        "rows": len(model.rows),
+        "features": list(model.scaler.names),
+        "classes": {str(label): int((model.codes == i).sum()) for i, label in enumerate(model.classes)},
+        "settings": model.settings,
+        "left_out": [{"name": column.name, "reason": column.reason} for column in model.left_out],
+        "notes": model.notes,
+        "weights": model.feature_weights().to_dict(),
+    }
+
+
+def _print(model: TableModel, output: Path) -> None:
+    from ..datasets._text import shown
+
+    say(f"{output}: {model}")
+    weights = model.feature_weights().head(10)
+    if model.settings["weigher"] == "none" or model.weights.kind == "none":
+        return
+    names = [shown(name) for name in weights.index]
+    width = max(map(len, names))
+    say("heaviest features" + ("" if weights.shape[1] == 1 else f" ({', '.join(map(str, weights.columns))})"))
+    for name, row in zip(names, weights.to_numpy(dtype=float), strict=True):
+        say(f"  {name:<{width}}  " + "  ".join(f"{weight:.4f}" for weight in row))

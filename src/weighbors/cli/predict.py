@@ -1,0 +1,84 @@
+"""``weighbors predict``: a model file and a table in, labels out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ._options import Force, Header, Json, Quiet
+from ._say import emit, note, notes, quietly, say
+from ._tables import check_format, check_output, opened, write_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..classifiers import Predictions, TableModel
+
+__all__ = ["NAME", "run"]
+
+NAME = "predict"
+
+
+def run(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What weighbors fit wrote.")],
+    data: Annotated[Path, typer.Argument(metavar="TABLE", help="Rows to label, in any format that fit reads.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Table to write; otherwise csv on stdout.")
+    ] = None,
+    shares: Annotated[bool, typer.Option("--shares", help="Also the share of the votes for every class.")] = False,
+    header: Header = True,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Label the rows of a table by a saved model.
+
+    One line per row of the table, in its order. Columns that are missing are an error; columns that the
+    model does not know and categories it has never seen are named.
+    """
+    quietly(quiet)
+    check_output(output, force=force, inputs=(model, data))
+    check_format(output)
+    from ..classifiers import TableModel
+
+    loaded = TableModel.load(model)
+    table = opened(data, header)
+    predicted = loaded.judge(table.frame)
+    notes(predicted.notes)
+    _compare(loaded, predicted, table.frame)
+    frame = _frame(loaded, predicted, shares)
+    if output is not None:
+        write_frame(frame, output)
+    if json:
+        counts = frame.iloc[:, 0].value_counts()
+        told = {"model": str(model), "rows": len(frame), "counts": {str(k): int(v) for k, v in counts.items()}}
+        columns = {str(name): frame[name] for name in frame.columns} if output is None else {"output": str(output)}
+        emit({**told, **columns, "notes": predicted.notes})
+    elif output is None:
+        say(frame.to_csv(index=False, lineterminator="\n").rstrip("\n"))
+    else:
+        counts = frame.iloc[:, 0].value_counts()
+        say(f"{output}: {len(frame)} rows; " + ", ".join(f"{label}: {count}" for label, count in counts.items()))
+
+
+def _frame(model: TableModel, predicted: Predictions, shares: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = {model.target: predicted.labels}
+    if shares:
+        columns |= {f"share of {label}": predicted.shares[:, i] for i, label in enumerate(model.classes)}
+    return pd.DataFrame(columns)
+
+
+def _compare(model: TableModel, predicted: Predictions, frame: pd.DataFrame) -> None:
+    """Where the table has labels of its own, say how many agree."""
+    if model.target not in frame.columns:
+        return
+    own = frame[model.target]
+    known = own.notna().to_numpy()
+    right = own.astype(object).map(str).to_numpy() == predicted.labels.astype(str)
+    if known.any():
+        agree, all_ = int((right & known).sum()), int(known.sum())
+        note(f"the table has labels of its own: {agree} of {all_} agree ({agree / all_:.1%})")

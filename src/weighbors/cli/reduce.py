@@ -1,0 +1,154 @@
+"""``weighbors reduce``: a table in, the rows and columns worth keeping out."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._errors import UsageError
+from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
+from ._say import emit, notes, on_terminal, quietly, say
+from ._tables import check_format, check_output, labelled, opened, write_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..datasets import CleanTable
+    from ..weighers.evolution import ReducedTable
+
+__all__ = ["NAME", "run"]
+
+NAME = "reduce"
+TASKS = ("IS", "FS", "IW", "FW")
+
+
+class Fitness(StrEnum):
+    """What the search maximises, besides what it leaves out."""
+
+    ACCURACY = "accuracy"
+    G_MEAN = "g_mean"
+
+
+def run(
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Table to write.")],
+    target: Target = None,
+    tasks: Annotated[
+        str, typer.Option(help="IS and FS select instances and features; IW and FW weigh them meanwhile.")
+    ] = "IS+FS",
+    fitness: Annotated[Fitness, typer.Option(help="g_mean for classes of unequal size.")] = Fitness.ACCURACY,
+    evaluations: Annotated[int, typer.Option(min=1, help="When the search ends.")] = 10_000,
+    population: Annotated[int, typer.Option(min=4, help="Individuals of the search.")] = 100,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keeps the search; by default beside the output, until it is done."),
+    ] = None,
+    keep: Keep = None,
+    drop: Drop = None,
+    header: Header = True,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Keep the rows and columns worth keeping.
+
+    An evolutionary search looks for those that tell the classes apart. What is kept is written as it was
+    read. Ctrl-C keeps the search; --resume goes on with it, to the same result.
+    """
+    quietly(quiet)
+    wanted = _checked_tasks(tasks)
+    check_format(output)
+    check_output(output, force=force, inputs=(data,))
+    place = output.with_name(output.name + ".search") if checkpoint is None else checkpoint
+    _check_checkpoint(place, resume, force)
+    table = opened(data, header)
+    X, y = labelled(table, target)
+    from ..datasets import clean_table
+    from ..exceptions import InterruptedSearchWarning
+    from ..weighers.evolution import reduce_table
+
+    clean = clean_table(X, keep=keep or (), drop=drop or ())
+    notes([*map(str, clean.left_out), *clean.notes])
+    warnings.simplefilter("ignore", InterruptedSearchWarning)  # said below, with what to do
+    found = reduce_table(
+        clean.X,
+        y.to_numpy(),
+        wanted,
+        fitness=fitness.value,
+        population_size=min(population, evaluations),
+        max_evaluations=evaluations,
+        checkpoint=place,
+        resume=resume,
+        verbose=on_terminal(),
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    search = found.search
+    if search.stop_reason_ == "interrupted":
+        sys.stderr.write("\n" if on_terminal() else "")  # below the bar
+        raise KeyboardInterrupt(
+            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is kept in '{place}'; "
+            "the same command with --resume goes on"
+        )
+    rows = X.index[found.rows]
+    write_frame(_reduced(table.cells(), rows, found.columns, str(y.name)), output)
+    if checkpoint is None:
+        place.unlink(missing_ok=True)
+    if json:
+        emit(_told(found, clean, X.shape, rows, output))
+        return
+    kept = f"{len(rows)} of {len(X)} rows, {len(found.columns)} of {X.shape[1]} features"
+    say(f"{output}: {kept}; {fitness.value} of the nearest neighbour on all rows {search.performance_:.3f}")
+
+
+def _checked_tasks(tasks: str) -> str:
+    parts = [part.strip().upper() for part in tasks.split("+")]
+    strange = [part for part in parts if part not in TASKS]
+    if strange or len(set(parts)) < len(parts):
+        raise UsageError(f"--tasks joins some of {', '.join(TASKS)} by +, each once, as in IS+FS; got '{tasks}'")
+    if not {"IS", "FS"} & set(parts):
+        raise UsageError(f"--tasks {tasks} selects nothing, so nothing would be reduced: add IS or FS")
+    return "+".join(parts)
+
+
+def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
+    """A search that is there already goes on, or is thrown away when asked to."""
+    if path.is_dir():
+        raise UsageError(f"'{path}' is a directory; name a file for the search")
+    if not path.exists() or resume:
+        return
+    if not force:
+        raise UsageError(f"'{path}' keeps a search that is not finished: --resume goes on with it, --force begins anew")
+    path.unlink()
+
+
+def _reduced(cells: pd.DataFrame, rows: pd.Index, columns: tuple[str, ...], target: str) -> pd.DataFrame:
+    """Kept rows and columns in the order and the writing of the table, the target where it was."""
+    wanted = {*columns, target}
+    return cells.loc[rows, [name for name in cells.columns if name in wanted]]
+
+
+def _told(
+    found: ReducedTable, clean: CleanTable, shape: tuple[int, int], rows: pd.Index, output: Path
+) -> dict[str, Any]:
+    search = found.search
+    return {
+        "output": str(output),
+        "rows": {"of": shape[0], "kept": len(rows), "numbers": rows},
+        "features": {"of": shape[1], "kept": len(found.columns), "names": found.columns},
+        "left_out": [{"name": column.name, "reason": column.reason} for column in clean.left_out],
+        "fitness": search.fitness_,
+        "performance": search.performance_,
+        "reduction": search.reduction_,
+        "evaluations": search.n_evaluations_,
+        "stopped_by": search.stop_reason_,
+        "feature_weights": dict(zip(found.features, search.feature_weights_.tolist(), strict=True)),
+    }

@@ -1,0 +1,113 @@
+"""``weighbors report``: which features matter, for which class, how stable that is, and what it buys."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ._errors import UsageError
+from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
+from ._progress import progress_bar
+from ._say import note, notes, quietly, say
+from ._tables import check_output, labelled, opened
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..report import Report
+
+__all__ = ["NAME", "check_report", "publish", "run"]
+
+NAME = "report"
+FORMATS = (".html", ".md", ".json")
+
+
+def run(
+    data: Data,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Report to write: .html, .md or .json.")
+    ] = Path("report.html"),
+    target: Target = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column that says which rows belong together, as samples of one patient do."),
+    ] = None,
+    neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.")] = 5,
+    keep: Keep = None,
+    drop: Drop = None,
+    header: Header = True,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Tell which features of a table matter.
+
+    And for which class, how stable that is, which rows are odd, and what it buys a k-NN: a summary in the
+    terminal, and one file to show to a colleague, which needs no network.
+    """
+    quietly(quiet)
+    check_report(output, force, data)
+    X, y = labelled(opened(data, header), target)
+    X, together = _grouped(X, groups)
+    from ..datasets import clean_table
+    from ..report import build_report
+
+    clean = clean_table(X, keep=keep or (), drop=drop or ())
+    said = [*map(str, clean.left_out), *clean.notes]
+    notes(said)
+    with progress_bar() as bar:
+        made = build_report(
+            clean.X,
+            y.to_numpy(),
+            target=str(y.name),
+            title=data.name,
+            groups=together,
+            notes=said,
+            n_neighbors=neighbors,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=bar,
+        )
+    publish(made, output, json)
+
+
+def _grouped(X: pd.DataFrame, groups: str | None) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Features and groups apart."""
+    if groups is None:
+        return X, None
+    from .._names import known_names
+    from ..exceptions import InvalidDataError
+
+    try:
+        known_names([groups], [str(name) for name in X.columns], "column")
+    except InvalidDataError as problem:
+        raise UsageError(str(problem)) from problem
+    if X[groups].isna().any():
+        raise InvalidDataError(f"{int(X[groups].isna().sum())} rows belong to no group in '{groups}'")
+    return X.drop(columns=groups), X[groups].astype(str)
+
+
+def check_report(output: Path, force: bool, *inputs: Path) -> None:
+    """Refuse, before any work is done, a place or a format that cannot be written."""
+    if output.suffix.lower() not in FORMATS:
+        raise UsageError(f"'{output}' should end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+    check_output(output, force=force, inputs=inputs)
+    lacking = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
+    if lacking and output.suffix.lower() == ".html":
+        from ..exceptions import MissingDependencyError
+
+        raise MissingDependencyError(
+            f"a report in HTML needs {' and '.join(lacking)}: pip install 'weighbors[report]', or name a .md file"
+        )
+
+
+def publish(made: Report, output: Path, json: bool) -> None:
+    """Write the report in the format its name tells, and print its summary."""
+    made.save(output)
+    say(made.to_json(indent=1) if json else made.summary())
+    note(f"the whole report is in '{output}'")

@@ -1,0 +1,85 @@
+"""``weighbors study``: a paper's experiment, resumable; its tables beside the paper's."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._errors import FAILED_CELLS, UsageError
+from ._options import Json, Quiet
+from ._say import emit, note, on_terminal, quietly, say
+
+__all__ = ["NAME", "run"]
+
+NAME = "study"
+
+
+class Preset(StrEnum):
+    """Names of `weighbors.presets.PRESETS`; a test holds them together."""
+
+    SIMBAMBIW = "simbambiw"
+    CLASS_RELIEF = "class-relief"
+    WIBK = "wibk"
+    IFSW = "ifsw"
+
+
+def run(
+    name: Annotated[Preset, typer.Argument(metavar="NAME", help="simbambiw, class-relief, wibk or ifsw.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="DIR", help="Directory of the results; made where it is not there."),
+    ],
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory of the data sets; WEIGHBORS_DATA by default.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A faithful small version, in under two minutes.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed cells again.")] = False,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; -1 for all cores.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Run a paper's experiment, or go on with it.
+
+    The same command resumes. Exit code 4 where cells failed; the tables then leave out their data sets.
+    """
+    quietly(quiet)
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"'{output}' is a file; name a directory for the results")
+    from ..presets import run_preset
+
+    output.mkdir(parents=True, exist_ok=True)
+    try:
+        result = run_preset(
+            name.value,
+            output=output,
+            quick=quick,
+            data_home=data,
+            n_jobs=jobs,
+            progress=on_terminal(),
+            retry_failed=retry_failed,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted; the cells that are done are kept in '{output}', and the same command goes on"
+        ) from None
+    failed = len(result.failures)
+    if json:
+        tables = {key: table.to_dict("records") for key, table in result.tables.items()}
+        paths = {key: str(path) for key, path in result.paths.items()}
+        emit(
+            {
+                "made": result.made,
+                "text": result.text,
+                "failed": failed,
+                "left_out": result.left_out,
+                "tables": tables,
+                "paths": paths,
+            }
+        )
+    else:
+        say(str(result))
+    note(f"written to '{result.paths['made'].parent}'")
+    return FAILED_CELLS if failed else 0

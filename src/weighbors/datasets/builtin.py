@@ -1,0 +1,36 @@
+"""Data sets that come with scikit-learn: small, free, and there without a download."""
+
+from __future__ import annotations
+
+from .._names import known_names
+from .loaders import Dataset
+
+__all__ = ["builtin_names", "load_builtin"]
+
+_LOADERS = {
+    "breast-cancer": "load_breast_cancer",
+    "digits": "load_digits",
+    "iris": "load_iris",
+    "wine": "load_wine",
+}
+
+
+def builtin_names() -> tuple[str, ...]:
+    """Names that `load_builtin` knows."""
+    return tuple(_LOADERS)
+
+
+def load_builtin(name: str = "breast-cancer") -> Dataset:
+    """Load a data set that comes with scikit-learn; classes by their names.
+
+    Examples
+    --------
+    >>> data = load_builtin("breast-cancer")
+    >>> data.X.shape, sorted(set(data.y.tolist()))
+    ((569, 30), ['benign', 'malignant'])
+    """
+    from sklearn import datasets
+
+    known_names([name], _LOADERS, "built-in data set")
+    bunch = getattr(datasets, _LOADERS[name])(as_frame=True)
+    return Dataset(name, bunch.data, bunch.target_names[bunch.target.to_numpy()])

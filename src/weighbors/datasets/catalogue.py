@@ -1,0 +1,111 @@
+"""Which data sets there are, and what one of them holds."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._names import hint
+from ..exceptions import InvalidDataError
+from .builtin import builtin_names, load_builtin
+from .loaders import VARIABLE, Dataset, list_datasets, load_dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["describe_dataset", "known_datasets"]
+
+BUILT_IN = "built-in"
+_TOLD = ("name", "group", "rows", "features", "classes", "source", "licence", "note")
+_SIZES = {"breast-cancer": (569, 30, 2), "digits": (1797, 64, 10), "iris": (150, 4, 3), "wine": (178, 13, 3)}
+
+
+def known_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFrame:
+    """One row per data set: those of scikit-learn, and those of the directory where there is one.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        By default what ``WEIGHBORS_DATA`` names, if it is set.
+
+    Returns
+    -------
+    DataFrame
+        name, group, rows, features, classes, source, licence and note; empty text where it is not known.
+
+    Examples
+    --------
+    >>> known_datasets().head(4)[["name", "rows", "features", "classes"]]
+                name  rows features classes
+    0  breast-cancer   569       30       2
+    1         digits  1797       64      10
+    2           iris   150        4       3
+    3           wine   178       13       3
+    """
+    import pandas as pd
+
+    own = [(name, BUILT_IN, *_SIZES[name], "scikit-learn", "", "") for name in builtin_names()]
+    frame = pd.DataFrame(own, columns=list(_TOLD), dtype=object)
+    if data_home is None and not os.environ.get(VARIABLE):
+        return frame
+    found = list_datasets(data_home).reindex(columns=list(_TOLD)).astype(object)
+    found = found.where(found.notna(), "")
+    for name in ("rows", "features", "classes"):
+        found[name] = [str(value).strip().removesuffix(".0") for value in found[name]]
+    return pd.concat([frame, found], ignore_index=True)
+
+
+def describe_dataset(
+    name: str, group: str | None = None, *, data_home: str | os.PathLike[str] | None = None
+) -> dict[str, Any]:
+    """What a data set holds: rows, columns, classes, missing cells, and where it comes from.
+
+    Examples
+    --------
+    >>> told = describe_dataset("iris", "built-in")
+    >>> told["rows"], told["columns"], told["missing"]
+    (150, 4, 0)
+    """
+    known = known_datasets(data_home)
+    found = known[known["name"] == name]
+    if group is not None:
+        found = found[found["group"] == group]
+    if found.empty:
+        where = "" if group is None else f" in group '{group}'"
+        raise InvalidDataError(f"there is no data set '{name}'{where}. {hint(name, known['name'].unique().tolist())}")
+    row = found.iloc[0]
+    data = load_builtin(name) if row["group"] == BUILT_IN else load_dataset(name, row["group"], data_home=data_home)
+    elsewhere = [str(one) for one in found["group"].tolist()[1:]]
+    note = str(row["note"]) + (f" (also in {', '.join(elsewhere)})" if elsewhere else "")
+    told = {"name": name, "group": str(row["group"]), "source": str(row["source"]), "licence": str(row["licence"])}
+    return {**told, "note": note.strip(), **_contents(data)}
+
+
+def _contents(data: Dataset) -> dict[str, Any]:
+    """Figures of a table, sparse ones included."""
+    import pandas as pd
+
+    rows, columns = data.X.shape
+    labels, counts = np.unique(np.asarray(data.y).astype(str), return_counts=True)
+    if hasattr(data.X, "dtypes") and hasattr(data.X, "iloc"):
+        gaps = data.X.isna().sum().to_numpy()
+        numbers = sum(pd.api.types.is_numeric_dtype(dtype) for dtype in data.X.dtypes)
+    else:
+        gaps = _sparse_gaps(data.X.tocsc()) if hasattr(data.X, "tocsc") else np.isnan(data.X).sum(axis=0)
+        numbers = columns
+    return {
+        "rows": int(rows),
+        "columns": int(columns),
+        "numbers": int(numbers),
+        "categories": int(columns - numbers),
+        "classes": dict(zip(labels.tolist(), counts.tolist(), strict=True)),
+        "missing": int(gaps.sum()),
+        "columns_with_missing": int((gaps > 0).sum()),
+    }
+
+
+def _sparse_gaps(X: Any) -> Any:
+    column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+    return np.bincount(column[np.isnan(X.data)], minlength=X.shape[1])

@@ -1,0 +1,166 @@
+"""Representative intervals: which values of which feature belong to which class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import InvalidDataError
+from ._display import COLOURS, GREY, Display, plain_text, short
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["IntervalMapDisplay"]
+
+_COLUMNS = ("class", "feature", "low", "high", "weight", "kept")
+
+
+class IntervalMapDisplay(Display):
+    """A lane per feature and class; a bar per interval, the thicker the more it weighs.
+
+    Numbers lie between the least and the largest value of their feature, categories side by side.
+    Runs dropped as noise are thin and grey.
+
+    Parameters
+    ----------
+    intervals : DataFrame
+        With the columns class, feature, low, high, weight and kept, as `RepresentativeIntervals` has
+        them in ``intervals_``.
+    categories : dict of feature to sequence, optional
+        Order of the values of features that hold categories; by default as they come.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    bars_ : list of Rectangle
+        One per interval drawn, in the order of `lanes`.
+
+    Examples
+    --------
+    >>> from weighbors import RepresentativeIntervals
+    >>> from weighbors.plots import IntervalMapDisplay
+    >>> X, y = [[1], [2], [3], [3], [5], [6], [7], [5], [6]], list("aaaaaaabb")
+    >>> display = IntervalMapDisplay(RepresentativeIntervals().fit(X, y).intervals_)
+    >>> display.lanes()[["feature", "class", "left", "right"]].round(2)
+      feature class  left  right
+    0      x0     a  0.00   0.43
+    1      x0     a  0.57   1.00
+    2      x0     b  0.57   0.86
+    """
+
+    def __init__(self, intervals: pd.DataFrame, *, categories: dict[str, Any] | None = None) -> None:
+        lacking = [name for name in _COLUMNS if name not in intervals.columns]
+        if lacking or not len(intervals):
+            told = f"it lacks {', '.join(lacking)}" if lacking else "it is empty"
+            raise InvalidDataError(f"a table of intervals with the columns {', '.join(_COLUMNS)} is needed; {told}")
+        self.intervals = intervals
+        self.categories = {str(name): list(values) for name, values in (categories or {}).items()}
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, features: Any = None, ax: Any = None) -> IntervalMapDisplay:
+        """Draw the intervals of a fitted `RepresentativeIntervals` or `WIBK`.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with ``intervals_``
+        features : sequence of str, optional
+            Only these; by default the ten whose intervals weigh most.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        IntervalMapDisplay
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "intervals_"):
+            raise InvalidDataError(
+                f"{type(estimator).__name__} has no intervals_; take RepresentativeIntervals or WIBK"
+            )
+        return cls(estimator.intervals_).plot(ax, features=features)
+
+    def frame(self) -> pd.DataFrame:
+        """The intervals as given."""
+        return self.intervals.copy()
+
+    def importance(self) -> pd.Series:
+        """Mean weight of a feature's kept intervals, each counted by its instances; largest first."""
+        kept = self.intervals[self.intervals["kept"].astype(bool)]
+        size = kept["magnitude"] if "magnitude" in kept else kept["weight"] * 0 + 1
+        sums = (kept["weight"] * size).groupby(kept["feature"], sort=False).sum()
+        mean = sums / size.groupby(kept["feature"], sort=False).sum()
+        return mean.sort_values(ascending=False, kind="stable")
+
+    def lanes(self, features: Any = None) -> pd.DataFrame:
+        """Where bars lie: the intervals with left and right, from 0 to 1 over the values of the feature."""
+        import pandas as pd
+
+        chosen = list(self.importance().index[:10]) if features is None else list(features)
+        unknown = [name for name in chosen if name not in set(self.intervals["feature"])]
+        if unknown:
+            raise InvalidDataError(f"there are no intervals of {', '.join(map(repr, unknown))}")
+        parts = []
+        for name in chosen:
+            part = self.intervals[self.intervals["feature"] == name].copy()
+            order = self._positions(str(name), part)
+            left, right = (part[end].map(order).astype(float) if order else part[end].astype(float)
+                           for end in ("low", "high"))  # fmt: skip
+            step = 1.0 if order or _whole(part) else 0.0  # a single value has a width
+            low, high = float(left.min()), float(right.max()) + step
+            span = high - low if high > low else 1.0
+            parts.append(part.assign(left=(left - low) / span, right=(right + step - low) / span))
+        return pd.concat(parts, ignore_index=True)
+
+    def _positions(self, name: str, part: pd.DataFrame) -> dict[Any, int]:
+        """Category to position; empty for numbers."""
+        values = [*part["low"], *part["high"]]
+        if name not in self.categories and all(isinstance(v, (int, float, np.number)) for v in values):
+            return {}
+        return {value: place for place, value in enumerate(self.categories.get(name) or dict.fromkeys(values))}
+
+    def plot(self, ax: Any = None, *, features: Any = None) -> IntervalMapDisplay:
+        """Draw the ``features`` (by default the ten that weigh most) into ``ax`` or a new figure."""
+        lanes = self.lanes(features)
+        names, classes = list(dict.fromkeys(lanes["feature"])), list(dict.fromkeys(self.intervals["class"]))
+        lane = 0.8 / len(classes)
+        ax = self._open(ax, (6.4, 1.2 + len(names) * (0.2 + 0.14 * len(classes))))
+        self.bars_: list[Any] = []
+        told: set[Any] = set()
+        columns = ("feature", "class", "left", "right", "weight", "kept")
+        for feature, label, left, right, weight, kept in zip(*(lanes[name] for name in columns), strict=True):
+            place = classes.index(label)
+            middle = names.index(feature) - 0.4 + lane * (place + 0.5)
+            height = lane * (0.25 + 0.6 * weight) if kept else lane * 0.12
+            key = short(label, 24) if kept and label not in told else None
+            told |= {label} if key else set()
+            self.bars_ += ax.barh(
+                middle, right - left, height, left=left, edgecolor="white", linewidth=0.4, label=key,
+                color=COLOURS[place % len(COLOURS)] if kept else GREY,
+            )  # fmt: skip
+        ax.set_yticks(range(len(names)), [f"{short(name, 24)}\n{self._range(name)}" for name in names])
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        for edge in np.arange(1, len(names)) - 0.5:
+            ax.axhline(edge, color=GREY, linewidth=0.5, alpha=0.5)
+        ax.set_xlim(0.0, 1.0)
+        ax.set_xticks([0, 1], ["least or first value", "largest or last"])
+        ax.get_xticklabels()[0].set_ha("left")
+        ax.get_xticklabels()[1].set_ha("right")
+        legend = ax.legend(frameon=False, fontsize="small", title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        plain_text([*ax.get_yticklabels(), *legend.get_texts()])
+        return self
+
+    def _range(self, name: Any) -> str:
+        part = self.intervals[self.intervals["feature"] == name]
+        order = self._positions(str(name), part)
+        if order:
+            values = [short(value, 8) for value in order]
+            return ", ".join(values) if len(values) < 4 else f"{values[0]}, {values[1]}, … {values[-1]}"
+        return f"{part['low'].astype(float).min():g} to {part['high'].astype(float).max():g}"
+
+
+def _whole(part: pd.DataFrame) -> bool:
+    """Whether all ends are whole numbers."""
+    values = part[["low", "high"]].astype(float).to_numpy()
+    return bool((values == np.rint(values)).all())

@@ -1,0 +1,207 @@
+"""Run a preset: study → tables → files, and a note of what made them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .._files import written_whole
+from .._results import Result, table_lines
+from ..evaluation import Study, StudyResults
+from ..exceptions import InvalidDataError
+from ._preset import Definition, Preset, Tables
+
+__all__ = ["PresetResult", "run"]
+
+#: Version of the layout of made.json and of the tables beside it.
+SCHEMA = 1
+_PACKAGES = ("weighbors", "numpy", "scipy", "scikit-learn", "pandas")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PresetResult(Result):
+    """What a preset gave.
+
+    Attributes
+    ----------
+    preset : Preset
+    tables : dict of name to DataFrame
+    text : str
+        The summary.
+    results : StudyResults
+        Every cell.
+    failures : DataFrame
+        Cells that failed, with their tracebacks; no rows where all is well.
+    left_out : tuple of str
+        Data sets that lack cells and are in no table.
+    made : dict
+        Command, versions, seed, settings and seconds, as in ``made.json``.
+    paths : dict of name to Path
+        Files written: the tables by name, "summary", "made" and "cells" (a directory).
+    """
+
+    preset: Preset
+    tables: Tables
+    text: str
+    results: StudyResults
+    failures: pd.DataFrame
+    left_out: tuple[str, ...]
+    made: dict[str, Any]
+    paths: dict[str, Path]
+
+    def frame(self) -> pd.DataFrame:
+        """One row per cell."""
+        return self.results.frame()
+
+    def _lines(self) -> list[str]:
+        lines = [f"{self.preset.title} ({self.preset.paper})", *self.text.splitlines()]
+        for name, table in self.tables.items():
+            lines += ["", f"{name}: {len(table)} rows", *table_lines(table.head(12), index=False)]
+        return [*lines, *_trouble(self.failures, self.left_out)]
+
+
+def _trouble(failures: pd.DataFrame, left_out: Iterable[str]) -> list[str]:
+    """What went wrong, in words."""
+    named = list(left_out)
+    lines = [f"{len(failures)} cells failed; retry_failed=True computes them again."] if len(failures) else []
+    for cell in failures.head(5).itertuples():
+        lines.append(f"  {cell.dataset} × {cell.method}, repeat {cell.repeat}, fold {cell.fold}: {cell.error}")
+    return lines + ([f"Not in the tables, since cells are missing: {', '.join(named)}."] if named else [])
+
+
+def run(
+    preset: Preset,
+    *,
+    output: str | os.PathLike[str],
+    quick: bool = False,
+    data_home: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+    retry_failed: bool = False,
+) -> PresetResult:
+    """Compute what is missing of a preset, make its tables and write them.
+
+    Parameters are those of `run_preset`.
+    """
+    place = Path(output) / (f"{preset.name}-quick" if quick else preset.name)
+    definition = preset.build(quick, data_home)
+    study = definition.study(place)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class")  # of data sets that are what they are
+        results = study.run(n_jobs, retry_failed=retry_failed, progress=progress)
+    kept, left_out = _complete(results)
+    tables = preset.tables(kept) if len(kept.cells) else {}
+    _check_tables(tables)
+    text = preset.summary(tables) if tables else "No data set has all its cells, so there are no tables."
+    seconds = time.perf_counter() - begin
+    made = _made(preset, definition, study, results, quick=quick, seconds=seconds)
+    made |= {"left_out": list(left_out), "tables": {name: len(table) for name, table in tables.items()}}
+    failures = results.failures()
+    paths = _write(place, tables, _page(preset, text, tables, _trouble(failures, left_out)), made)
+    return PresetResult(preset, tables, text, results, failures, left_out, made, paths)
+
+
+def _complete(results: StudyResults) -> tuple[StudyResults, tuple[str, ...]]:
+    """The data sets that have all their cells, and the names of the others."""
+    cells = results.cells
+    lacking = cells.loc[cells["status"] != "done", "dataset"].unique().tolist()
+    kept = cells[~cells["dataset"].isin(lacking)].reset_index(drop=True)
+    return replace(results, cells=kept), tuple(lacking)
+
+
+def _check_tables(tables: Tables) -> None:
+    for name, table in tables.items():
+        if not name.replace("_", "").isalnum() or name in ("cells", "made", "results", "study", "summary"):
+            raise InvalidDataError(f"a table of a preset cannot be called {name!r}: its file gets that name")
+        if not isinstance(table.index, pd.RangeIndex):
+            raise InvalidDataError(f"table {name!r} of a preset must have its labels in columns; use reset_index()")
+
+
+def _made(
+    preset: Preset, definition: Definition, study: Study, results: StudyResults, *, quick: bool, seconds: float
+) -> dict[str, Any]:
+    """What made the tables. Names no place of the machine it ran on."""
+    cells = results.cells
+    counts = cells.groupby("dataset")[["repeat", "fold"]].nunique().to_dict("index")
+    data = {
+        name: {
+            "rows": shape["n_samples"],
+            "features": shape["n_features"],
+            "repeats": counts[name]["repeat"],
+            "folds": counts[name]["fold"],
+        }
+        for name, shape in study.store.read_study()["datasets"].items()
+    }
+    return {
+        "schema": SCHEMA,
+        "preset": preset.name,
+        "paper": preset.paper,
+        "statement": preset.statement,
+        "command": f"weighbors study {preset.name}{' --quick' if quick else ''} -o runs/",
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        "machine": platform.machine(),
+        "seed": definition.random_state,
+        "settings": {
+            "quick": quick,
+            "scoring": list(definition.scoring),
+            "measures": sorted(definition.measures),
+            "time_limit": definition.time_limit,
+            "data_sets": data,
+            "methods": list(study.methods),
+        },
+        "cells": cells["status"].value_counts().to_dict(),
+        "seconds": {
+            "this_run": round(seconds, 1),
+            "all_cells": round(float(cells["fit_seconds"].sum() + cells["predict_seconds"].sum()), 1),
+        },
+    }
+
+
+def _page(preset: Preset, text: str, tables: Tables, trouble: list[str]) -> str:
+    """The summary as Markdown."""
+    parts = [f"# {preset.title}", preset.paper, preset.statement, text]
+    for name, table in tables.items():
+        parts.append(f"## {name}\n\n{markdown_table(table, rows=40)}")
+    return "\n\n".join([*parts, *trouble]) + "\n"
+
+
+def markdown_table(table: pd.DataFrame, *, rows: int | None = None) -> str:
+    """A frame as a Markdown table; of longer ones the first ``rows``, and a line that says so."""
+    shown = table if rows is None else table.head(rows)
+    body = [[_cell(value) for value in row] for row in shown.itertuples(index=False)]
+    lines = [[str(name) for name in table.columns], ["---"] * len(table.columns), *body]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return text if len(shown) == len(table) else f"{text}\n\n... and {len(table) - len(shown)} rows more in the csv."
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value).replace("|", "\\|")
+
+
+def _write(place: Path, tables: Tables, page: str, made: dict[str, Any]) -> dict[str, Path]:
+    """Every file whole; made.json goes first and comes back last, so that it only ever vouches for all of them."""
+    paths = {name: place / f"{name}.csv" for name in tables}
+    paths |= {"summary": place / "summary.md", "made": place / "made.json", "cells": place / "cells"}
+    paths["made"].unlink(missing_ok=True)
+    for name, table in tables.items():
+        with written_whole(paths[name]) as file:
+            table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
+    for name, text in (("summary", page), ("made", json.dumps(made, indent=1, ensure_ascii=False) + "\n")):
+        with written_whole(paths[name]) as file:
+            file.write(text.encode())
+    return paths

@@ -1,0 +1,198 @@
+"""The pictures of a report, as SVG that is part of the page: no ids twice, colours that follow it."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+
+from ..evaluation import StabilityCurve
+from ..exceptions import MissingDependencyError
+from ..plots import (
+    ClassHeatmapDisplay,
+    InstanceMapDisplay,
+    IntervalMapDisplay,
+    StabilityCurveDisplay,
+    WeightsDisplay,
+)
+
+__all__ = ["figures"]
+
+_SVG = "http://www.w3.org/2000/svg"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+#: Ink of the page, which is dark or light; a colour that nothing else has.
+_INK = "#010203"
+WIDTH = 7.2  # inches
+_SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "weighbors",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": _INK,
+    "axes.labelcolor": _INK,
+    "axes.edgecolor": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "text.parse_math": False,
+    "path.simplify": True,
+}
+_UNUSED = {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}
+
+
+def figures(data: dict[str, Any]) -> dict[str, str]:
+    """Name to SVG; only those that the data have something for."""
+    made: dict[str, Callable[[dict[str, Any], Any], float | None]] = {
+        "weights": _weights,
+        "classes": _classes,
+        "stability": _stability,
+        "instances": _instances,
+        "intervals": _intervals,
+    }
+    drawn = {name: _drawn(name, draw, data) for name, draw in made.items()}
+    return {name: text for name, text in drawn.items() if text}
+
+
+def _drawn(name: str, draw: Callable[[dict[str, Any], Any], float | None], data: dict[str, Any]) -> str:
+    """Draw into axes of their own; empty where there is nothing to draw. ``draw`` gives the height."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            "a report with pictures needs the packages matplotlib and jinja2: pip install 'weighbors[report]'"
+        ) from error
+
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a glyph the font lacks: the browser has another font
+        figure = Figure(figsize=(WIDTH, 4.0), layout="constrained")
+        FigureCanvasSVG(figure)
+        height = draw(data, figure.subplots())
+        if height is None:
+            return ""
+        figure.set_size_inches(WIDTH, height)
+        file = io.BytesIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _inlined(file.getvalue(), name)
+
+
+def _inlined(svg: bytes, name: str) -> str:
+    """The SVG element alone, its ids and links under ``name``, its ink that of the page."""
+    ElementTree.register_namespace("", _SVG)
+    root = ElementTree.fromstring(svg)
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in _UNUSED:
+                parent.remove(child)
+    used = {link for node in root.iter() for link in _links(node)}
+    for node in root.iter():
+        _rename(node, name, used)
+    for side in ("width", "height"):  # points to pixels
+        root.attrib[side] = f"{float(root.attrib[side].removesuffix('pt')) * 4 / 3:.0f}"
+    root.attrib.update({"aria-hidden": "true", "focusable": "false"})
+    root.attrib.pop("version", None)
+    for node in root.iter():
+        node.tail = None  # line breaks between elements
+        if node.text and not node.text.strip():
+            node.text = None
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _links(node: ElementTree.Element) -> list[str]:
+    text = " ".join(node.attrib.values())
+    return re.findall(r"url\(#([^)]+)\)", text) + [
+        v[1:] for k, v in node.attrib.items() if k == _LINK and v.startswith("#")
+    ]
+
+
+def _rename(node: ElementTree.Element, name: str, used: set[str]) -> None:
+    if "id" in node.attrib and node.attrib["id"] not in used:
+        del node.attrib["id"]
+    for key, value in list(node.attrib.items()):
+        if key == "id":
+            value = f"{name}-{value}"
+        elif key == _LINK and value.startswith("#"):
+            del node.attrib[key]
+            key, value = "href", f"#{name}-{value[1:]}"
+        node.attrib[key] = (
+            re.sub(r"url\(#", f"url(#{name}-", value).replace(_INK, "currentColor").replace("#ffffff", "var(--paper)")
+        )
+
+
+def _weights(data: dict[str, Any], ax: Any) -> float:
+    rows = data["features"]["rows"][:25]
+    display = WeightsDisplay(
+        *([row[key] for row in rows] for key in ("weight", "name")),
+        low=[row["low"] for row in rows],
+        high=[row["high"] for row in rows],
+        chance=data["features"]["chance"],
+        spread=f"middle 80 % of {data['features']['n_runs']} resamples",
+        chance_label="largest with shuffled labels",
+    ).plot(ax, top=25)
+    display.ax_.set_xlabel("ReliefF weight")
+    return 1.2 + 0.26 * len(rows)
+
+
+def _classes(data: dict[str, Any], ax: Any) -> float:
+    classes = data["classes"]
+    counts = np.array([row["rows"] for row in data["table"]["classes"]])
+    largest = np.sort(np.argsort(-counts, kind="stable")[:30])
+    weights = np.array(classes["weights"], dtype=np.float64)[largest]
+    labels = [classes["labels"][c] for c in largest]
+    ClassHeatmapDisplay(weights, labels, classes["features"]).plot(ax, top=25)
+    return 1.5 + 0.26 * min(25, len(classes["features"]))
+
+
+def _stability(data: dict[str, Any], ax: Any) -> float | None:
+    s = data["stability"]
+    if "reason" in s:
+        return None
+    repeats = {"learned from the labels": s["n_repeats"], "shuffled labels": 1}
+    curves = {
+        name: _curve(s[key], s["n_folds"], repeats[name], data["features"]["n_features"])
+        for name, key in (("learned from the labels", "curve"), ("shuffled labels", "shuffled"))
+    }
+    StabilityCurveDisplay(curves).plot(ax)
+    return 3.8
+
+
+def _curve(told: dict[str, Any], n_folds: int, n_repeats: int, n_features: int) -> StabilityCurve:
+    """A curve to draw; its runs are counted, their weights were not kept."""
+    runs = n_folds * n_repeats
+    stability, error, tied = (np.array(told[key], dtype=np.float64) for key in ("stability", "standard_error", "tied"))
+    weights = np.broadcast_to(0.0, (runs, n_features))
+    part = np.repeat(np.arange(n_repeats), n_folds)
+    return StabilityCurve(np.array(told["size"], dtype=np.int64), stability, error, tied, weights, part, ())
+
+
+def _instances(data: dict[str, Any], ax: Any) -> float:
+    told, classes = data["instances"], data["classes"]["labels"]
+    names = {row["row"]: row["label"] for row in data["instances"]["lowest"]}
+    shown = told["map"]
+    InstanceMapDisplay(
+        np.column_stack([shown["x"], shown["y"]]).astype(np.float64),
+        shown["weight"],
+        [classes[c] for c in shown["class"]],
+        rows=[names.get(row, row) for row in shown["row"]],
+        explained=shown["explained"],
+    ).plot(ax)
+    return 4.4
+
+
+def _intervals(data: dict[str, Any], ax: Any) -> float | None:
+    told = data["intervals"]
+    if "reason" in told:
+        return None
+    frame = pd.DataFrame(told["rows"]).rename(columns={"rows": "magnitude"})
+    frame["weight"] = frame["weight"].astype(float)
+    display = IntervalMapDisplay(frame)
+    lanes = frame["class"].nunique()
+    chosen = list(display.importance().index[: max(2, min(10, 60 // lanes))])
+    display.plot(ax, features=chosen)
+    return 1.2 + len(chosen) * (0.22 + 0.14 * lanes)

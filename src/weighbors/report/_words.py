@@ -1,0 +1,251 @@
+"""The summary in plain language, and the caveats the numbers deserve.
+
+Every sentence is made from the plain dict alone, so what is said is what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..plots._display import short
+
+__all__ = ["caveats", "percent", "summary"]
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share as a person reads it.
+
+    Examples
+    --------
+    >>> percent(0.1234), percent(1.0), percent(None)
+    ('12.3 %', '100 %', 'unknown')
+    """
+    if share is None:
+        return "unknown"
+    text = f"{100 * share:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+
+
+def points(difference: float) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    return f"{100 * difference:+.1f}".replace("-", "−")
+
+
+def listed(names: Iterable[Any], most: int = 3) -> str:
+    """The first names, joined as in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    told = [short(name, 40) for name in names][:most]
+    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}" if told else "none"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value as it is quoted."""
+    if p is None:
+        return "p unknown"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def summary(data: dict[str, Any]) -> list[str]:
+    """What the report found, one sentence or two per section."""
+    said = [_what(data), _gain(data), _features(data), _stability(data), _classes(data), _instances(data)]
+    return [sentence for sentence in said if sentence]
+
+
+def _what(data: dict[str, Any]) -> str:
+    table = data["table"]
+    kinds = [
+        f"{table[key]} {what}"
+        for key, what in (("n_numeric", "numeric"), ("n_categorical", "categorical"))
+        if table[key]
+    ]
+    largest = max(table["classes"], key=lambda row: row["rows"])
+    return (
+        f"The table has {table['n_rows']} rows in {len(table['classes'])} classes and {table['n_features']} "
+        f"feature{'s' * (table['n_features'] != 1)} ({' and '.join(kinds)}). The most frequent class, "
+        f"{short(largest['label'], 40)}, holds {percent(largest['share'])} of the rows."
+    )
+
+
+def _score(data: dict[str, Any], method: str) -> float:
+    key = data["gain"]["measure"].replace(" ", "_")
+    return float(next(row[key] for row in data["gain"]["rows"] if row["method"] == method))
+
+
+def _gain(data: dict[str, Any]) -> str:
+    gain, k = data["gain"], data["made"]["settings"]["n_neighbors"]
+    plain, guess = _score(data, "no weights"), _score(data, "most frequent class")
+    test = gain["tests"][0]
+    first = (
+        f"On rows it did not learn from, a plain {k}-nearest-neighbour classifier reaches {gain['measure']} "
+        f"{percent(plain)}; always saying the most frequent class gives {percent(guess)}."
+    )
+    change = f"Weighting the features changes that by {points(test['difference'])} points"
+    interval = f"(95 % interval {points(test['low'])} to {points(test['high'])}, {p_value(test['p_holm'])})"
+    if test["p_holm"] <= 0.05:
+        verdict = "which is more than chance explains" if test["difference"] > 0 else "so the weights do harm here"
+    else:
+        verdict = "which chance can explain"
+    return f"{first} {change} {interval}, {verdict}."
+
+
+def _features(data: dict[str, Any]) -> str:
+    features = data["features"]
+    names = listed(row["name"] for row in features["rows"][:3])
+    n, above = features["n_features"], features["n_above_chance"]
+    first = f"The features of the largest weight are {names}." if n > 1 else f"The only feature is {names}."
+    if above is None:
+        return first
+    if above == 0:
+        return (
+            f"{first} But no feature weighs more than the largest weight that shuffled labels gave, so "
+            "none of them is shown to matter."
+        )
+    several = f"All {n} weigh" if above == n else f"{above} of {n} weigh"
+    which = "It weighs" if n == 1 else several if above > 1 else f"One of {n} weighs"
+    return f"{first} {which} more than any feature did with shuffled labels."
+
+
+def _stability(data: dict[str, Any]) -> str:
+    s = data["stability"]
+    if "reason" in s:
+        return ""
+    level = "very stable" if s["stability"] >= 0.9 else "stable" if s["stability"] >= 0.75 else (
+        "moderately stable" if s["stability"] >= 0.4 else "unstable")  # fmt: skip
+    best = "the best feature is" if s["best"] == 1 else f"the best {s['best']} features is"
+    return (
+        f"The choice of {best} {level}: {s['stability']:.2f} on a scale where 1 means always the same and 0 a "
+        f"random choice (with shuffled labels it is {s['shuffled_stability']:.2f})."
+    )
+
+
+def _classes(data: dict[str, Any]) -> str:
+    agreement, classes = data["difficulty"]["agreement"], data["classes"]
+    if agreement is None:
+        return "Whether the classes agree on what matters cannot be said: their weights are constant."
+    known = [row["correlation"] for row in data["difficulty"]["classes"] if row["correlation"] is not None]
+    if min(known) >= 0.8:
+        told = "The classes agree on which features matter, which speaks for an easy task"
+    elif min(known) >= 0.3:
+        told = "The classes agree in part on which features matter"
+    else:
+        told = "At least one class goes by other features than the rest, which speaks for a hard task"
+    opposed = classes["n_opposed"]
+    verbs = ("features help one class and blur" if opposed > 1 else "feature helps one class and blurs") + " another"
+    tail = f"; {opposed} {verbs}" if opposed else ""
+    return f"{told} (correlations with the common weights {min(known):.2f} to {max(known):.2f}){tail}."
+
+
+def _instances(data: dict[str, Any]) -> str:
+    instances = data["instances"]
+    n = data["table"]["n_rows_used"]
+    names = listed(row["label"] for row in instances["lowest"][:3])
+    alone = instances["n_alone"]
+    tail = ""
+    if alone:
+        whose, what = ("rows have", "their labels") if alone > 1 else ("row has", "its label")
+        own = "their" if alone > 1 else "its"
+        tail = f" {alone} {whose} no neighbour of {own} own class ({percent(alone / n)}): look at {what}."
+    return f"The most outlying rows are {names}.{tail}"
+
+
+def caveats(data: dict[str, Any]) -> list[str]:
+    """What the numbers do not say, and where they are weak."""
+    found = [
+        *_size_caveats(data["table"]),
+        *_table_caveats(data["table"], data["made"]["settings"]),
+        *_method_caveats(data),
+    ]
+    found += [str(note) for note in data["notes"]]
+    return found
+
+
+def _size_caveats(table: dict[str, Any]) -> list[str]:
+    found, n = [], table["n_rows"]
+    if table["n_rows_used"] < n:
+        found.append(
+            f"{table['n_rows_used']} of the {n} rows were drawn at random, classes in their shares, to keep the work "
+            "under a minute. All figures are of these rows."
+        )
+    if n < 100:
+        found.append(
+            f"{n} rows are few: one row more or less changes the accuracy by about {percent(1 / n)}, and intervals are "
+            "wide. Take the order of the features as a hint."
+        )
+    counts = [row["rows"] for row in table["classes"]]
+    small = [row["label"] for row in table["classes"] if row["rows"] < 10]
+    if small:
+        found.append(
+            f"{len(small)} class{'es have' if len(small) > 1 else ' has'} fewer than 10 rows ({listed(small)}): what "
+            f"is said of {'them' if len(small) > 1 else 'it'} rests on very little."
+        )
+    if max(counts) > 3 * min(counts):
+        found.append(
+            f"Classes are uneven ({max(counts)} to {min(counts)} rows), so balanced accuracy, the mean of what is "
+            "found of each class, is compared instead of accuracy."
+        )
+    if table["n_features"] > n:
+        found.append(
+            f"There are more features than rows ({table['n_features']} and {n}). Some will look relevant by luck: "
+            "trust those above the limit of shuffled labels, and confirm them on other data."
+        )
+    return found
+
+
+def _table_caveats(table: dict[str, Any], settings: dict[str, Any]) -> list[str]:
+    found = []
+    if table["n_missing"]:
+        found.append(
+            f"{percent(table['share_missing'], 2)} of the cells, in {table['n_columns_with_missing']} columns, are "
+            "missing. In distances a missing value counts as far away from everything; in the weights it counts as "
+            "what its class makes likely."
+        )
+    copies = table["n_copies"]
+    if copies > 0.02 * table["n_rows"]:
+        found.append(
+            f"{copies} rows are exact copies of others. Copies can stand on both sides of a fold, which makes the "
+            "scores look better than they are for new rows."
+        )
+    if table["n_contradicting"]:
+        found.append(
+            f"{table['n_contradicting']} rows have a twin with the same values and another class: no method can tell "
+            "these apart."
+        )
+    if not table["grouped"]:
+        found.append(
+            "Rows are taken as independent. If several belong to one patient or one machine, give groups, or the "
+            "scores are too good."
+        )
+    if settings["n_shuffles"] == 0:
+        found.append("The table is too large to also learn weights from many shuffles of the labels in a minute.")
+    return found
+
+
+def _method_caveats(data: dict[str, Any]) -> Sequence[str]:
+    found = []
+    s = data["stability"]
+    if "reason" not in s:
+        overlap = (s["n_folds"] - 2) / (s["n_folds"] - 1)
+        found.append(
+            f"Stability is measured over folds, whose training parts share {percent(overlap, 0)} of their rows. New "
+            "rows would agree less; compare it with the stability of shuffled labels, not with 0."
+        )
+        if s["tied"]:
+            found.append(
+                f"In {percent(s['tied'], 0)} of the runs the last feature chosen and the next one weigh the same, and "
+                "the order of the columns decides: the choice looks more stable than it is."
+            )
+    found.append(
+        "Weights tell what helps neighbours: features that say the same share the credit, and a large weight is not "
+        "a cause."
+    )
+    found.append(
+        "The scores are of rows that had no part in the weights. The class weights, the outlying rows and the "
+        "intervals were found with all rows: they describe this table."
+    )
+    return found

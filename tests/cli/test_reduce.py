@@ -1,0 +1,130 @@
+"""``weighbors reduce``: original cells of the rows and columns kept; Ctrl-C and --resume."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+from tables import mixed_table
+
+from weighbors import EvolutionaryWeigher
+from weighbors.datasets import TableScaler, clean_table
+
+FEW = ("--evaluations", 300, "--population", 20)
+
+
+def test_the_original_cells_are_written(weighbors, tmp_path):
+    frame = mixed_table()
+    written = frame.assign(size=[f"{value:.3f}0" if value == value else "?" for value in frame["size"]])
+    written.to_csv("t.csv", index=False, sep=";")
+    done = weighbors("reduce", "t.csv", "-t", "kind", "-o", "r.csv", *FEW)
+    assert done.code == 0
+    cells = pd.read_csv("r.csv", dtype=str, keep_default_na=False)
+    assert cells.columns[-1] == "kind"
+    assert 0 < len(cells) < len(frame)
+    assert 1 < cells.shape[1] < 5
+    originals = {tuple(row) for row in written[list(cells.columns)].astype(str).itertuples(index=False)}
+    assert {tuple(row) for row in cells.itertuples(index=False)} <= originals
+    assert f"r.csv: {len(cells)} of 60 rows, {cells.shape[1] - 1} of 5 features" in done.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "t.csv"]  # the search is done, and gone
+
+
+def test_it_is_what_the_library_finds(weighbors, mixed):
+    told = json.loads(weighbors("reduce", mixed, "-t", "kind", "-o", "r.parquet", "--seed", 5, "--json", *FEW).out)
+    frame = pd.read_csv(mixed)
+    X = clean_table(frame.drop(columns="kind")).X
+    X = TableScaler.learn(X).scale(X)
+    search = EvolutionaryWeigher("IS+FS", population_size=20, max_evaluations=300, random_state=5).fit(X, frame["kind"])
+    assert told["rows"]["numbers"] == search.sample_indices_.tolist()
+    assert told["features"]["names"] == X.columns[search.feature_support_].tolist()
+    assert told["fitness"] == pytest.approx(search.fitness_)
+    kept = frame.loc[search.sample_indices_, [*told["features"]["names"], "kind"]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(pd.read_parquet("r.parquet"), kept, check_dtype=False)
+
+
+@pytest.mark.parametrize("tasks", ["IS", "FS", "fs+fw", "IS+FS+IW+FW"])
+def test_other_tasks(weighbors, mixed, tasks):
+    done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.tsv", "--tasks", tasks, "--fitness", "g_mean", *FEW)
+    assert done.code == 0, done.err
+    kept = pd.read_csv("r.tsv", sep="\t")
+    assert (len(kept) == 60) == ("IS" not in tasks)
+    assert "g_mean" in done.out
+
+
+def test_rows_without_a_label_are_not_written(weighbors):
+    frame = mixed_table()
+    frame.loc[:20, "kind"] = None
+    frame.to_csv("t.csv", index=False)
+    assert weighbors("reduce", "t.csv", "-t", "kind", "-o", "r.csv", "--keep", "id", *FEW, "--tasks", "IS").code == 0
+    kept = pd.read_csv("r.csv")
+    assert kept["kind"].notna().all()
+    assert set(kept["id"]) <= set(frame["id"][21:])
+
+
+def interrupted(arguments, place, after):
+    """Run in another process, and press Ctrl-C once the file ``after`` is there."""
+    command = [sys.executable, "-m", "weighbors", *map(str, arguments)]
+    process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    begun = time.monotonic()
+    while not after.exists():
+        assert time.monotonic() - begun < 60
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+def test_ctrl_c_keeps_the_search_and_resume_ends_as_if_nothing_happened(weighbors, mixed, tmp_path):
+    # so many evaluations that only Ctrl-C can end it
+    endless = ["reduce", mixed, "-t", "kind", "-o", "r.csv", "--evaluations", 10**8, "--population", 20]
+    code, out, err = interrupted(endless, tmp_path, tmp_path / "r.csv.search")
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    assert "The search is kept in 'r.csv.search'; the same command with --resume goes on" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mixed.csv", "r.csv.search"]
+
+    done = weighbors(*endless)
+    assert done.code == 2
+    assert "--resume goes on with it, --force begins anew" in done.err
+    import numpy as np
+
+    with np.load("r.csv.search") as kept:
+        reached = int(kept["counters"][0])
+    limit = ["--evaluations", reached + 400]
+    assert weighbors(*endless[:5], "r.csv", "--population", 20, *limit, "--resume").code == 0
+    assert weighbors(*endless[:5], "straight.csv", "--population", 20, *limit).code == 0
+    assert (tmp_path / "r.csv").read_bytes() == (tmp_path / "straight.csv").read_bytes()
+    assert not (tmp_path / "r.csv.search").exists()
+
+
+def test_a_checkpoint_of_ones_own_is_kept(weighbors, mixed, tmp_path):
+    weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", "--checkpoint", "c.search", *FEW)
+    assert (tmp_path / "c.search").exists()
+    again = ("reduce", mixed, "-t", "kind", "-o", "r.csv", "--checkpoint", "c.search", "--force")
+    longer = weighbors(*again, "--resume", "--evaluations", 400, "--population", 20, "--json")
+    assert json.loads(longer.out)["evaluations"] == 400
+    other = weighbors(*again, "--resume", "--seed", 1, *FEW)
+    assert other.code == 3
+    assert "belongs to other settings (random_state: 0 there, 1 here)" in other.err
+    (tmp_path / "c.search").write_bytes(b"nothing")
+    damaged = weighbors(*again, "--resume", *FEW)
+    assert damaged.code == 3
+    assert "is not a readable checkpoint" in damaged.err
+    assert weighbors(*again, *FEW).code == 0  # --force begins anew
+
+
+def test_an_interruption_before_anything_is_there(weighbors, mixed, monkeypatch, tmp_path):
+    def stopped(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EvolutionaryWeigher, "fit", stopped)
+    done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv")
+    assert (done.code, done.out) == (130, "")
+    assert "error: interrupted; nothing was written" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mixed.csv"]

@@ -1,0 +1,154 @@
+"""Mixed tables: what stays, what goes and why; scaling to 0 and 1."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from weighbors.datasets import TableScaler, clean_table, load_builtin
+from weighbors.exceptions import InvalidDataError
+
+N = 20
+
+
+def reasons(X, **options):
+    return {column.name: column.reason for column in clean_table(X, **options).left_out}
+
+
+def test_what_is_left_out_and_why():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "id": rng.permutation(N) * 1000 + 7,
+            "patient_id": rng.permutation(N) * 13,
+            "counts": np.arange(5, N + 5)[::-1],
+            "income": rng.permutation(N) * 1000 + 7,  # all different, but not called an id
+            "name": [f"Mr {i}" for i in range(N)],
+            "colour": ["red", "blue"] * (N // 2),
+            "same": 1.0,
+            "unit": "cm",
+            "one or nothing": [1.0, np.nan] * (N // 2),
+            "empty": np.nan,
+            "no text": pd.Series([None] * N, dtype=object),
+            "when": pd.date_range("2020-01-01", periods=N),
+            "lists": [[1], [2]] * (N // 2),
+            "weight": rng.normal(size=N),
+            "flag": [True, False] * (N // 2),
+        }
+    )
+    clean = clean_table(X)
+    assert list(clean.X.columns) == ["income", "colour", "weight", "flag"]
+    assert clean.X.dtypes.astype(str).tolist() == ["float64", "category", "float64", "category"]
+    told = {column.name: column.reason for column in clean.left_out}
+    assert told["counts"] == "it counts the rows"
+    assert told["id"] == told["patient_id"] == "it is called an identifier and is different in every row"
+    assert told["name"] == "it names the rows (20 different texts in 20 rows)"
+    assert told["same"] == told["unit"] == told["one or nothing"] == "all its values are the same"
+    assert told["empty"] == told["no text"] == "it is empty"
+    assert "dates" in told["when"]
+    assert "objects" in told["lists"]
+    assert len(told) == 11
+    assert str(clean.left_out[0]) == "'id' is left out: it is called an identifier and is different in every row"
+
+
+def test_keep_and_drop():
+    X = pd.DataFrame({"id": range(N), "name": [f"n{i}" for i in range(N)], "x": np.arange(N) / 3})
+    assert list(clean_table(X, keep=["id", "name"], drop=["x"]).X.columns) == ["id", "name"]
+    with pytest.raises(InvalidDataError, match="there is no column 'ids'. Did you mean 'id'"):
+        clean_table(X, keep=["ids"])
+    with pytest.raises(InvalidDataError, match=r"no feature is left .*'id' is left out: it counts the rows"):
+        clean_table(X, drop=["name", "x"])
+
+
+def test_few_rows_have_no_identifiers():
+    X = pd.DataFrame({"id": [1, 2, 3], "name": ["a", "b", "c"]})
+    assert clean_table(X).left_out == ()
+
+
+def test_the_table_given_is_not_changed():
+    X = pd.DataFrame({"a": [1.0, np.inf, 2.0], "b": ["x", "y", "x"]})
+    before = X.copy()
+    clean = clean_table(X)
+    pd.testing.assert_frame_equal(X, before)
+    assert np.isnan(clean.X["a"][1])
+    assert clean.notes == ("'a': 1 infinite values count as missing",)
+
+
+def test_a_few_words_among_numbers_are_missing_values():
+    values = [str(i / 4) for i in range(N)]
+    values[3] = "unknown"
+    clean = clean_table(pd.DataFrame({"a": values, "b": [1, 2] * (N // 2)}))
+    assert clean.X["a"].dtype == np.float64
+    assert clean.X["a"].isna().sum() == 1
+    assert "'a': 1 cell is no number ('unknown') and count as missing" in clean.notes[0]
+    half = [str(i) if i % 2 else "word" for i in range(N)]
+    assert clean_table(pd.DataFrame({"a": half})).X["a"].dtype == "category"
+
+
+def test_categories_are_text_whatever_they_came_as():
+    X = pd.DataFrame({"a": pd.Categorical([1.0, 2.0, None, 1.0]), "b": pd.Categorical(["2", "1", "1", "2"])})
+    clean = clean_table(X).X
+    assert clean["a"].tolist()[:2] == ["1", "2"]
+    assert clean["a"].isna().tolist() == [False, False, True, False]
+    assert list(clean["b"].cat.categories) == ["1", "2"]
+
+
+def test_nullable_and_single_precision_columns():
+    X = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": np.array([1, 2, 3], dtype="f4")})
+    clean = clean_table(X).X
+    assert clean.dtypes.tolist() == [np.float64, np.float64]
+    assert np.isnan(clean["a"][1])
+
+
+def test_wide_tables_are_quick_and_whole():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 3000)))
+    X.columns = X.columns.astype(str)
+    assert clean_table(X).X.shape == (12, 3000)
+
+
+def test_scaling_is_min_max_over_what_was_learned():
+    X = pd.DataFrame({"a": [2.0, 4.0, np.nan], "c": pd.Categorical(["x", "y", None]), "b": [-1.0, 0.0, 1.0]})
+    scaler = TableScaler.learn(X)
+    scaled = scaler.scale(X)
+    assert list(scaled.columns) == ["a", "c", "b"]
+    assert scaled["a"].tolist()[:2] == [0.0, 1.0]
+    assert np.isnan(scaled["a"][2])
+    assert scaled["b"].tolist() == [0.0, 0.5, 1.0]
+    new, notes = scaler.read(pd.DataFrame({"b": [3], "c": ["z"], "a": ["3"], "more": [0]}))
+    assert scaler.scale(new).astype(object).to_numpy().tolist() == [[0.5, "z", 2.0]]
+    assert notes == (
+        "1 columns the model does not use: 'more'",
+        "'c': 'z' was not there in fit (1 row); such a category differs from every known one",
+    )
+
+
+def test_scaling_agrees_with_scikit_learn():
+    from sklearn.preprocessing import MinMaxScaler
+
+    X = load_builtin("wine").X
+    ours = TableScaler.learn(X).scale(X)
+    np.testing.assert_allclose(ours, MinMaxScaler().fit_transform(X), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ({"a": [1.0]}, "lacks 1 of the 2 columns the model was fitted to: 'c'.* It has 'a'"),
+        ({"a": ["big"], "c": ["x"]}, "column 'a' was numbers in fit and holds text now .'big'"),
+        ({"a": [], "c": []}, "no rows"),
+        ({"a": [1.0], "c": [[1]]}, "column 'c' was categories in fit, and now it holds objects"),
+    ],
+)
+def test_tables_that_do_not_fit(new, message):
+    scaler = TableScaler.learn(pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["x", "y"])}))
+    with pytest.raises(InvalidDataError, match=message):
+        scaler.read(pd.DataFrame(new))
+
+
+def test_a_range_beyond_all_numbers():
+    with pytest.raises(InvalidDataError, match="too much to be scaled"):
+        TableScaler.learn(pd.DataFrame({"a": [-1.7e308, 1.7e308]}))
+
+
+def test_built_in_data():
+    with pytest.raises(InvalidDataError, match="there is no built-in data set 'whine'. Did you mean 'wine'"):
+        load_builtin("whine")

@@ -1,0 +1,50 @@
+"""The papers' pages say what the committed results say, and those come from a whole run."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from weighbors.presets import PRESETS, load_preset
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+_spec = importlib.util.spec_from_file_location("paper_pages", ROOT / "tools" / "paper_pages.py")
+paper_pages = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(paper_pages)
+
+
+def test_tables_on_the_pages_are_the_committed_ones():
+    assert paper_pages.outdated() == [], "run: python tools/paper_pages.py"
+
+
+def test_a_changed_figure_is_found(tmp_path, monkeypatch):
+    for folder in ("papers", "results"):
+        (tmp_path / folder).mkdir()
+    name = next(iter(paper_pages.PAGES))
+    text = (ROOT / "docs" / "papers" / name).read_text(encoding="utf8")
+    (tmp_path / "papers" / name).write_text(text.replace("70.13", "71.13"), encoding="utf8")
+    (tmp_path / "results" / "class-relief").symlink_to(RESULTS / "class-relief")
+    monkeypatch.setattr(paper_pages, "DOCS", tmp_path)
+    monkeypatch.setattr(paper_pages, "PAGES", {name: paper_pages.PAGES[name]})
+    assert paper_pages.outdated() == [name]
+    with pytest.raises(ValueError, match="one pair of marks for 'table2'"):
+        paper_pages.filled("no marks", {"table2": paper_pages.table2})
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if (RESULTS / name).is_dir()])
+def test_committed_results_come_from_a_whole_run(name):
+    place = RESULTS / name
+    made = json.loads((place / "made.json").read_text(encoding="utf8"))
+    preset = load_preset(name)
+    assert made["command"] == f"weighbors study {name} -o runs/"
+    assert made["cells"].keys() == {"done"}
+    assert made["left_out"] == []
+    assert made["statement"] == preset.statement
+    assert tuple(made["settings"]["data_sets"]) == preset.data_sets(False)
+    assert {path.stem for path in place.glob("*.csv")} == set(made["tables"])
+    for table, rows in made["tables"].items():
+        assert len(pd.read_csv(place / f"{table}.csv")) == rows
+    assert sum(path.stat().st_size for path in place.iterdir()) < 500_000

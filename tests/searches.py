@@ -1,0 +1,18 @@
+"""What tests of evolutionary searches share: a table, settings of a short search, and equality of two fits."""
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+
+X, Y = load_wine(return_X_y=True)
+X = scale(X)
+FAST = {"population_size": 10, "max_evaluations": 200, "random_state": 0}
+
+
+def same(a, b):
+    for name in ("instance_support_", "feature_support_", "feature_weights_", "instance_scales_"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    assert a.fitness_ == b.fitness_
+    assert a.weights_ == b.weights_
+    pd.testing.assert_frame_equal(a.history_.drop(columns="seconds"), b.history_.drop(columns="seconds"))
