@@ -60,4 +60,4 @@ docs: $(VENV)/with-docs
 	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
