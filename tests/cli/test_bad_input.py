@@ -167,6 +167,8 @@ def test_places_that_cannot_be_written(weighbors, mixed, tmp_path):
         (["reduce", "t.csv", "-o", "r.csv", "--tasks", "IS+XX"], "--tasks joins some of IS, FS, IW, FW"),
         (["reduce", "t.csv", "-o", "r.csv", "--tasks", "FW"], "selects nothing"),
         (["study", "nothing", "-o", "runs"], "nothing"),
+        (["study", "wibk", "-o", "runs", "--data", "none"], "there is no directory 'none'"),
+        (["datasets", "--data", "none"], "there is no directory 'none'"),
         (["unknown"], "unknown"),
         (["--unknown"], "--unknown"),
     ],

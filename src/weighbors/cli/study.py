@@ -11,6 +11,7 @@ import typer
 from ._errors import FAILED_CELLS, UsageError
 from ._options import Json, Quiet
 from ._say import emit, note, on_terminal, quietly, say
+from ._tables import check_directory
 
 __all__ = ["NAME", "run"]
 
@@ -46,6 +47,7 @@ def run(
     The same command resumes. Exit code 4 where cells failed; the tables then leave out their data sets.
     """
     quietly(quiet)
+    check_directory(data)
     if output.exists() and not output.is_dir():
         raise UsageError(f"'{output}' is a file; name a directory for the results")
     from ..presets import run_preset
