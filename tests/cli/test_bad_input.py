@@ -169,6 +169,7 @@ def test_places_that_cannot_be_written(weighbors, mixed, tmp_path):
         (["study", "nothing", "-o", "runs"], "nothing"),
         (["study", "wibk", "-o", "runs", "--data", "none"], "there is no directory 'none'"),
         (["datasets", "--data", "none"], "there is no directory 'none'"),
+        (["fit", "t.csv", "-o", "m.wb", "--jobs", "0"], "0 threads do nothing"),
         (["unknown"], "unknown"),
         (["--unknown"], "--unknown"),
     ],

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ._errors import FAILED_CELLS, UsageError
-from ._options import Json, Quiet
+from ._options import Json, Quiet, jobs_checked
 from ._say import emit, note, on_terminal, quietly, say
 from ._tables import check_directory
 
@@ -38,7 +38,9 @@ def run(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A faithful small version, in under two minutes.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed cells again.")] = False,
-    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; -1 for all cores.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(callback=jobs_checked, metavar="N", help="Processes; -1 for all cores.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
