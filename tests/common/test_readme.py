@@ -30,11 +30,11 @@ def test_every_public_name_has_a_place_in_the_documentation():
         assert f"weighbors.{name}\n" in pages, name
 
 
-def test_evaluation_and_statistics_are_documented_in_full():
-    from weighbors import evaluation, stats
+def test_evaluation_statistics_pictures_and_report_are_documented_in_full():
+    from weighbors import evaluation, plots, report, stats
 
     pages = (ROOT / "docs" / "api.rst").read_text(encoding="utf8")
-    for package in (evaluation, stats):
+    for package in (evaluation, stats, plots, report):
         for name in package.__all__:
             assert f"{package.__name__}.{name}\n" in pages, name
             assert getattr(package, name).__doc__, name
