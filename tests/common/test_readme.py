@@ -31,10 +31,10 @@ def test_every_public_name_has_a_place_in_the_documentation():
 
 
 def test_packages_are_documented_in_full():
-    from weighbors import datasets, evaluation, stats
+    from weighbors import datasets, evaluation, plots, report, stats
 
     pages = (ROOT / "docs" / "api.rst").read_text(encoding="utf8")
-    for package in (datasets, evaluation, stats):
+    for package in (datasets, evaluation, stats, plots, report):
         for name in package.__all__:
             assert f"{package.__name__}.{name}\n" in pages, name
             assert getattr(package, name).__doc__, name

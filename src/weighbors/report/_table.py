@@ -140,29 +140,25 @@ def open_report_table(X: Any, y: Any, *, row_labels: Any = None, groups: Any = N
     """
     require_labels(BaseEstimator(), y)
     X = X.toarray() if hasattr(X, "toarray") else X
+    framed = isinstance(X, pd.DataFrame)
+    if framed:
+        X = X.set_axis(list(_different([str(name) for name in X.columns])), axis=1)
     coder = TableCoder()
-    rows = coder.fit_transform(_Nameless(), X)
+    rows = coder.fit_transform(BaseEstimator(), X)
     classes, codes = check_labels(y)
     check_consistent_length(rows, codes)
     _check_classes(classes, np.bincount(codes))
-    labels = getattr(X, "index", None) if row_labels is None else row_labels
+    labels = X.index if framed and row_labels is None else row_labels
     told = np.array([str(i) for i in (range(len(codes)) if labels is None else labels)], dtype=object)
     part = None if groups is None else np.asarray(groups)
     for name, values in (("row_labels", told), ("groups", part)):
         if values is not None and len(values) != len(codes):
             raise InvalidDataError(f"{name} needs one entry per row ({len(codes)}); got {len(values)}")
+    _check_groups(part, codes)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
-    names = coder.names or [f"x{j}" for j in range(rows.shape[1])]
+    names = tuple(coder.names or [f"x{j}" for j in range(rows.shape[1])])
     nominal = coder.nominal_of(rows).copy()
-    return Table(rows, nominal, codes, classes, _different(names), told, dict(coder.categories), part)
-
-
-class _Nameless(BaseEstimator):
-    """Takes columns of any name: a report shows them, it does not match them."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name != "feature_names_in_":
-            super().__setattr__(name, value)
+    return Table(rows, nominal, codes, classes, names, told, dict(coder.categories), part)
 
 
 def _check_classes(classes: AnyArray, counts: IndexArray) -> None:
@@ -178,6 +174,18 @@ def _check_classes(classes: AnyArray, counts: IndexArray) -> None:
         raise InvalidDataError(
             f"the target has {len(classes)} different values, and a report takes at most {MOST_CLASSES} classes. "
             "Is it a number to predict, or an identifier? Choose another column, or join values into classes"
+        )
+
+
+def _check_groups(groups: AnyArray | None, codes: IndexArray) -> None:
+    """Refuse groups that cannot be parted so that both parts hold two classes."""
+    if groups is None:
+        return
+    parts = [len(np.unique(groups[codes == c])) for c in np.unique(codes)]
+    if sum(part >= 2 for part in parts) < 2:
+        raise InvalidDataError(
+            "with groups, at least 2 classes must each be in at least 2 groups, to learn from one and test on the "
+            f"other; the classes are in {parts[:5]} groups"
         )
 
 

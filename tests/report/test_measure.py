@@ -1,0 +1,253 @@
+"""What a report measures, against scikit-learn and against each weigher by itself."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import MinMaxScaler
+
+from weighbors import MBIW, ClassRelief, ReliefF, RepresentativeIntervals
+from weighbors.exceptions import InvalidDataError
+from weighbors.report._measure import (
+    METHODS,
+    Effort,
+    _folds,
+    effort_for,
+    mean_recall,
+    measure_folds,
+    measure_whole,
+    sampled,
+)
+from weighbors.report._sections import _twins, gain_section, instance_section, number
+from weighbors.report._table import open_report_table, range_scaled
+from weighbors.stats import corrected_resampled_ttest, holm
+
+
+def silent(*_):
+    pass
+
+
+def blobs(n=60, columns=4, seed=0, classes=2):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    return rng.normal(size=(n, columns)) + y[:, None] * np.linspace(2, 0, columns), y
+
+
+@pytest.fixture(scope="module")
+def table():
+    return open_report_table(*blobs())
+
+
+@pytest.fixture(scope="module")
+def effort():
+    return Effort(rows=3000, repeats=2, shuffles=3, folds=3)
+
+
+@pytest.fixture(scope="module")
+def folds(table, effort):
+    return measure_folds(table, effort, k=5, seed=np.random.SeedSequence(0), n_jobs=1, progress=silent)
+
+
+@pytest.fixture(scope="module")
+def splits(table, effort):
+    seed = np.random.SeedSequence(0).spawn(2)[0]
+    return [fold for repeat in _folds(table.codes, None, effort, 2, seed) for fold in repeat]
+
+
+def test_scaling_is_that_of_scikit_learn():
+    rows, queries = blobs()[0], blobs(seed=1)[0]
+    rows[3, 1] = np.nan
+    scaler = MinMaxScaler().fit(rows)
+    ours = range_scaled(rows, np.zeros(4, dtype=bool), queries)
+    np.testing.assert_allclose(ours[0], scaler.transform(rows))
+    np.testing.assert_allclose(ours[1], scaler.transform(queries))
+
+
+def test_scaling_leaves_codes_and_survives_constant_and_empty_columns():
+    rows = np.array([[5.0, np.nan, 3.0], [5.0, np.nan, 9.0]])
+    out = range_scaled(rows, np.array([False, False, True]))[0]
+    np.testing.assert_array_equal(out, [[0.0, np.nan, 3.0], [0.0, np.nan, 9.0]])
+
+
+def test_plain_scores_are_those_of_scikit_learn_on_the_same_folds(table, folds, splits):
+    expected = []
+    for train, test in splits:
+        scaler = MinMaxScaler().fit(table.rows[train])
+        knn = KNeighborsClassifier(5).fit(scaler.transform(table.rows[train]), table.codes[train])
+        expected.append(knn.score(scaler.transform(table.rows[test]), table.codes[test]))
+    np.testing.assert_allclose(folds.accuracy["no weights"], expected)
+
+
+def test_weights_are_learned_from_the_training_rows_alone(table, folds, splits):
+    for weights, (train, _) in zip(folds.weights, splits, strict=True):
+        alone = ReliefF(10).fit(table.rows[train], table.codes[train]).feature_weights_
+        np.testing.assert_allclose(weights, alone, rtol=1e-9)
+    assert folds.repetition.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_weighted_scores_are_those_of_scikit_learn_on_weighted_columns(table, folds, splits):
+    expected = []
+    for weights, (train, test) in zip(folds.weights, splits, strict=True):
+        scaler, root = MinMaxScaler().fit(table.rows[train]), np.sqrt(np.maximum(weights, 0))
+        knn = KNeighborsClassifier(5).fit(scaler.transform(table.rows[train]) * root, table.codes[train])
+        expected.append(knn.score(scaler.transform(table.rows[test]) * root, table.codes[test]))
+    np.testing.assert_allclose(folds.accuracy["feature weights"], expected)
+
+
+def test_noise_buys_nothing():
+    """Weights learned with the test rows would reach far more than half of the labels of noise."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 400)), np.arange(60) % 2
+    table = open_report_table(X, y)
+    seen = measure_folds(table, Effort(3000, 2, 3, 5), k=5, seed=np.random.SeedSequence(1), n_jobs=1, progress=silent)
+    whole = ReliefF(10).fit(range_scaled(X, table.nominal)[0], y)
+    root = np.sqrt(np.maximum(whole.feature_weights_, 0)) * range_scaled(X, table.nominal)[0]
+    cheating = np.mean(
+        [
+            KNeighborsClassifier(5).fit(np.delete(root, i, 0), np.delete(y, i)).predict(root[[i]])[0] == y[i]
+            for i in range(60)
+        ]
+    )
+    assert cheating > 0.75
+    for name in METHODS:
+        assert seen.accuracy[name].mean() < 0.65
+    assert seen.mean.max() < seen.limit * 1.2
+
+
+def test_mean_recall_is_balanced_accuracy():
+    rng = np.random.default_rng(0)
+    truth, predicted = rng.integers(0, 3, 50), rng.integers(0, 3, 50)
+    assert mean_recall(truth, predicted) == pytest.approx(balanced_accuracy_score(truth, predicted))
+
+
+def test_the_test_of_the_gain_is_that_of_stats(table, folds, effort):
+    told = gain_section(table, folds, effort)
+    scores = folds.accuracy
+    expected = [corrected_resampled_ttest(scores[name], scores["no weights"], n_folds=3) for name in METHODS[1:]]
+    assert [row["p"] for row in told["tests"]] == [number(test.p_value, 4) for test in expected]
+    assert [row["p_holm"] for row in told["tests"]] == [number(p, 4) for p in holm([t.p_value for t in expected])]
+    for row, test in zip(told["tests"], expected, strict=True):
+        assert row["difference"] == number(test.mean_difference, 5)
+        assert row["low"] <= row["difference"] <= row["high"]
+    guess = told["rows"][0]
+    assert (guess["method"], guess["accuracy"]) == ("most frequent class", 0.5)
+
+
+def test_uneven_classes_are_judged_by_balanced_accuracy(folds, effort):
+    X, y = blobs()
+    even = open_report_table(X, y)
+    uneven = open_report_table(X, np.where(np.arange(60) < 48, "a", "b"))
+    assert gain_section(even, folds, effort)["measure"] == "accuracy"
+    assert gain_section(uneven, folds, effort)["measure"] == "balanced accuracy"
+
+
+def test_whole_is_what_the_weighers_say(table):
+    found = measure_whole(table, np.arange(4), k=5, n_jobs=1, most_intervals=5)
+    per_class = ClassRelief(10).fit(table.scaled, table.codes)
+    np.testing.assert_allclose(found.class_weights, per_class.class_feature_weights_)
+    assert found.agreement == per_class.agreement_
+    omega = MBIW().fit(table.scaled, table.codes).instance_weights_
+    np.testing.assert_allclose(found.omega, omega * 60)
+    assert found.intervals is None
+
+
+def test_neighbours_of_a_row_do_not_hold_it(table):
+    found = measure_whole(table, np.arange(4), k=5, n_jobs=1, most_intervals=5)
+    weights = np.maximum(ReliefF(10).fit(table.scaled, table.codes).feature_weights_, 0)
+    rows = table.scaled * np.sqrt(weights)
+    for i in range(0, 60, 7):
+        others = np.delete(np.arange(60), i)
+        near = others[np.argsort(np.linalg.norm(rows[others] - rows[i], axis=1), kind="stable")[:5]]
+        assert found.own_share[i] == pytest.approx(np.mean(table.codes[near] == table.codes[i]))
+
+
+def test_instances_are_told_by_weight_and_by_neighbours(table):
+    found = measure_whole(table, np.arange(4), k=5, n_jobs=1, most_intervals=5)
+    told = instance_section(table, np.arange(60) + 100, found, np.arange(4))
+    weights = [row["weight"] for row in told["lowest"]]
+    assert weights == sorted(weights)
+    assert told["lowest"][0]["row"] == 100 + int(found.omega.argmin())
+    for row in told["lowest"]:
+        assert row["kind"] == ("noisy" if row["own_share"] < 0.5 else "outlying")
+        assert len(row["values"]) == len(told["columns"]) == 4
+
+
+def test_intervals_of_discrete_columns_only():
+    X, y = blobs()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(whole=np.arange(60) % 5, word=np.where(y == 1, "up", "down"))
+    table = open_report_table(frame, y)
+    assert [table.names[j] for j in table.discrete()] == ["whole", "word"]
+    found = measure_whole(table, np.arange(6), k=5, n_jobs=1, most_intervals=5)
+    alone = RepresentativeIntervals().fit(frame[["whole", "word"]], y).intervals_
+    assert found.intervals["weight"].tolist() == pytest.approx(alone["weight"].tolist(), nan_ok=True)
+    assert set(found.intervals["low"]) == set(alone["low"])
+
+
+def test_many_different_integers_are_not_discrete():
+    table = open_report_table(np.column_stack([np.arange(60), np.arange(60) % 20]), np.arange(60) % 2)
+    assert table.discrete().tolist() == [1]
+
+
+def test_samples_keep_the_shares_of_classes():
+    y = np.repeat(["a", "b", "c", "d"], [600, 300, 99, 1])
+    table = open_report_table(np.arange(1000.0)[:, None], y)
+    small, drawn = sampled(table, 100, np.random.default_rng(0))
+    assert small.counts.tolist() == [60, 30, 9, 1]
+    np.testing.assert_array_equal(small.rows, table.rows[drawn])
+    assert (np.diff(drawn) > 0).all()
+    assert sampled(table, 1000, np.random.default_rng(0))[0] is table
+
+
+def test_effort_shrinks_with_the_table_and_by_sizes_alone():
+    small = effort_for(open_report_table(*blobs()))
+    assert (small.repeats, small.shuffles, small.folds, small.steps) == (5, 19, 5, 50)
+    wide = effort_for(open_report_table(*blobs(columns=40_000)))
+    assert wide.repeats < small.repeats
+    few = effort_for(open_report_table(blobs(8)[0], [0, 0, 0, 0, 0, 1, 1, 1]))
+    assert few.folds == 3
+    many = effort_for(open_report_table(blobs(4000)[0], np.arange(4000) % 30))
+    assert many.rows == 2000
+
+
+def test_twins_are_counted():
+    X = np.array([[1.0, np.nan], [1.0, np.nan], [0.0, 2.0], [-0.0, 2.0], [5.0, 5.0], [6.0, 6.0]])
+    table = open_report_table(X, [0, 1, 0, 0, 1, 1])
+    assert _twins(table) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.zeros((2, 1)), [0, 1], "at least 2 rows in each of at least 2 classes"),
+        (np.zeros((4, 1)), [0, 0, 0, 1], r"got 0: 3, 1: 1"),
+        (np.zeros((4, 1)), [0, 0, 0, 0], "at least 2 classes are needed"),
+        (np.zeros((4, 1)), None, "one label per row is needed"),
+        (np.zeros((4, 1)), [0, 1, None, 1], "labels are missing"),
+        (np.zeros((204, 1)), np.arange(204) // 2, "102 different values, and a report takes at most 100"),
+        (pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 4)}), [0, 0, 1, 1], "holds dates"),
+        (np.full((4, 1), np.inf), [0, 0, 1, 1], "infinity"),
+    ],
+)
+def test_tables_that_cannot_be_reported_on(X, y, message):
+    with pytest.raises(InvalidDataError, match=message):
+        open_report_table(X, y)
+
+
+def test_labels_and_groups_need_one_entry_per_row():
+    for name in ("row_labels", "groups"):
+        with pytest.raises(InvalidDataError, match=f"{name} needs one entry per row \\(60\\); got 2"):
+            open_report_table(*blobs(), **{name: [1, 2]})
+
+
+def test_names_are_made_different():
+    frame = pd.DataFrame(np.zeros((4, 4)), columns=["a", "a", "a (2)", "a"])
+    assert open_report_table(frame, [0, 0, 1, 1]).names == ("a", "a (3)", "a (2)", "a (4)")
+
+
+def test_groups_that_cannot_be_parted_are_refused():
+    X, y = blobs(8)
+    with pytest.raises(InvalidDataError, match="at least 2 classes must each be in at least 2 groups"):
+        open_report_table(X, y, groups=y)
+    several = open_report_table(X, y, groups=[0, 1, 2, 3, 0, 1, 2, 3])
+    assert effort_for(several).folds == 2

@@ -1,0 +1,402 @@
+"""The plain dict, the words made from it, and the ways to read it."""
+
+import copy
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_tables import HOSTILE, hostile_table
+
+from weighbors.exceptions import InvalidDataError, MissingDependencyError
+from weighbors.report import Report, build_report
+from weighbors.report._words import caveats, listed, percent, points, summary
+
+SECTIONS = ["table", "features", "classes", "stability", "instances", "gain", "difficulty", "intervals", "made"]
+
+
+def small(n=40, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = pd.DataFrame({"good": y + rng.normal(0, 0.3, n), "noise": rng.normal(size=n), "whole": rng.integers(0, 4, n)})
+    return build_report(X, y, **options)
+
+
+@pytest.fixture(scope="module")
+def report():
+    return small()
+
+
+def without_time(report):
+    data = copy.deepcopy(report.data)
+    data["made"].pop("seconds")
+    return data
+
+
+# the plain dict
+
+
+def test_everything_is_there_and_plain(wine):
+    assert set(wine.data) == {"schema", "title", "target", "notes", "summary", "caveats", *SECTIONS}
+
+    def check(value, path):
+        if isinstance(value, dict):
+            assert all(type(key) is str for key in value), path
+            for key, part in value.items():
+                check(part, f"{path}.{key}")
+        elif isinstance(value, list):
+            for place, part in enumerate(value):
+                check(part, f"{path}[{place}]")
+        else:
+            assert value is None or type(value) in (str, int, float, bool), (path, type(value))
+
+    check(wine.data, "data")
+
+
+def test_json_comes_back(wine):
+    assert Report.from_json(wine.to_json()).data == wine.data
+    assert json.loads(wine.to_json(indent=1)) == wine.data
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 99, "made": {}}', "<html>"])
+def test_what_is_no_report_is_refused(text):
+    with pytest.raises(InvalidDataError, match="this is no report"):
+        Report.from_json(text)
+
+
+def test_the_right_feature_comes_first(report):
+    rows = report.data["features"]["rows"]
+    assert rows[0]["name"] == "good"
+    assert rows[0]["above_chance"] is True
+    assert rows[0]["low"] <= rows[0]["weight"] <= rows[0]["high"]
+    assert [row["weight"] for row in rows] == sorted((row["weight"] for row in rows), reverse=True)
+    assert report.data["features"]["n_runs"] == 25
+    assert report.data["classes"]["best"][0][0] == "good"
+
+
+def test_the_same_seed_gives_the_same_report(report):
+    assert without_time(small(n_jobs=2)) == without_time(report)
+    assert without_time(small(random_state=1))["features"] != report.data["features"]
+
+
+def test_page_and_markdown_are_the_same_bytes_each_time(report):
+    again = Report.from_json(report.to_json())
+    assert again.to_html() == report.to_html()
+    assert again.to_markdown() == report.to_markdown()
+
+
+def test_rows_are_called_by_their_labels():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    named = build_report(pd.DataFrame(X, index=[f"patient {i}" for i in range(30)]), np.arange(30) % 2)
+    assert all(row["label"].startswith("patient ") for row in named.data["instances"]["lowest"])
+    given = build_report(X, np.arange(30) % 2, row_labels=np.arange(30) + 2)
+    for row in given.data["instances"]["lowest"]:
+        assert row["label"] == str(row["row"] + 2)
+
+
+def test_groups_stay_together():
+    """Ten copies of three rows per class: apart from their copies, rows of noise cannot be told."""
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(12, 3)), 10, axis=0), np.repeat(np.arange(12) % 2, 10)
+    alone = build_report(X, y)
+    together = build_report(X, y, groups=np.repeat(np.arange(12), 10))
+    scores = [r.data["gain"]["rows"][1]["accuracy"] for r in (alone, together)]
+    assert scores[0] == 1.0
+    assert scores[1] < 0.8
+    assert not any("independent" in line for line in together.data["caveats"])
+    assert any("independent" in line for line in alone.data["caveats"])
+
+
+def test_progress_counts_to_the_end():
+    seen = []
+    small(progress=lambda done, total, what: seen.append((done, total, what)))
+    assert [done for done, _, _ in seen] == list(range(seen[0][1] + 1))
+    assert {what for _, _, what in seen} == {"cross-validation", "shuffled labels", "all rows", "done"}
+
+
+@pytest.mark.parametrize("n_neighbors", [0, 1.5, True, "5"])
+def test_neighbours_are_whole_numbers(n_neighbors):
+    with pytest.raises(InvalidDataError, match="n_neighbors must be a whole number of at least 1"):
+        small(n_neighbors=n_neighbors)
+
+
+# tables at the edge of what can be said
+
+
+def test_one_feature():
+    told = build_report(np.arange(20.0)[:, None], np.arange(20) // 10)
+    assert "reason" in told.data["stability"]
+    assert any("The only feature is x0. It weighs more than" in line for line in told.data["summary"])
+    assert "Not measured" in told.to_html()
+    assert "Not measured" in told.to_markdown()
+
+
+def test_four_rows():
+    told = build_report([[0.0], [0.1], [5.0], [5.1]], ["a", "a", "b", "b"])
+    assert told.data["gain"]["n_folds"] == 2
+    assert told.data["made"]["settings"]["n_neighbors"] == 2
+    assert "<html" in told.to_html()
+
+
+def test_constant_columns_and_a_class_of_one():
+    X = np.column_stack([np.arange(21.0), np.zeros(21)])
+    told = build_report(X, ["a"] * 10 + ["b"] * 10 + ["lonely"])
+    assert told.data["features"]["rows"][1]["weight"] == 0
+    assert [row["rows"] for row in told.data["table"]["classes"]] == [10, 10, 1]
+    assert "lonely" in told.to_html()
+
+
+def test_nothing_but_constants():
+    told = build_report(np.zeros((12, 2)), np.arange(12) % 2)
+    assert told.data["difficulty"]["agreement"] is None
+    assert "cannot be said" in " ".join(told.data["summary"])
+    assert "none of them is shown to matter" in " ".join(told.data["summary"])
+    assert "constant" in told.to_html()
+
+
+def test_all_categories_with_holes():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    frame = pd.DataFrame(
+        {f"c{j}": np.array(["red", "green", None], dtype=object)[rng.integers(0, 3, 60)] for j in range(4)}
+    )
+    frame["tells"] = pd.Categorical(np.array(["x", "y", "z"])[y])
+    told = build_report(frame, y)
+    assert told.data["table"]["n_categorical"] == 5
+    assert told.data["features"]["rows"][0]["name"] == "tells"
+    kept = [row for row in told.data["intervals"]["rows"] if row["feature"] == "tells" and row["kept"]]
+    assert {(row["class"], row["low"], row["weight"]) for row in kept} == {("0", "x", 1), ("1", "y", 1), ("2", "z", 1)}
+    assert "intervals" in told.to_html()
+
+
+def test_sparse_rows():
+    from scipy import sparse
+
+    dense = np.random.default_rng(0).integers(0, 2, (30, 4)).astype(float)
+    y = np.arange(30) % 2
+    assert without_time(build_report(sparse.csr_matrix(dense), y)) == without_time(build_report(dense, y))
+
+
+def test_large_tables_are_sampled_and_it_is_said():
+    rng = np.random.default_rng(0)
+    y = np.arange(3300) % 2
+    told = build_report(y[:, None] + rng.normal(size=(3300, 2)), y)
+    assert told.data["table"]["n_rows"] == 3300
+    assert told.data["table"]["n_rows_used"] == 3000
+    assert "3000 of the 3300 rows were drawn at random" in told.data["caveats"][0]
+    assert all(row["row"] < 3300 for row in told.data["instances"]["lowest"])
+
+
+# words
+
+
+def test_small_words():
+    assert percent(0.005) == "0.5 %"
+    assert percent(0.5, 0) == "50 %"
+    assert points(-0.0123) == "−1.2"
+    assert listed([]) == "none"
+    assert listed(["<b>", "x\ny", "c", "d"]) == "<b>, x y and c"
+
+
+@pytest.mark.parametrize(
+    ("difference", "p", "words"),
+    [
+        (0.05, 0.01, "which is more than chance explains"),
+        (-0.05, 0.01, "so the weights do harm here"),
+        (0.05, 0.06, "which chance can explain"),
+    ],
+)
+def test_the_verdict_follows_the_test(report, difference, p, words):
+    data = copy.deepcopy(report.data)
+    data["gain"]["tests"][0].update(difference=difference, p_holm=p)
+    assert words in summary(data)[1]
+
+
+@pytest.mark.parametrize(
+    ("stability", "word"), [(0.95, "very stable"), (0.8, "is stable"), (0.5, "moderately stable"), (0.1, "unstable")]
+)
+def test_the_word_for_stability_follows_the_number(report, stability, word):
+    data = copy.deepcopy(report.data)
+    data["stability"]["stability"] = stability
+    assert word in " ".join(summary(data))
+
+
+def test_no_feature_above_chance_is_said(report):
+    data = copy.deepcopy(report.data)
+    data["features"]["n_above_chance"] = 0
+    assert "none of them is shown to matter" in " ".join(summary(data))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n_rows": 50}, "50 rows are few"),
+        ({"n_features": 500}, "more features than rows"),
+        ({"n_missing": 9, "share_missing": 0.0123, "n_columns_with_missing": 2}, "1.23 % of the cells, in 2 columns"),
+        ({"n_copies": 30}, "30 rows are exact copies"),
+        ({"n_contradicting": 4}, "4 rows have a twin"),
+        ({"classes": [{"label": "a", "rows": 90, "share": 0.9}, {"label": "b", "rows": 9, "share": 0.1}]}, "uneven"),
+        (
+            {"classes": [{"label": "a", "rows": 20, "share": 0.7}, {"label": "b", "rows": 9, "share": 0.3}]},
+            "1 class has",
+        ),
+    ],
+)
+def test_caveats_come_with_their_reason(report, changes, words):
+    data = copy.deepcopy(report.data)
+    data["table"] |= {"n_rows": 400, "n_rows_used": 400, "n_copies": 0, "n_contradicting": 0, "n_missing": 0}
+    data["table"]["classes"] = [{"label": "a", "rows": 200, "share": 0.5}, {"label": "b", "rows": 200, "share": 0.5}]
+    assert words not in " ".join(caveats(data))
+    data["table"] |= changes
+    assert words in " ".join(caveats(data))
+
+
+def test_ties_and_missing_shuffles_are_said(report):
+    data = copy.deepcopy(report.data)
+    data["stability"]["tied"] = 0.4
+    data["made"]["settings"]["n_shuffles"] = 0
+    assert "In 40 % of the runs" in " ".join(caveats(data))
+    assert "too large to also learn weights from many shuffles" in " ".join(caveats(data))
+
+
+def test_notes_are_among_the_caveats():
+    assert "left out: id" in small(notes=["left out: id"]).data["caveats"]
+
+
+def test_the_terminal_gets_short_lines(wine, hostile):
+    for told in (wine, hostile):
+        text = told.summary()
+        assert repr(told) == text
+        assert max(map(len, text.splitlines())) <= 90
+        assert "\x00" not in text
+
+
+# the page
+
+
+class Page(HTMLParser):
+    """Elements, ids, links and text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.ids, self.links, self.scripts, self.inside = [], [], [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        self.links += [attributes[key] for key in ("href", "src", "xlink:href") if key in attributes]
+        self.inside = tag
+
+    def handle_data(self, data):
+        if self.inside == "script":
+            self.scripts.append(data)
+            self.inside = None
+
+
+@pytest.fixture(scope="module")
+def pages(wine, hostile):
+    return {"wine": wine.to_html(), "hostile": hostile.to_html()}
+
+
+@pytest.mark.parametrize("name", ["wine", "hostile"])
+def test_the_page_links_to_itself_only(pages, name):
+    page = Page(pages[name])
+    assert len(page.ids) == len(set(page.ids))
+    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
+    assert not re.search(r"url\((?!#)", pages[name].split('id="numbers"')[0].split("</style>")[1])
+    for found in re.findall(r"url\(#([^)]+)\)", pages[name]):
+        assert found in page.ids
+    assert {"svg", "table", "main", "nav"} <= {tag for tag, _ in page.tags}
+
+
+def test_hostile_names_stay_names(pages, hostile):
+    page = Page(pages["hostile"])
+    kinds = [tag for tag, _ in page.tags]
+    assert kinds.count("script") == 2  # the numbers and the sorting
+    assert not {"img", "u", "em", "i", "b", "iframe"} & set(kinds)
+    assert not [key for _, attributes in page.tags for key in attributes if key.startswith("on")]
+    assert "\x00" not in pages["hostile"]
+    assert not [link for link in page.links if "javascript" in link]
+    names = {row["name"] for row in hostile.data["features"]["rows"]}
+    assert set(HOSTILE) - {"same"} <= names
+    assert {"same", "same (2)"} <= names
+
+
+@pytest.mark.parametrize("name", ["wine", "hostile"])
+def test_the_numbers_are_in_the_page(request, pages, name):
+    page = Page(pages[name])
+    assert json.loads(page.scripts[0]) == request.getfixturevalue(name).data
+
+
+def test_the_policy_knows_the_script_of_the_page(pages):
+    import base64
+    import hashlib
+
+    page = Page(pages["wine"])
+    policy = next(a["content"] for _, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
+    digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_fifty_features_stay_below_600_kb():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 1500)
+    X = pd.DataFrame(
+        rng.normal(size=(1500, 50)) + y[:, None] * rng.normal(size=50),
+        columns=[f"a longer name of the feature {j}" for j in range(50)],
+    )
+    X = X.round(dict.fromkeys(X.columns[:20], 0))
+    page = build_report(X, y).to_html()
+    assert len(page.encode()) < 600_000
+
+
+def test_the_rows_named_can_be_reached(pages, wine):
+    page = Page(pages["wine"])
+    for row in wine.data["instances"]["lowest"]:
+        assert f"#row-{row['row']}" in page.links
+
+
+def test_markdown_shows_names_as_they_are(hostile):
+    text = hostile.to_markdown()
+    assert "<script>" not in text
+    assert "[link](" not in text
+    width = next(line for line in text.splitlines() if line.startswith("| rank")).count("|")
+    start = text.splitlines().index("## Which features matter") + 2
+    for line in text.splitlines()[start : start + 2 + len(HOSTILE)]:
+        assert len(re.findall(r"(?<!\\)\|", line)) == width
+
+
+def test_saving_by_the_ending(report, tmp_path):
+    for ending, begin in ((".html", "<!DOCTYPE html>"), (".md", "# "), (".json", "{")):
+        path = tmp_path / f"report{ending}"
+        report.save(path)
+        assert path.read_text(encoding="utf8").lstrip().startswith(begin)
+    with pytest.raises(InvalidDataError, match=r"saved as \.html, \.md or \.json"):
+        report.save(tmp_path / "report.pdf")
+    with pytest.raises(FileNotFoundError):
+        report.save(tmp_path / "nowhere" / "report.md")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json", "report.md"]
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_without_the_extra_packages_there_is_a_word_and_the_rest_works(report, monkeypatch, package):
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingDependencyError, match=r"matplotlib and jinja2: pip install 'weighbors\[report\]'"):
+        report.to_html()
+    assert report.to_markdown()
+    assert report.summary()
+
+
+def test_the_hostile_table_is_as_evil_as_it_says():
+    table, y = hostile_table()
+    assert list(table.columns) == HOSTILE
+    assert len(set(y)) == 2
+    assert table.isna().any().any()
