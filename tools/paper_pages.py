@@ -115,6 +115,118 @@ def figure2() -> str:
     return lines_of(["feature", *kinds], rows)
 
 
+# simbambiw ---------------------------------------------------------------------------------------
+
+BASELINES = ["SIMBA", "SIMBA, step 1/N", "SIMBA, fixed order"]
+VARIANTS = ["SIMBAMBIW, order", "SIMBAMBIW, sample", "SIMBAMBIW, synergetic"]
+
+
+def _three(row: pd.Series) -> str:
+    """Better / equal / worse, and how many were not tested."""
+    rest = f" ({row['untested']} untested)" if row["untested"] else ""
+    return f"{row['better']} / {row['equal']} / {row['worse']}{rest}"
+
+
+def _figure1() -> pd.DataFrame:
+    return read("simbambiw", "figure1").set_index(["measure", "method", "against"])
+
+
+def answers() -> str:
+    """The questions on paper 000: how often, at which sizes, at what cost."""
+    counts, sizes = _figure1(), read("simbambiw", "figure1_by_size")
+    lines = []
+    for against in BASELINES[:2]:
+        stable, error = (counts.loc[(measure, VARIANTS[0], against)] for measure in ("stability", "error"))
+        by_size = sizes[(sizes["method"] == VARIANTS[0]) & (sizes["against"] == against)]
+        shares = ", ".join(f"{row.mean_gain:+.2f} at {row.share:.0%}" for row in by_size.itertuples())
+        untested = f", untested on {stable['untested']}" if stable["untested"] else ""
+        lines.append(
+            f"- **Against {against}**, SIMBAMBIW (order) has the higher mean index on {stable['higher']} of "
+            f"{stable['n']} data sets; by the paired tests it is better on {stable['better']}, equal on "
+            f"{stable['equal']}, worse on {stable['worse']}{untested}. Mean gain {stable['mean_gain']:+.3f}; by share "
+            f"of the features kept: {shares}. Its error changes by {-100 * error['mean_gain']:+.1f} points on average "
+            f"(better on {error['better']}, equal on {error['equal']}, worse on {error['worse']})."
+        )
+    return "\n".join(lines)
+
+
+def counts() -> str:
+    """Figure 1."""
+    table = _figure1()
+    head = ["method", "against", "stability", "smaller half of the sizes", "mean gain", "error", "mean gain (points)",
+            "inner error"]  # fmt: skip
+    rows = []
+    for method, against in table.loc["stability"].index:
+        stable, half, error, inner = (
+            table.loc[(measure, method, against)]
+            for measure in ("stability", "stability, smaller half", "error", "inner error")
+        )
+        rows.append([method, against, _three(stable), _three(half), f"{stable['mean_gain']:+.3f}", _three(error),
+                     f"{100 * error['mean_gain']:+.1f}", _three(inner)])  # fmt: skip
+    return lines_of(head, rows)
+
+
+def worse() -> str:
+    """Where a variant is worse than SIMBA, by name."""
+    table, lines = _figure1(), []
+    for method in VARIANTS:
+        for measure in ("stability", "error"):
+            row = table.loc[(measure, method, "SIMBA")]
+            lines.append(f"- {method}, {measure}: {row['worse_on'] if isinstance(row['worse_on'], str) else 'none'}")
+    return "\n".join(lines)
+
+
+def sizes() -> str:
+    """Better / equal / worse at some shares of the features."""
+    table = read("simbambiw", "figure1_by_size").set_index(["method", "against", "share"])
+    shares = table.index.get_level_values("share").unique()
+    pairs = [(method, against) for method in VARIANTS[:2] for against in BASELINES[:2]]
+    rows = [
+        [f"{method} against {against}", *(_three(table.loc[(method, against, share)]) for share in shares)]
+        for method, against in pairs
+    ]
+    return lines_of(["features kept", *(f"{share:.0%}" for share in shares)], rows)
+
+
+def _wide(column: str) -> pd.DataFrame:
+    table = read("simbambiw", "by_data_set")
+    return table.pivot_table(column, "dataset", "method", sort=False)
+
+
+def stability() -> str:
+    """Mean index per data set."""
+    wide = _wide("ki")[BASELINES + VARIANTS]
+    facts = read("simbambiw", "by_data_set").drop_duplicates("dataset").set_index("dataset")
+    rows = []
+    for name, row in wide.iterrows():
+        fact = facts.loc[name]
+        place = [str(name), f"{fact['rows']} × {fact['features']}", str(fact["repeats"])]
+        rows.append([*place, *(f"{value:.2f}" for value in row)])
+    return lines_of(["data set", "size", "repeats", *wide.columns], rows)
+
+
+def errors() -> str:
+    """Error on the rows left out, per data set."""
+    wide = _wide("error")[["no weights", *BASELINES, *VARIANTS]]
+    rows = [[str(name), *(f"{100 * value:.1f}" for value in row)] for name, row in wide.iterrows()]
+    rows.append(["**mean**", *(f"{100 * value:.1f}" for value in wide.mean())])
+    return lines_of(["data set", *wide.columns], rows)
+
+
+def means() -> str:
+    """What the weights do, mean over the data sets."""
+    table = read("simbambiw", "by_data_set").groupby("method", sort=False).mean(numeric_only=True)
+    columns = {"ki": "mean index", "error": "error %", "inner_error": "inner error %",
+               "prediction_agreement": "prediction agreement", "prediction_kappa": "Fleiss' κ",
+               "same_as_plain": "labels as without weights", "median_weight": "median weight",
+               "lowest_weight": "lowest weight"}  # fmt: skip
+    rows = []
+    for method, row in table[list(columns)].iterrows():
+        shown = [f"{100 * v:.1f}" if "error" in c else f"{v:.3f}" for c, v in row.items()]
+        rows.append([str(method), *("–" if text == "nan" else text for text in shown)])
+    return lines_of(["method", *columns.values()], rows)
+
+
 PAGES: dict[str, Blocks] = {
     "class_relief.md": {
         "agreement": agreement, "table2": table2, "spearman": spearman, "features": features, "figure2": figure2},
