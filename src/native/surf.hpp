@@ -18,12 +18,9 @@ WB_INLINE void distances_by_maxima(const ZoneJob& job, std::int64_t n, double* d
   constexpr int WIDE = VECTOR_LANES<double>;
   const std::int64_t m = job.m, n_blocks = (n + LANES - 1) / LANES;
   const Vec<double> one = hidden_one<double>(), two = broadcast<double>(2.0);
-  std::vector<double> tile_rows(std::size_t(m * TILE_QUERIES));
+  std::vector<double> tile_rows(std::size_t(job.stride * TILE_QUERIES));  // the padding of rows is gathered, not read
   for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-    for (int q = 0; q < TILE_QUERIES; ++q) {
-      const double* row = job.rows + std::min(first + q, end - 1) * job.stride;
-      for (std::int64_t j = 0; j < m; ++j) tile_rows[std::size_t(j * TILE_QUERIES + q)] = row[j];
-    }
+    gather_tile(job.rows, first, end, job.stride, tile_rows.data());
     for (std::int64_t block = 0; block < n_blocks; ++block) {
       const double* values = job.packed + block * m * LANES;
       Vec<double> sum[TILE_QUERIES][TILE_VECTORS];
@@ -68,15 +65,18 @@ template <bool BELOW> WB_INLINE void compare(const double* distance, std::int64_
   }
 }
 
+// Those of the 64 bits of word w that are in [from, to).
+WB_INLINE std::uint64_t inside(std::int64_t w, std::int64_t from, std::int64_t to) {
+  std::uint64_t word = ~std::uint64_t(0);
+  if (w * 64 < from) word &= ~std::uint64_t(0) << (from - w * 64);
+  if (to < w * 64 + 64) word &= (std::uint64_t(1) << (to - w * 64)) - 1;
+  return word;
+}
+
 // Bits [from, to) of a set, counted.
 WB_INLINE std::int64_t count_bits(const std::uint64_t* set, std::int64_t from, std::int64_t to) {
   std::int64_t count = 0;
-  for (std::int64_t w = from / 64; w * 64 < to; ++w) {
-    std::uint64_t word = set[w];
-    if (w * 64 < from) word &= ~std::uint64_t(0) << (from - w * 64);
-    if (to < w * 64 + 64) word &= (std::uint64_t(1) << (to - w * 64)) - 1;
-    count += std::popcount(word);
-  }
+  for (std::int64_t w = from / 64; w * 64 < to; ++w) count += std::popcount(set[w] & inside(w, from, to));
   return count;
 }
 
@@ -140,11 +140,9 @@ WB_INLINE void add_sets(const ZoneJob& job, const Zones& zones, const Bits& sets
       scale[std::size_t(i)] = sign * zones.factor[own * zones.n_classes + c] * zones.weight[begin + i] / std::max(members, 1.0);
     }
     for (std::int64_t word = start[c] / 64; word * ROWS < start[c + 1]; ++word) {
-      std::uint64_t inside = ~std::uint64_t(0);
-      if (word * 64 < start[c]) inside &= ~std::uint64_t(0) << (start[c] - word * 64);
-      if (start[c + 1] < word * 64 + 64) inside &= (std::uint64_t(1) << (start[c + 1] - word * 64)) - 1;
+      const std::uint64_t members = inside(word, start[c], start[c + 1]);
       for (std::int64_t i = 0; i < count; ++i)
-        size[std::size_t(i)] = list_bits(sets[std::size_t(i * words + word)] & inside, listed.data() + i * ROOM);
+        size[std::size_t(i)] = list_bits(sets[std::size_t(i * words + word)] & members, listed.data() + i * ROOM);
       for (std::int64_t first = 0; first < stride; first += PANEL)
         for (std::int64_t i = 0; i < count; ++i)
           if (size[std::size_t(i)] > 0)

@@ -52,14 +52,10 @@ class TableCoder:
     def fit_transform(self, estimator: Any, X: Any) -> Any:
         """Learn the columns of ``X`` and code it."""
         self.categories = {}
-        if _is_frame(X):
-            self.names = [str(name) for name in X.columns]
-            self.nominal = self._nominal_of_frame(X)
-        else:
-            self.names = []
-            if not hasattr(X, "shape") and self.categorical_features not in ("from_dtype", None):
-                X = np.asarray(X, dtype=object)
-            self.nominal = self._requested(X.shape[1] if getattr(X, "ndim", 0) == 2 else None)
+        if not hasattr(X, "shape") and self.categorical_features not in ("from_dtype", None):
+            X = np.asarray(X, dtype=object)
+        self.names = [str(name) for name in X.columns] if _is_frame(X) else []
+        self.nominal = self._nominal_in(X)
         if self.nominal.any() and sparse.issparse(X):
             raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
         return self._code(estimator, X, reset=True, learn=True)
@@ -89,10 +85,24 @@ class TableCoder:
         """Mask of the nominal columns of a coded table."""
         return self.nominal if len(self.nominal) == X.shape[1] else np.zeros(X.shape[1], dtype=bool)
 
-    def _nominal_of_frame(self, X: pd.DataFrame) -> BoolArray:
-        if isinstance(self.categorical_features, str) and self.categorical_features == "from_dtype":
+    def check_same(self, categorical_features: Any, who: str, X: Any) -> None:
+        """Refuse columns named as categories that are other than those learned here; ``X`` is the coded table."""
+        nominal = self.nominal_of(X)
+        other = TableCoder(categorical_features, names=self.names)._requested(X.shape[1])
+        if np.array_equal(other, nominal):
+            return
+        here, there = ([self._name(j) for j in np.flatnonzero(mask).tolist()] for mask in (nominal, other))
+        raise InvalidDataError(
+            f"{who} has categorical_features={categorical_features!r}, the columns [{', '.join(there)}], and the "
+            f"classifier those in [{', '.join(here)}]: weights learned under one distance mean nothing under another. "
+            f"Give both the same, or leave those of {who} at 'from_dtype': it then takes the classifier's"
+        )
+
+    def _nominal_in(self, X: Any) -> BoolArray:
+        wanted = self.categorical_features
+        if _is_frame(X) and isinstance(wanted, str) and wanted == "from_dtype":
             return np.array([_holds_categories(X, j, dtype) for j, dtype in enumerate(X.dtypes)], dtype=bool)
-        return self._requested(X.shape[1])
+        return self._requested(X.shape[1] if getattr(X, "ndim", 0) == 2 else None)
 
     def _requested(self, width: int | None) -> BoolArray:
         wanted = self.categorical_features

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from stubs import VarianceWeigher, three_classes
 
-from weighbors import WeightedKNeighborsClassifier, Weights
+from weighbors import ReliefF, WeightedKNeighborsClassifier, Weights
 from weighbors.exceptions import (
     ForeignWeightsError,
     InvalidDataError,
@@ -71,6 +71,38 @@ def test_unknown_categories(how):
     strict.predict(X)
     with pytest.raises(UnknownCategoryError, match="not there in fit.*handle_unknown='different'"):
         strict.predict(Q)
+
+
+@pytest.mark.parametrize(
+    ("model", "weigher", "told"),
+    [
+        ([0], [1], r"ReliefF has categorical_features=\[1\], the columns \['b'\], .* those in \['a'\]"),
+        (["a"], ["a", "b"], r"the columns \['a', 'b'\]"),
+        ([0], None, r"the columns \[\]"),
+        (None, [0], r"those in \[\]"),
+        ("from_dtype", [0], r"those in \[\]"),
+    ],
+)
+def test_other_categories_than_the_weigher_are_refused(model, weigher, told):
+    rng = np.random.default_rng(0)
+    frame, y = pd.DataFrame(rng.integers(0, 3, size=(30, 3)), columns=list("abc")), np.arange(30) % 2
+    learner = ReliefF(2, categorical_features=weigher)
+    with pytest.raises(InvalidDataError, match=told):
+        WeightedKNeighborsClassifier(1, learner, categorical_features=model).fit(frame, y)
+    if model != ["a"]:
+        with pytest.raises(InvalidDataError, match="Give both the same"):
+            WeightedKNeighborsClassifier(1, learner, categorical_features=model).fit(frame.to_numpy().tolist(), y)
+
+
+def test_the_same_categories_in_other_words():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 3, size=(30, 3)), columns=list("abc"))
+    y = (frame["a"] > 0).to_numpy()
+    for model, weigher in ((["a"], [0]), ([0, 2], [True, False, True]), ([0], "from_dtype"), (None, []), ([-3], ["a"])):
+        learner = ReliefF(2, categorical_features=weigher)
+        fitted = WeightedKNeighborsClassifier(1, learner, categorical_features=model).fit(frame, y)
+        np.testing.assert_array_equal(fitted.weigher_._coder.nominal_of(frame), fitted._fitted.coder.nominal)
+        assert fitted.partial_fit(frame, y, refresh=True).n_samples_fit_ == 60
 
 
 def test_categorical_features_by_name_number_and_mask():

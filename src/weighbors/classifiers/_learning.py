@@ -124,8 +124,10 @@ def _fitted_weigher(model: Any, table: Any, training: Training, classes: AnyArra
     if model.weigher is None:
         return None
     weigher, sample_weight = clone(model.weigher), training.sample_weight
-    named = weigher.get_params(deep=False).get("categorical_features", None)
-    if isinstance(named, str) and coder.nominal.any():
+    named = weigher.get_params(deep=False).get("categorical_features", "unknown")
+    if not isinstance(named, str):
+        coder.check_same(named, type(weigher).__name__, training.X)
+    elif named == "from_dtype" and coder.nominal.any():
         weigher.set_params(categorical_features=coder.nominal)
     params: dict[str, Any] = {}
     if _routing_enabled():

@@ -50,7 +50,8 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
     ----------
     n_neighbors : int, default=5
     weigher : None, Weights or weigher, default=None
-        A weigher is an estimator whose ``fit(X, y)`` leaves ``weights_``; a clone of it is fitted.
+        A weigher is an estimator whose ``fit(X, y)`` leaves ``weights_``; a clone of it is fitted. Where it
+        names other ``categorical_features`` than this classifier has, it is refused.
     weights : {"uniform", "distance", "complement"} or callable, default="uniform"
         How distance makes votes: not at all; 1/d; 1 − d/√M (p = 2; 1 − d/M for p = 1) and at
         least 0, meant for min-max scaled features; or a function of the (n_queries, k) distances.
