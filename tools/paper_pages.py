@@ -230,9 +230,6 @@ def means() -> str:
 PAGES: dict[str, Blocks] = {
     "class_relief.md": {
         "agreement": agreement, "table2": table2, "spearman": spearman, "features": features, "figure2": figure2},
-    "simbambiw.md": {
-        "answers": answers, "counts": counts, "worse": worse, "sizes": sizes, "means": means, "stability": stability,
-        "errors": errors},
 }  # fmt: skip
 
 

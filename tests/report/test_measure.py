@@ -243,3 +243,11 @@ def test_labels_and_groups_need_one_entry_per_row():
 def test_names_are_made_different():
     frame = pd.DataFrame(np.zeros((4, 4)), columns=["a", "a", "a (2)", "a"])
     assert open_report_table(frame, [0, 0, 1, 1]).names == ("a", "a (3)", "a (2)", "a (4)")
+
+
+def test_groups_that_cannot_be_parted_are_refused():
+    X, y = blobs(8)
+    with pytest.raises(InvalidDataError, match="at least 2 classes must each be in at least 2 groups"):
+        open_report_table(X, y, groups=y)
+    several = open_report_table(X, y, groups=[0, 1, 2, 3, 0, 1, 2, 3])
+    assert effort_for(several).folds == 2

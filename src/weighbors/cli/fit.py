@@ -109,6 +109,6 @@ def _print(model: TableModel, output: Path) -> None:
         return
     names = [shown(name) for name in weights.index]
     width = max(map(len, names))
-    say("heaviest features" + ("" if weights.shape[1] == 1 else f" ({', '.join(map(str, weights.columns))})"))
+    say("heaviest features" + ("" if weights.shape[1] == 1 else f" ({', '.join(map(shown, weights.columns))})"))
     for name, row in zip(names, weights.to_numpy(dtype=float), strict=True):
         say(f"  {name:<{width}}  " + "  ".join(f"{weight:.4f}" for weight in row))

@@ -154,6 +154,7 @@ def open_report_table(X: Any, y: Any, *, row_labels: Any = None, groups: Any = N
     for name, values in (("row_labels", told), ("groups", part)):
         if values is not None and len(values) != len(codes):
             raise InvalidDataError(f"{name} needs one entry per row ({len(codes)}); got {len(values)}")
+    _check_groups(part, codes)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     names = tuple(coder.names or [f"x{j}" for j in range(rows.shape[1])])
     nominal = coder.nominal_of(rows).copy()
@@ -173,6 +174,18 @@ def _check_classes(classes: AnyArray, counts: IndexArray) -> None:
         raise InvalidDataError(
             f"the target has {len(classes)} different values, and a report takes at most {MOST_CLASSES} classes. "
             "Is it a number to predict, or an identifier? Choose another column, or join values into classes"
+        )
+
+
+def _check_groups(groups: AnyArray | None, codes: IndexArray) -> None:
+    """Refuse groups that cannot be parted so that both parts hold two classes."""
+    if groups is None:
+        return
+    parts = [len(np.unique(groups[codes == c])) for c in np.unique(codes)]
+    if sum(part >= 2 for part in parts) < 2:
+        raise InvalidDataError(
+            "with groups, at least 2 classes must each be in at least 2 groups, to learn from one and test on the "
+            f"other; the classes are in {parts[:5]} groups"
         )
 
 
