@@ -173,13 +173,14 @@ class InstanceMapDisplay(Display):
         level = np.minimum(np.floor(strength * _LEVELS), _LEVELS - 1)
         self.points_, keys = [], {}
         for place, label in enumerate(np.unique(self.labels)):
+            marker = MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]  # 36 pairs with the colours
             for step in range(_LEVELS):
                 mine = (self.labels == label) & (level == step)
                 share = step / (_LEVELS - 1)
                 if mine.any():
                     dots = ax.scatter(
                         *self.coordinates[mine].T, s=8 + 20 * share, alpha=0.35 + 0.5 * share, linewidth=0,
-                        color=COLOURS[place % len(COLOURS)], marker=MARKERS[place % len(MARKERS)],
+                        color=COLOURS[place % len(COLOURS)], marker=marker,
                     )  # fmt: skip
                     self.points_.append(dots)
                     keys[short(label, 24)] = dots  # the strongest of the class
