@@ -376,9 +376,6 @@ def ifsw_data() -> str:
 PAGES: dict[str, Blocks] = {
     "class_relief.md": {
         "agreement": agreement, "table2": table2, "spearman": spearman, "features": features, "figure2": figure2},
-    "simbambiw.md": {
-        "answers": answers, "counts": counts, "worse": worse, "sizes": sizes, "means": means, "stability": stability,
-        "errors": errors},
     "wibk.md": {"table4": wibk_table4, "table5": wibk_table5, "best": wibk_best, "gains": wibk_gains},
     "ifsw.md": {
         "data": ifsw_data, "claims": ifsw_claims, "combinations": ifsw_combinations, "tests": ifsw_tests,
