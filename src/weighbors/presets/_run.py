@@ -100,7 +100,7 @@ def run(
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")  # of data sets that are what they are
-        todo = None if compute else []
+        todo: list[str] | None = None if compute else []
         results = study.run(n_jobs, retry_failed=retry_failed, progress=progress, datasets=todo)
     kept, left_out = _complete(results)
     tables = preset.tables(kept) if len(kept.cells) else {}
