@@ -17,6 +17,7 @@ from typing import Any
 from .exceptions import ClusterError, MissingDependencyError
 
 __all__ = [
+    "active_client",
     "check_client",
     "collect",
     "computed",
@@ -49,13 +50,11 @@ def is_dask(value: Any) -> bool:
 def current_client(client: Any = None) -> Any:
     """The client given, else the one that is active here."""
     distributed = dask_module("distributed")
+    client = active_client() if client is None else client
     if client is None:
-        try:
-            client = distributed.get_client()
-        except ValueError as error:
-            raise ClusterError(
-                "no Dask client is active here. Make one, client = distributed.Client(...), and give it as client="
-            ) from error
+        raise ClusterError(
+            "no Dask client is active here. Make one, client = distributed.Client(...), and give it as client="
+        )
     if not isinstance(client, distributed.Client):
         raise ClusterError(f"client must be a distributed.Client; got {type(client).__name__}")
     check_client(client)
@@ -178,7 +177,7 @@ def _ended(client: Any, futures: list[Any]) -> list[Any]:
     """Futures that have ended, at least one."""
     wait, patience = dask_module("distributed").wait, _Patience(client)
     while not (ended := [future for future in futures if future.done()]):
-        with suppress(TimeoutError, asyncio.CancelledError, CancelledError):
+        with suppress(TimeoutError, asyncio.CancelledError, CancelledError), client.as_current():
             wait(futures, timeout=1.0, return_when="FIRST_COMPLETED")
             continue
         patience.look()
@@ -207,16 +206,22 @@ def results_of(client: Any, futures: Iterable[Any], *, window: int | None = None
         except dask_module("distributed").scheduler.KilledWorker as error:
             raise ClusterError(
                 "several workers died on the same task, most likely for want of memory. Give them more, or smaller "
-                "strata, chunks or partitions"
+                "strata, chunks or max_bytes"
             ) from error
     return [found[number] for number in sorted(found)]
 
 
+def active_client() -> Any:
+    """The client that is active here, or None."""
+    try:
+        return dask_module("distributed").get_client()
+    except ValueError:
+        return None
+
+
 def computed(tasks: list[Any], client: Any = None) -> list[Any]:
     """What delayed tasks give, in their order: on the client's cluster, else wherever Dask computes now."""
-    if client is None:
-        with suppress(ImportError, ValueError):
-            client = import_module("distributed").get_client()
+    client = active_client() if client is None else client
     if client is None:
         return list(dask_module("dask").compute(*tasks))
     client = current_client(client)
