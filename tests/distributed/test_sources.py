@@ -115,6 +115,19 @@ def test_out_of_core_stays_within_max_bytes(tmp_path):
     )
 
 
+def test_small_chunks_are_worked_off_together():
+    """A thousand chunks of ten rows: a task takes as many as are worth its overhead, and never more than a piece."""
+    da = pytest.importorskip("dask.array")
+    X, y = table(10_000, 4)
+    lazy = da.from_array(X, chunks=(10, 4))
+    few = wd.WeightedKNeighborsClassifier(3).fit(lazy, y)._fitted.engine.table
+    assert len(few.blocks) == 1  # 320 kB
+    some = wd.WeightedKNeighborsClassifier(3, max_bytes=2**18).fit(lazy, y)._fitted.engine.table
+    piece = 2**18 // 8 // (4 * 8)
+    assert len(some.blocks) == -(-10_000 // (piece // 10 * 10))
+    assert np.diff(some.first).max() <= piece
+
+
 @every
 def test_unknown_chunk_sizes(estimator):
     da = pytest.importorskip("dask.array")
