@@ -50,11 +50,15 @@ def test_files_and_mapped_arrays(estimator, tmp_path):
     np.save(tmp_path / "y.npy", y)
     estimator.set_params(max_bytes=2**16)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.save(tmp_path / "L.npy", np.concatenate([X[:7] + 1, X, X[:3]]))
+    larger = np.load(tmp_path / "L.npy", mmap_mode="r")  # a slice of it starts elsewhere in the file
     for given, labels in (
         (tmp_path / "X.npy", tmp_path / "y.npy"),
         (str(tmp_path / "F.npy"), y),
         (mapped, y),
         (mapped[:, ::1], np.load(tmp_path / "y.npy", mmap_mode="r")),
+        (larger[7:-3], y),
+        (larger[7:-3][::-1][::-1], y),
     ):
         np.testing.assert_array_equal(learned(estimator.fit(given, labels)), expected)
 
