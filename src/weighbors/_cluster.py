@@ -50,15 +50,25 @@ def is_dask(value: Any) -> bool:
 def current_client(client: Any = None) -> Any:
     """The client given, else the one that is active here."""
     distributed = dask_module("distributed")
-    client = active_client() if client is None else client
     if client is None:
-        raise ClusterError(
-            "no Dask client is active here. Make one, client = distributed.Client(...), and give it as client="
-        )
+        try:
+            client = distributed.get_client()
+        except ValueError as error:
+            raise ClusterError(
+                "no Dask client is active here. Make one, client = distributed.Client(...), and give it as client="
+            ) from error
     if not isinstance(client, distributed.Client):
         raise ClusterError(f"client must be a distributed.Client; got {type(client).__name__}")
     check_client(client)
     return client
+
+
+def active_client(client: Any = None) -> Any:
+    """The client given, else the one that is active here, else None: Dask computes by itself."""
+    if client is None:
+        with suppress(ImportError, ValueError):
+            client = import_module("distributed").get_client()
+    return None if client is None else current_client(client)
 
 
 def check_client(client: Any) -> None:
@@ -206,24 +216,15 @@ def results_of(client: Any, futures: Iterable[Any], *, window: int | None = None
         except dask_module("distributed").scheduler.KilledWorker as error:
             raise ClusterError(
                 "several workers died on the same task, most likely for want of memory. Give them more, or smaller "
-                "strata, chunks or max_bytes"
+                "strata, chunks or partitions"
             ) from error
     return [found[number] for number in sorted(found)]
 
 
-def active_client() -> Any:
-    """The client that is active here, or None."""
-    try:
-        return dask_module("distributed").get_client()
-    except ValueError:
-        return None
-
-
 def computed(tasks: list[Any], client: Any = None) -> list[Any]:
     """What delayed tasks give, in their order: on the client's cluster, else wherever Dask computes now."""
-    client = active_client() if client is None else client
+    client = active_client(client)
     if client is None:
         return list(dask_module("dask").compute(*tasks))
-    client = current_client(client)
     width_of(client)
     return results_of(client, client.compute(tasks))

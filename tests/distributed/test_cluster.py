@@ -37,9 +37,15 @@ def cluster(**options):
 
 
 @pytest.fixture(scope="module")
-def client():
+def shared():
     with cluster() as connected:
         yield connected
+
+
+@pytest.fixture
+def client(shared):
+    shared.wait_for_workers(2, timeout=300)  # those that an earlier test killed start again
+    return shared
 
 
 def chunk_that_kills(number, log, kill_at):
@@ -137,9 +143,7 @@ def test_a_worker_is_killed_from_outside_while_files_are_searched(client, tmp_pa
 @pytest.mark.slow
 def test_workers_that_die_again_and_again_are_told_of(client, tmp_path):
     _, y = table()
-    with pytest.raises(
-        ClusterError, match="several workers died.*smaller strata, chunks or max_bytes"
-    ):
+    with pytest.raises(ClusterError, match="workers died on the same task.*memory"):
         wd.ReliefF(client=client).fit(deadly(tmp_path / "log", 0), y)
 
 
@@ -166,7 +170,7 @@ def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
     X, y = table()
     with cluster(processes=False, n_workers=0) as client:
         began = time.monotonic()
-        with pytest.raises(ClusterError, match="has had no worker for"):
+        with pytest.raises(ClusterError, match="no worker for 1 seconds"):
             wd.ReliefF(client=client).fit(da.from_array(X, chunks=(60, 4)), y)
         assert time.monotonic() - began < 60
 
@@ -185,23 +189,11 @@ def test_a_cluster_that_goes_away_at_work(monkeypatch):
     stop = threading.Timer(1.0, made.close)
     stop.start()
     began = time.monotonic()
-    with pytest.raises(ClusterError, match="no scheduler any more|gave up a task"):
+    with pytest.raises(ClusterError, match="no scheduler any more"):
         wd.ReliefF(client=client).fit(lazy, y)
     assert time.monotonic() - began < 60
     stop.join(30)
     client.close(timeout=1)
-
-
-def test_an_asynchronous_client_is_refused():
-    class Client:
-        asynchronous, status = True, "running"
-
-        def compute(self): ...
-        def gather(self): ...
-        def nthreads(self): ...
-
-    with pytest.raises(ClusterError, match="client is asynchronous"):
-        wd.ReliefF(client=Client()).fit(*table())
 
 
 def test_the_current_client_serves_dask_collections(client):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 from uuid import uuid4
 
-from .._cluster import active_client, check_client, computed, dask_module, width_of
+from .._cluster import active_client, computed, width_of
 from .._threads import effective_n_jobs
 
 __all__ = ["DaskExecutor", "Executor", "LocalExecutor", "executor_for"]
@@ -96,13 +96,11 @@ class DaskExecutor:
     """
 
     def __init__(self, client: Any = None) -> None:
-        self.client = active_client() if client is None else client
-        if self.client is not None:
-            check_client(self.client)
+        self.client = active_client(client)
 
     @property
     def n_workers(self) -> int:
-        """Threads of the cluster."""
+        """Tasks at once."""
         return effective_n_jobs(-1) if self.client is None else width_of(self.client)
 
     def _tasks(
@@ -138,13 +136,14 @@ class DaskExecutor:
         return self._compute(parts)[0] if parts else None
 
     def _compute(self, tasks: list[Any]) -> list[Any]:
-        with dask_module("dask").config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"}):
+        import dask
+
+        if not tasks:
+            return []
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"}):
             return computed(tasks, self.client)
 
 
 def executor_for(client: Any, n_jobs: int | None, *, dask: bool) -> Executor:
     """Dask where a client is given or the table is a dask collection, otherwise this machine."""
-    if client is None and not dask:
-        return LocalExecutor(n_jobs)
-    dask_module("distributed")
-    return DaskExecutor(client)
+    return LocalExecutor(n_jobs) if client is None and not dask else DaskExecutor(client)
