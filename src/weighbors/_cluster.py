@@ -17,6 +17,7 @@ from typing import Any
 from .exceptions import ClusterError, MissingDependencyError
 
 __all__ = [
+    "active_client",
     "check_client",
     "collect",
     "computed",
@@ -60,6 +61,14 @@ def current_client(client: Any = None) -> Any:
         raise ClusterError(f"client must be a distributed.Client; got {type(client).__name__}")
     check_client(client)
     return client
+
+
+def active_client(client: Any = None) -> Any:
+    """The client given, else the one that is active here, else None: Dask computes by itself."""
+    if client is None:
+        with suppress(ImportError, ValueError):
+            client = import_module("distributed").get_client()
+    return None if client is None else current_client(client)
 
 
 def check_client(client: Any) -> None:
@@ -178,7 +187,7 @@ def _ended(client: Any, futures: list[Any]) -> list[Any]:
     """Futures that have ended, at least one."""
     wait, patience = dask_module("distributed").wait, _Patience(client)
     while not (ended := [future for future in futures if future.done()]):
-        with suppress(TimeoutError, asyncio.CancelledError, CancelledError):
+        with suppress(TimeoutError, asyncio.CancelledError, CancelledError), client.as_current():
             wait(futures, timeout=1.0, return_when="FIRST_COMPLETED")
             continue
         patience.look()
@@ -214,11 +223,8 @@ def results_of(client: Any, futures: Iterable[Any], *, window: int | None = None
 
 def computed(tasks: list[Any], client: Any = None) -> list[Any]:
     """What delayed tasks give, in their order: on the client's cluster, else wherever Dask computes now."""
-    if client is None:
-        with suppress(ImportError, ValueError):
-            client = import_module("distributed").get_client()
+    client = active_client(client)
     if client is None:
         return list(dask_module("dask").compute(*tasks))
-    client = current_client(client)
     width_of(client)
     return results_of(client, client.compute(tasks))

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import weighbors as wb
+from weighbors import _cluster
 from weighbors import distributed as wd
 from weighbors.exceptions import ClusterError, InvalidDataError
 
@@ -36,9 +37,15 @@ def cluster(**options):
 
 
 @pytest.fixture(scope="module")
-def client():
+def shared():
     with cluster() as connected:
         yield connected
+
+
+@pytest.fixture
+def client(shared):
+    shared.wait_for_workers(2, timeout=300)  # those that an earlier test killed start again
+    return shared
 
 
 def chunk_that_kills(number, log, kill_at):
@@ -136,7 +143,7 @@ def test_a_worker_is_killed_from_outside_while_files_are_searched(client, tmp_pa
 @pytest.mark.slow
 def test_workers_that_die_again_and_again_are_told_of(client, tmp_path):
     _, y = table()
-    with pytest.raises(ClusterError, match="died again and again at the same task.*smaller max_bytes"):
+    with pytest.raises(ClusterError, match="workers died on the same task.*memory"):
         wd.ReliefF(client=client).fit(deadly(tmp_path / "log", 0), y)
 
 
@@ -152,28 +159,24 @@ def test_a_client_that_was_closed():
     X, y = table()
     with cluster(processes=False) as client:
         model = wd.WeightedKNeighborsClassifier(3, client=client).fit(da.from_array(X, chunks=(60, 4)), y)
-    with pytest.raises(ClusterError, match=r"client is closed.*Make a new distributed.Client"):
+    with pytest.raises(ClusterError, match=r"no scheduler any more .*closed.*Connect a new one"):
         wd.ReliefF(client=client).fit(da.from_array(X, chunks=(60, 4)), y)
-    with pytest.raises(ClusterError, match="client is closed"):
+    with pytest.raises(ClusterError, match="no scheduler any more"):
         model.predict(X)
 
 
 def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
-    from weighbors.distributed import _executors
-
-    monkeypatch.setattr(_executors, "_PATIENCE", 1.0)
+    monkeypatch.setattr(_cluster, "PATIENCE", 1.0)
     X, y = table()
     with cluster(processes=False, n_workers=0) as client:
         began = time.monotonic()
-        with pytest.raises(ClusterError, match="no worker was in reach"):
+        with pytest.raises(ClusterError, match="no worker for 1 seconds"):
             wd.ReliefF(client=client).fit(da.from_array(X, chunks=(60, 4)), y)
         assert time.monotonic() - began < 60
 
 
 def test_a_cluster_that_goes_away_at_work(monkeypatch):
-    from weighbors.distributed import _executors
-
-    monkeypatch.setattr(_executors, "_PATIENCE", 3.0)
+    monkeypatch.setattr(_cluster, "PATIENCE", 3.0)
     X, y = table()
 
     def sleepy(chunk):
@@ -186,23 +189,11 @@ def test_a_cluster_that_goes_away_at_work(monkeypatch):
     stop = threading.Timer(1.0, made.close)
     stop.start()
     began = time.monotonic()
-    with pytest.raises(ClusterError, match="went away|client is"):
+    with pytest.raises(ClusterError, match="no scheduler any more"):
         wd.ReliefF(client=client).fit(lazy, y)
     assert time.monotonic() - began < 60
     stop.join(30)
     client.close(timeout=1)
-
-
-def test_an_asynchronous_client_is_refused():
-    class Client:
-        asynchronous, status = True, "running"
-
-        def compute(self): ...
-        def gather(self): ...
-        def nthreads(self): ...
-
-    with pytest.raises(ClusterError, match="asynchronous client"):
-        wd.ReliefF(client=Client()).fit(*table())
 
 
 def test_the_current_client_serves_dask_collections(client):

@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._cluster import is_dask
 from .._random import generators
 from .._typing import FloatArray, IndexArray
 from .._validation import checked_sample_weight, require_labels
 from ..exceptions import InvalidDataError
 from ._door import Coder
-from ._sources import is_dask
 from ._table import BlockTable, open_blocks
 
 __all__ = ["BLOCK_CONSTRAINTS", "MAX_BYTES", "OverBlocks", "SAMPLE_CONSTRAINTS", "drawn_rows"]

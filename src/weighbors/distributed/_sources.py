@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from .._cluster import is_dask
 from ..exceptions import InvalidDataError, MissingDependencyError
 from ._blocks import ArrayBlock, Block, FrameBlock, Header, JoinedBlock, MappedBlock, ParquetBlock
 
-__all__ = ["Source", "is_dask", "open_source"]
+__all__ = ["Source", "open_source"]
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,6 @@ def open_source(X: Any, y: Any, *, piece_bytes: int, names: Any = None) -> Sourc
     if hasattr(X, "tocsr"):
         raise InvalidDataError("sparse matrices are not cut into blocks: use the ordinary estimator, or X.toarray()")
     return _of_array(X if isinstance(X, np.memmap) else np.asarray(X), y, piece_bytes)
-
-
-def is_dask(X: Any) -> bool:
-    """Whether ``X`` is a dask collection."""
-    return "dask" in sys.modules and hasattr(X, "__dask_graph__")
 
 
 def _delayed(function: Any, *arguments: Any) -> Any:

@@ -11,6 +11,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import classifiers
+from .._cluster import is_dask
 from .._typing import BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..classifiers._checks import check_enough, check_fits, class_of_row
@@ -23,7 +24,7 @@ from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, sample_weights
 from ._door import merge_reaches, reach_block
 from ._engine import BlockEngine
-from ._sources import is_dask, open_source
+from ._sources import open_source
 from ._table import BlockTable, LazyRows, open_queries
 from .intervals import RepresentativeIntervals
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import _fit_context
 
 from .. import weighers
+from .._cluster import is_dask
 from .._threads import effective_n_jobs
 from .._typing import FloatArray
 from .._validation import TableCoder
@@ -19,7 +20,6 @@ from ..weights import Weights, fingerprint
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, SAMPLE_CONSTRAINTS, OverBlocks, drawn_rows, sample_weights
 from ._executors import Executor
 from ._instances import BlockInstances
-from ._sources import is_dask
 from ._table import BlockTable, LazyRows
 
 __all__ = ["MBIW", "ClassRelief", "Relief", "ReliefF", "RelievedF"]
