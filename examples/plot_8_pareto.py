@@ -2,8 +2,8 @@
 How small can a table get?
 ==========================
 
-One fitness mixes accuracy and size by weights that have to be guessed. With several goals the search finds the
-trade-offs, and you choose afterwards.
+One fitness mixes accuracy and size by weights that have to be guessed. With several
+goals the search finds the trade-offs, and you choose afterwards.
 """
 
 import numpy as np
@@ -15,15 +15,18 @@ from weighbors.plots import ParetoFrontDisplay
 
 data = load_diabetes(as_frame=True)
 X = StandardScaler().set_output(transform="pandas").fit_transform(data.data)
-y = np.where(data.target > data.target.quantile(0.75), "worse", "rest")  # the quarter that fared worst
+y = np.where(
+    data.target > data.target.quantile(0.75), "worse", "rest"
+)  # the quarter that fared worst
 
-search = EvolutionaryWeigher("IS+FS", fitness="g_mean", objective="pareto", max_evaluations=5000, random_state=0).fit(
-    X, y
-)
+search = EvolutionaryWeigher(
+    "IS+FS", fitness="g_mean", objective="pareto", max_evaluations=5000, random_state=0
+).fit(X, y)
 ParetoFrontDisplay.from_estimator(search)
 
 # %%
-# No row of the front is better than another in everything. The ring is the knee: nearest to the best of all goals.
+# No row of the front is better than another in everything. The ring is the knee:
+# nearest to the best of all goals.
 print(search.pareto_front_.round(3).to_string())
 
 # %%

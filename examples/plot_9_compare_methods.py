@@ -2,14 +2,20 @@
 Is one weigher really better than another?
 ==========================================
 
-A study runs methods over data sets and folds and keeps every cell in a file, so it can be stopped and extended. Then
-ranks over data sets are tested.
+A study runs methods over data sets and folds and keeps every cell in a file, so it can
+be stopped and extended. Then ranks over data sets are tested.
 """
 
 import tempfile
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -59,5 +65,6 @@ found = compare(table)
 print(found)
 
 # %%
-# Methods joined by a bar are not told apart. Eight data sets are few: only large and steady differences show.
+# Methods joined by a bar are not told apart. Eight data sets are few: only large and
+# steady differences show.
 CriticalDifferenceDisplay.from_result(found)
