@@ -27,6 +27,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 autodoc_default_options = {"members": True}
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

@@ -60,9 +60,16 @@ print(table.round(3).to_string())
 # %%
 # The test
 # --------
-# ``compare`` says what it did, in words and figures.
+# ``compare`` ranks the methods within each data set, asks whether they differ at all,
+# and adjusts the p-values of all pairs. ``print(found)`` tells all of it.
 found = compare(table)
-print(found)
+print(found.iman_davenport)
+print(found.critical_difference)
+
+# %%
+# Pairs, the surest first, with Bergmann and Hommel's adjusted p-values:
+pairs = found.frame().sort_values("p_rank")
+print(pairs[["first", "second", "wins", "losses", "bergmann"]].head(5).to_string())
 
 # %%
 # Methods joined by a bar are not told apart. Eight data sets are few: only large and
