@@ -1,6 +1,6 @@
 """A first look: which features matter, does knowing it help a k-NN, and why did it decide so?
 
-Wisconsin's breast-cancer data, which come with scikit-learn; run by ``make demo``.
+Wisconsin's breast-cancer data, which come with scikit-learn. ``weighbors demo`` is the short way.
 """
 
 import time
