@@ -1,6 +1,8 @@
 """What all commands share, and those that only print: datasets, study, report, demo."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -53,6 +55,25 @@ def test_no_arguments_show_the_help(weighbors):
     done = weighbors()
     assert done.code in (0, 2)  # releases of typer differ
     assert "Usage: weighbors" in done.out + done.err
+
+
+def promised():
+    """Commands in the README and the guide."""
+    for page in ("README.md", "docs/guide/command_line.md"):
+        text = (ROOT / page).read_text(encoding="utf8")
+        for block in re.findall(r"```sh\n(.*?)```", text, re.S):
+            yield from (line for line in block.splitlines() if line.startswith("weighbors "))
+
+
+def test_what_the_pages_promise_is_there(weighbors):
+    lines = list(promised())
+    assert len(lines) > 10
+    for line in lines:
+        for part in line.split(" ; "):
+            words = shlex.split(part, comments=True)[1:]
+            shown = weighbors(words[0], "--help")
+            assert shown.code == 0, line
+            assert all(word in shown.out for word in words if word.startswith("-")), line
 
 
 class Terminal:
