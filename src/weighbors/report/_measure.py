@@ -48,8 +48,9 @@ def effort_for(table: Table) -> Effort:
     """
     rows = 3000 if len(table.classes) <= 10 else 2000
     n, M = min(table.n, rows), table.n_features
-    holes = int(np.isnan(table.rows).any(axis=0).sum())
-    cost = 1e-10 * n * n * M + 1.5e-7 * n * M + 1e-4 * holes  # about the seconds of one fit
+    holes, nominal = int(np.isnan(table.rows).any(axis=0).sum()), int(table.nominal.sum())
+    # about the seconds of one step
+    cost = 1e-10 * n * n * M + 1.5e-7 * n * M + 5e-5 * holes * len(table.classes) + 1.5e-3 * nominal
     repeats, shuffles = (5, 19) if cost < 0.3 else (3, 19) if cost < 0.8 else (2, 0)
     return Effort(rows, repeats, shuffles, int(min(5, np.sort(_units(table))[-2])))
 

@@ -304,15 +304,15 @@ def interval_section(table: Table, whole: Whole) -> dict[str, Any]:
         return {"reason": "no feature is discrete (categories, or at most 20 different whole numbers)"}
     frame = whole.intervals
     found, kept = len(frame), int(frame["kept"].sum())
-    if found > MOST_INTERVALS:
-        frame = frame[frame["kept"]]
-    if len(frame) > MOST_INTERVALS:
-        order = np.argsort(-(frame["weight"] * frame["magnitude"]).to_numpy(), kind="stable")[:MOST_INTERVALS]
-        frame = frame.iloc[np.sort(order)]
+    order = np.lexsort(
+        (-frame["magnitude"], -frame["weight"].fillna(-1.0), ~frame["kept"])
+    )  # those that tell most first
+    frame = frame.iloc[order[:MOST_INTERVALS]]
     return {
         "features": [table.names[j] for j in whole.interval_columns],
         "n_found": found,
         "n_kept": kept,
+        "n_telling": int((whole.intervals["weight"] > 0).sum()),
         "rows": [
             {
                 "feature": str(feature),
