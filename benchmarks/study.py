@@ -1,4 +1,4 @@
-"""What the study runner costs beyond its cells, and how fast stored cells load."""
+"""What the study runner costs beyond its cells, how fast stored cells load, how long quick presets take."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from weighbors.evaluation import Study, load_results
 from weighbors.evaluation._cell import Cell, failure
 from weighbors.evaluation._store import Store, write_cell
+from weighbors.exceptions import InvalidDataError
+from weighbors.presets import PRESETS, run_preset
 
 
 class Nothing(ClassifierMixin, BaseEstimator):
@@ -82,8 +84,22 @@ def loading(n: int = 10_000, features: int = 50, rows: int = 20) -> None:
     verdict(f"seconds to load {n} stored cells", best, 2, at_most=True)
 
 
+def quick() -> None:
+    """The small version of every preset, in this process."""
+    for name in PRESETS:
+        with tempfile.TemporaryDirectory() as place:
+            begin = time.perf_counter()
+            try:
+                run_preset(name, output=place, quick=True, n_jobs=1, progress=False)
+            except InvalidDataError as error:
+                print(f"      {name} left out: {error}")
+                continue
+            verdict(f"seconds of weighbors study {name} --quick", time.perf_counter() - begin, 120, at_most=True)
+
+
 if __name__ == "__main__":
     overhead(1, None)
     overhead(1, 60)
     overhead(2, 60)
     loading()
+    quick()

@@ -7,6 +7,7 @@ that are not up to date are named.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -227,12 +228,158 @@ def means() -> str:
     return lines_of(["method", *columns.values()], rows)
 
 
+# wibk --------------------------------------------------------------------------------------------
+
+SHORT = {
+    "balance-scale": "BS",
+    "breast-cancer-wisconsin": "BC",
+    "cmc": "CMC",
+    "dermatology-358": "D",
+    "haberman": "H",
+    "hayes-roth-132": "HR",
+    "lung-cancer": "LC",
+    "tae": "TAE",
+}
+
+
+def _p(value: float) -> str:
+    """A p-value as pages print it."""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _beside_paper(table: str) -> str:
+    """The paper's row of each column, then ours: mean ± deviation of the repeats."""
+    found, rows = read("wibk", table), []
+    for column, part in found.groupby("column", sort=False):
+        name = str(column).replace("*", "\\*")
+        rows.append([f"*{name}, paper*", *(f"{value:.1f}" for value in part.drop_duplicates("dataset")["paper"])])
+        for method, ours in part.groupby("method", sort=False):
+            rows.append(
+                [str(method), *(f"{m:.1f} ± {s:.1f}" for m, s in zip(ours["accuracy"], ours["std"], strict=True))]
+            )
+    return lines_of(["", *(SHORT[name] for name in found["dataset"].unique())], rows)
+
+
+def wibk_table4() -> str:
+    """Table 4."""
+    return _beside_paper("table4")
+
+
+def wibk_table5() -> str:
+    """Table 5."""
+    return _beside_paper("table5")
+
+
+def wibk_best() -> str:
+    """On how many data sets each reading is best."""
+    found = read("wibk", "best")
+    counted = [name for name in found.columns if name not in ("table", "data_sets")]
+    rows = [[name if name != "paper" else "*paper*", *(str(count) for count in found[name])] for name in counted]
+    return lines_of(["best of the table on", *(f"table {row.table}" for row in found.itertuples())], rows)
+
+
+def wibk_gains() -> str:
+    """WIB-K against IB-K, and where the difference comes from."""
+    rows = [
+        [
+            SHORT[row.dataset],
+            *(f"{points:+.1f}" for points in (row.paper_gain, row.gain)),
+            _p(row.p_gain),
+            *(f"{points:+.1f}" for points in (row.of_raw_values, row.of_weights)),
+            _p(row.p_weights),
+        ]
+        for row in read("wibk", "gains").itertuples()
+    ]
+    return lines_of(["", "*paper*", "ours", "p", "of raw values", "of weights", "p"], rows)
+
+
+# ifsw --------------------------------------------------------------------------------------------
+
+BLOCKS = {"standard": "accuracy", "imbalanced": "G-mean", "undersampled": "G-mean, undersampled"}
+
+
+def ifsw_combinations() -> str:
+    """Score, mean rank, reduction and time by combination."""
+    found = read("ifsw", "combinations")
+    parts = {block: found[found["block"] == block].set_index("tasks") for block in BLOCKS}
+    parts = {block: part for block, part in parts.items() if len(part)}
+    head = [column for block in parts for column in (BLOCKS[block], "rank", "reduction", "s")]
+    rows = []
+    for tasks in found["tasks"].unique():
+        cells = [tasks]
+        for part in parts.values():
+            row = part.loc[tasks]
+            cells += [f"{100 * row['score']:.1f}", f"{row['rank']:.1f}", f"{100 * row['reduction']:.1f}"]
+            cells.append(f"{row['seconds']:.1f}")
+        rows.append(cells)
+    return lines_of(["tasks", *head], rows)
+
+
+def ifsw_tests() -> str:
+    """Friedman's and Iman and Davenport's tests."""
+    rows = [
+        [row.block, row.test, f"{row.statistic:.2f}", str(row.df), _p(row.p_value), str(row.n_datasets)]
+        for row in read("ifsw", "omnibus").itertuples()
+    ]
+    return lines_of(["", "test", "statistic", "df", "p", "data sets"], rows)
+
+
+def ifsw_holm() -> str:
+    """Adjusted p of every combination against the best ranked one of its block."""
+    found = read("ifsw", "holm")
+    blocks = {block: part.set_index("tasks") for block, part in found.groupby("block", sort=False)}
+    best = {block: part["best"].iloc[0] for block, part in blocks.items()}
+    order = read("ifsw", "combinations")["tasks"].unique()
+    rows = [
+        [tasks, *("best" if tasks == best[block] else _p(part.loc[tasks, "holm"]) for block, part in blocks.items())]
+        for tasks in order
+    ]
+    return lines_of(["against the best", *blocks], rows)
+
+
+def ifsw_claims() -> str:
+    """The paper's conclusions beside what was found."""
+    rows = [
+        [row.block, row.claim, row.found, "yes" if row.holds else "no"] for row in read("ifsw", "claims").itertuples()
+    ]
+    return lines_of(["", "the paper concludes", "found", "holds here"], rows)
+
+
+def ifsw_undersampling() -> str:
+    """G-mean without and with undersampling."""
+    rows = [
+        [
+            row.tasks,
+            *(f"{100 * score:.1f}" for score in (row.g_mean, row.g_mean_undersampled)),
+            f"{row.wins} / {row.ties} / {row.losses}",
+            _p(row.p_value),
+            _p(row.holm),
+        ]
+        for row in read("ifsw", "undersampling").itertuples()
+    ]
+    return lines_of(["tasks", "G-mean", "undersampled", "better / equal / worse", "Wilcoxon's p", "Holm"], rows)
+
+
+def ifsw_data() -> str:
+    """Data sets whose cells are all there, and those that are not."""
+    found = read("ifsw", "data_sets")
+    facts = json.loads((DOCS / "results" / "ifsw" / "made.json").read_text(encoding="utf8"))
+    sizes, rows = facts["settings"]["data_sets"], []
+    for block in ("standard", "imbalanced"):
+        names = found[found["block"] == block]["dataset"].unique()
+        rows.append([block, str(len(names)), ", ".join(f"{name} ({sizes[name]['rows']})" for name in names)])
+    if facts["left_out"]:
+        rows.append(["not run yet", str(len(facts["left_out"])), ", ".join(facts["left_out"])])
+    return lines_of(["", "number", "data sets (rows)"], rows)
+
+
 PAGES: dict[str, Blocks] = {
     "class_relief.md": {
         "agreement": agreement, "table2": table2, "spearman": spearman, "features": features, "figure2": figure2},
-    "simbambiw.md": {
-        "answers": answers, "counts": counts, "worse": worse, "sizes": sizes, "means": means, "stability": stability,
-        "errors": errors},
+    "wibk.md": {"table4": wibk_table4, "table5": wibk_table5, "best": wibk_best, "gains": wibk_gains},
+    "ifsw.md": {
+        "data": ifsw_data, "claims": ifsw_claims, "combinations": ifsw_combinations, "tests": ifsw_tests,
+        "holm": ifsw_holm, "undersampling": ifsw_undersampling},
 }  # fmt: skip
 
 

@@ -101,7 +101,7 @@ class TableCoder:
     def _nominal_in(self, X: Any) -> BoolArray:
         wanted = self.categorical_features
         if _is_frame(X) and isinstance(wanted, str) and wanted == "from_dtype":
-            return np.array([_holds_categories(X.iloc[:, j]) for j in range(X.shape[1])], dtype=bool)
+            return np.array([_holds_categories(X, j, dtype) for j, dtype in enumerate(X.dtypes)], dtype=bool)
         return self._requested(X.shape[1] if getattr(X, "ndim", 0) == 2 else None)
 
     def _requested(self, width: int | None) -> BoolArray:
@@ -197,13 +197,14 @@ class TableCoder:
             )
 
 
-def _holds_categories(column: pd.Series) -> bool:
+def _holds_categories(X: pd.DataFrame, j: int, dtype: Any) -> bool:
     import pandas as pd
 
-    dtype = column.dtype
     if isinstance(dtype, (pd.CategoricalDtype, pd.StringDtype)):
         return True
-    return bool(dtype == np.dtype(object)) and pd.api.types.infer_dtype(column, skipna=True) not in _NUMBER_KINDS
+    if dtype != np.dtype(object):  # to take a column costs more than to look at its type
+        return False
+    return pd.api.types.infer_dtype(X.iloc[:, j], skipna=True) not in _NUMBER_KINDS
 
 
 def _numbers(column: pd.Series, name: str) -> FloatArray:

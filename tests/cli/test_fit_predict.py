@@ -103,6 +103,14 @@ def test_new_tables_that_do_not_fit(weighbors, mixed):
     assert "column 'size' was numbers in fit and holds text now ('big', ...)" in done.err
 
 
+def test_fewer_rows_than_neighbours(weighbors):
+    mixed_table(12).head(4).assign(kind=["low", "low", "high", "high"]).to_csv("four.csv", index=False)
+    done = weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb")
+    assert done.code == 3
+    assert "5 neighbours are to vote, and the table has 4 rows: lower --neighbors" in done.err
+    assert weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb", "-k", 1).code == 0
+
+
 def test_number_labels_stay_numbers(weighbors):
     frame = mixed_table()
     frame["kind"] = (frame["kind"] == "high").astype(int) + 1
@@ -111,3 +119,29 @@ def test_number_labels_stay_numbers(weighbors):
     done = weighbors("predict", "m.wb", "n.csv")
     assert set(done.out.splitlines()[1:]) == {"1", "2"}
     assert "of 60 agree" in done.err
+    frame["kind"] = frame["kind"].astype(float)
+    frame.loc[0, "kind"] = np.nan  # numbers with a gap are read as floats
+    frame.to_csv("gap.csv", index=False)
+    agree = int(weighbors("predict", "m.wb", "gap.csv").err.partition("own: ")[2].split()[0])
+    assert agree > 50
+
+
+def test_labels_and_targets_that_a_terminal_would_obey(weighbors):
+    frame = mixed_table()
+    frame["kind"] = frame["kind"] + "\x1b[31m"
+    frame.rename(columns={"kind": "\x1b]0;title\x07"}).to_csv("t.csv", index=False)
+    done = weighbors("fit", "t.csv", "-t", "\x1b]0;title\x07", "-o", "m.wb", "--weigher", "class-relief")
+    assert done.code == 0
+    again = weighbors("predict", "m.wb", "t.csv", "-o", "l.csv")
+    assert again.code == 0
+    assert "\x1b" not in done.out + done.err + again.out + again.err
+    assert pd.read_csv("l.csv").iloc[:, 0].isin(frame["kind"]).all()  # the data themselves are untouched
+
+
+def test_a_table_of_categories_only(weighbors):
+    frame = mixed_table()[["colour", "kind"]].assign(shape=["round", "square", "long"] * 20)
+    frame.to_csv("c.csv", index=False)
+    assert weighbors("fit", "c.csv", "-t", "kind", "-o", "m.wb").code == 0
+    done = weighbors("predict", "m.wb", "c.csv")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 61

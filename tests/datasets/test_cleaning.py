@@ -99,6 +99,17 @@ def test_nullable_and_single_precision_columns():
     assert np.isnan(clean["a"][1])
 
 
+def test_names_that_are_numbers_and_names_that_repeat():
+    X = pd.DataFrame([[1.0, 2.0], [3.0, 5.0]])
+    assert list(clean_table(X).X.columns) == ["0", "1"]
+    scaler = TableScaler.learn(clean_table(X).X)
+    assert scaler.read(X)[0].to_numpy().tolist() == X.to_numpy().tolist()
+    X.columns = ["a", "a"]
+    for use in (clean_table, scaler.read):
+        with pytest.raises(InvalidDataError, match="there is more than one column 'a': rename them"):
+            use(X)
+
+
 def test_wide_tables_are_quick_and_whole():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 3000)))
     X.columns = X.columns.astype(str)
@@ -119,6 +130,15 @@ def test_scaling_is_min_max_over_what_was_learned():
         "1 columns the model does not use: 'more'",
         "'c': 'z' was not there in fit (1 row); such a category differs from every known one",
     )
+
+
+def test_columns_of_new_tables_that_are_empty():
+    scaler = TableScaler.learn(pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["x", "y"])}))
+    for a, c in (([None, None], [None, None]), ([np.nan, np.nan], pd.Categorical([None, None]))):
+        frame, notes = scaler.read(pd.DataFrame({"a": a, "c": c}))
+        assert frame.isna().to_numpy().all()
+        assert frame["a"].dtype == np.float64
+        assert notes == ()
 
 
 def test_scaling_agrees_with_scikit_learn():

@@ -1,5 +1,7 @@
 """Files of all kinds become the same table; bad ones a clear error."""
 
+import csv
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,6 +108,19 @@ def test_row_names_as_r_writes_them(tmp_path):
     table = read_table(written(tmp_path / "t.csv", "x,class\nr1,1,a\nr2,2,b\n"))
     assert list(table.frame.columns) == ["row name", "x", "class"]
     assert table.frame["x"].tolist() == [1, 2]
+
+
+def test_lines_longer_than_the_sample(tmp_path):
+    X = np.random.default_rng(0).normal(size=(7, 20_000)).round(3)
+    pd.DataFrame(X).assign(label=list("abababb")).to_csv(tmp_path / "t.csv", sep=";", index=False)
+    assert np.array_equal(read_table(tmp_path / "t.csv").frame.iloc[:, :-1].to_numpy(dtype=float), X)
+
+
+def test_line_ends_and_cells_over_lines(tmp_path):
+    for end in ("\n", "\r\n", "\r"):
+        table = read_table(written(tmp_path / "t.csv", f'a,class{end}1,"x{end}y"{end}{end}2,z{end}'))
+        assert table.frame["a"].tolist() == [1, 2]
+        assert table.frame["class"][1] == "z"
 
 
 def test_without_a_header(tmp_path):
@@ -239,6 +254,15 @@ def test_bad_text(tmp_path, content, message):
         read_table(written(tmp_path / "t.csv", content))
 
 
+def test_a_cell_longer_than_python_allows(tmp_path):
+    before = csv.field_size_limit(1000)
+    try:
+        with pytest.raises(InvalidDataError, match="cannot be read as a table: field larger than field limit"):
+            read_table(written(tmp_path / "t.csv", "a,class\n" + "x" * 2000 + ",y\n"))
+    finally:
+        csv.field_size_limit(before)
+
+
 def test_no_file_and_a_directory(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         read_table(tmp_path / "none.csv")
@@ -270,6 +294,11 @@ def test_rows_without_a_label_are_left_out():
     assert y.dtype == np.int64
     assert X.index.tolist() == [0, 2, 3]
     assert "1 row has no label in 'k'" in notes[0]
+
+
+def test_labels_too_large_for_numbers_are_text():
+    large = np.array([2**63 + 1, 2**63 + 2, 2**63 + 1], dtype=np.uint64)
+    assert split_target(table_of(a=[1, 2, 3], k=large), "k")[1].tolist() == [str(one) for one in large.tolist()]
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,5 @@ def test_sizes_of_the_problems(papers_data):
 def test_quick(papers_data, tmp_path):
     result = run_preset("class-relief", output=tmp_path, quick=True, data_home=papers_data, n_jobs=1)
     assert not len(result.failures)
-    assert result.made["seconds"]["this_run"] < 120
     assert set(itertools.chain(*[table.columns for table in result.tables.values()])) >= {"rho", "neighbor", "number"}
     assert result.tables["table2"]["dataset"].nunique() == len(PRESET.data_sets(True))

@@ -1,7 +1,5 @@
 """The preset of paper 004: its description, and its tables on results made by hand."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -229,9 +227,7 @@ def test_tables_of_what_is_there():
 
 @pytest.mark.slow
 def test_quick(papers_data, tmp_path):
-    begin = time.perf_counter()
     result = run_preset("ifsw", output=tmp_path, quick=True, n_jobs=1, progress=False)
-    assert time.perf_counter() - begin < 120
     assert not len(result.failures)
     assert result.made["cells"] == {"done": (3 * 16 + 3 * 32) * 3}
     assert sorted(result.tables) == [

@@ -77,6 +77,16 @@ def test_a_stopped_run_goes_on_and_gives_the_same_tables(tmp_path):
     )
 
 
+def test_tables_of_what_is_there(tmp_path):
+    preset().build(False, None).study(tmp_path / "tiny").run(datasets=["second"])
+    result = run(preset(), output=tmp_path, compute=False)
+    assert result.tables["accuracy"]["dataset"].tolist() == ["second"]
+    assert result.left_out == ("first",)
+    assert result.made["cells"] == {"done": 12, "missing": 12}
+    assert len(list(result.paths["cells"].iterdir())) == 12
+    assert run(preset(), output=tmp_path).made["cells"] == {"done": 24}
+
+
 def test_failed_cells_are_named_and_can_be_tried_again(tmp_path):
     result = run(preset("raise"), output=tmp_path)
     assert len(result.failures) == 12

@@ -210,7 +210,6 @@ def test_weights_are_learned_inside_the_folds(papers_data, tmp_path):
 def test_quick(papers_data, tmp_path):
     result = run_preset("simbambiw", output=tmp_path, quick=True, data_home=papers_data, n_jobs=1)
     assert not len(result.failures)
-    assert result.made["seconds"]["this_run"] < 120
     assert set(result.tables["by_data_set"]["dataset"]) == set(PRESET.data_sets(True))
     counts = result.tables["figure1"].set_index(["measure", "method", "against"])
     assert counts.loc[("stability", "SIMBAMBIW, order", "SIMBA"), "worse"] == 0  # the paper's claim

@@ -1,6 +1,5 @@
 """The preset of paper 002: its figures, and its tables on results made by hand."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,9 +173,7 @@ def test_readings_in_part(papers_data, tmp_path):
 
 @pytest.mark.slow
 def test_quick(papers_data, tmp_path):
-    begin = time.perf_counter()
     result = run_preset("wibk", output=tmp_path, quick=True, n_jobs=1, progress=False)
-    assert time.perf_counter() - begin < 120
     assert not len(result.failures)
     assert result.made["cells"] == {"done": 3 * 18 * 20}
     table = result.tables["table4"].set_index(["dataset", "method"])

@@ -107,6 +107,11 @@ def test_reduce_and_transform_stay_with_dask():
     np.testing.assert_array_equal(labels.compute(), Y[fitted.sample_indices_])
     np.testing.assert_array_equal(fitted.transform(arrays()[0]).compute(), X[:, fitted.support_])
     np.testing.assert_array_equal(fitted.reduce(X), small.compute())
+    rows, labels = arrays()
+    keep = rows[:, 0] > -100  # all of them, but Dask does not know
+    again = fitted.reduce(rows[keep])
+    assert again.shape == small.shape
+    np.testing.assert_array_equal(again.compute(), small.compute())
     frame, y = frames()
     fitted.fit(frame, y)
     small, labels = fitted.reduce(frame, y)

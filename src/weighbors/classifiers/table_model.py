@@ -14,6 +14,7 @@ from .._names import known_names
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import check_labels
 from ..datasets import LeftOut, TableScaler, clean_table
+from ..datasets._text import shown
 from ..exceptions import InvalidDataError, ModelFileError, WeighborsError
 from ..weights import Weights
 from . import _model_file
@@ -226,7 +227,7 @@ class TableModel:
     def __repr__(self) -> str:
         shape = f"{len(self.rows)} rows, {len(self.scaler.names)} features, {len(self.classes)} classes"
         s = self.settings
-        return f"TableModel of '{self.target}': {shape}; {s['n_neighbors']}-NN, weigher {s['weigher']}"
+        return f"TableModel of {shown(self.target)}: {shape}; {s['n_neighbors']}-NN, weigher {s['weigher']}"
 
 
 def make_weigher(name: str, random_state: int = 0, n_jobs: int | None = None) -> Any:

@@ -9,6 +9,14 @@ import typer
 
 __all__ = ["Data", "Drop", "Force", "Header", "Jobs", "Json", "Keep", "Quiet", "Seed", "Target"]
 
+
+def jobs_checked(value: int | None) -> int | None:
+    """Zero threads are none."""
+    if value == 0:
+        raise typer.BadParameter("0 threads do nothing; give 1 or more, or -1 for all cores")
+    return value
+
+
 Data = Annotated[Path, typer.Argument(metavar="TABLE", help="csv, tsv, parquet, arff, KEEL .dat, or npz with X and y.")]
 Target = Annotated[
     str | None,
@@ -26,4 +34,7 @@ Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is th
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no bars; errors are always shown.")]
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same result.")]
-Jobs = Annotated[int | None, typer.Option(metavar="N", help="Threads; -1 for all. Results do not depend on it.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(callback=jobs_checked, metavar="N", help="Threads; -1 for all. Results do not depend on it."),
+]

@@ -26,8 +26,13 @@ def on_terminal() -> bool:
 
 
 def say(text: str = "") -> None:
-    """A line of the result, on stdout."""
-    sys.stdout.write(f"{text}\n")
+    """Lines of the result, on stdout, with nothing in them that a terminal obeys."""
+    sys.stdout.write("".join(f"{_printable(line)}\n" for line in text.split("\n")))
+
+
+def hand_over(text: str) -> None:
+    """Data for another program, on stdout, as they are."""
+    sys.stdout.write(text)
 
 
 def note(text: str) -> None:
@@ -61,9 +66,12 @@ def _styled(text: str, code: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Nothing that a terminal obeys."""
-    lines = text.splitlines() or [""]
-    return " ".join("".join(char if char.isprintable() else "?" for char in line).strip() for line in lines)
+    """A message on one line."""
+    return " ".join(_printable(line).strip() for line in text.splitlines())
+
+
+def _printable(line: str) -> str:
+    return line if line.isprintable() else "".join(char if char.isprintable() else "?" for char in line)
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..datasets import Table
 
-__all__ = ["check_output", "labelled", "opened", "write_frame", "write_text"]
+__all__ = ["check_directory", "check_format", "check_output", "labelled", "opened", "write_frame"]
 
 
 def opened(path: Path, header: bool) -> Table:
@@ -58,6 +58,12 @@ def check_output(path: Path | None, *, force: bool, inputs: tuple[Path, ...] = (
         raise UsageError(f"'{path}' is there already; --force overwrites it")
 
 
+def check_directory(path: Path | None) -> None:
+    """Refuse a directory of data sets that is not there."""
+    if path is not None and not path.is_dir():
+        raise UsageError(f"there is no directory '{path}'")
+
+
 def check_format(path: Path | None) -> None:
     """Refuse a name that tells no format of a table."""
     if path is not None and path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
@@ -68,13 +74,16 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
     """Write a table in the format its name tells, whole or not at all."""
     import io
 
+    from .._files import written_whole
+
     buffer = io.BytesIO()
     if path.suffix.lower() == ".parquet":
         _parquet(frame, buffer)
     else:
         separator = "\t" if path.suffix.lower() == ".tsv" else ","
         frame.to_csv(buffer, index=False, sep=separator, lineterminator="\n", encoding="utf-8")
-    write_bytes(buffer.getvalue(), path)
+    with written_whole(path) as file:
+        file.write(buffer.getvalue())
 
 
 def _parquet(frame: pd.DataFrame, buffer: Any) -> None:
@@ -84,16 +93,3 @@ def _parquet(frame: pd.DataFrame, buffer: Any) -> None:
         frame.to_parquet(buffer, index=False)
     except ImportError as problem:
         raise MissingDependencyError("writing parquet needs pyarrow: pip install 'weighbors[parquet]'") from problem
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a text in UTF-8, whole or not at all."""
-    write_bytes(text.encode("utf-8", errors="backslashreplace"), path)
-
-
-def write_bytes(content: bytes, path: Path) -> None:
-    """Write a file whole or not at all."""
-    from .._files import written_whole
-
-    with written_whole(path) as file:
-        file.write(content)

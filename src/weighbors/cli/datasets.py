@@ -9,6 +9,7 @@ import typer
 
 from ._options import Json, Quiet
 from ._say import emit, note, quietly, say
+from ._tables import check_directory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ def run(
     Those of scikit-learn are always there. Others are found in a directory with a MANIFEST.csv.
     """
     quietly(quiet)
+    check_directory(data)
     from ..datasets import describe_dataset, known_datasets
 
     if name is not None:

@@ -66,7 +66,12 @@ def run(
     check_output(output, force=force, inputs=(data,))
     X, y = labelled(opened(data, header), target)
     from ..classifiers import TableModel
+    from ..exceptions import InvalidDataError
 
+    if neighbors > len(X):
+        raise InvalidDataError(
+            f"{neighbors} neighbours are to vote, and the table has {len(X)} rows: lower --neighbors"
+        )
     model = TableModel.learn(
         X,
         y,
@@ -109,6 +114,6 @@ def _print(model: TableModel, output: Path) -> None:
         return
     names = [shown(name) for name in weights.index]
     width = max(map(len, names))
-    say("heaviest features" + ("" if weights.shape[1] == 1 else f" ({', '.join(map(str, weights.columns))})"))
+    say("heaviest features" + ("" if weights.shape[1] == 1 else f" ({', '.join(map(shown, weights.columns))})"))
     for name, row in zip(names, weights.to_numpy(dtype=float), strict=True):
         say(f"  {name:<{width}}  " + "  ".join(f"{weight:.4f}" for weight in row))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._options import Force, Header, Json, Quiet
-from ._say import emit, note, notes, quietly, say
+from ._say import emit, hand_over, note, notes, quietly, say
 from ._tables import check_format, check_output, opened, write_frame
 
 if TYPE_CHECKING:
@@ -57,10 +57,12 @@ def run(
         columns = {str(name): frame[name] for name in frame.columns} if output is None else {"output": str(output)}
         emit({**told, **columns, "notes": predicted.notes})
     elif output is None:
-        say(frame.to_csv(index=False, lineterminator="\n").rstrip("\n"))
+        hand_over(frame.to_csv(index=False, lineterminator="\n"))
     else:
+        from ..datasets._text import shown
+
         counts = frame.iloc[:, 0].value_counts()
-        say(f"{output}: {len(frame)} rows; " + ", ".join(f"{label}: {count}" for label, count in counts.items()))
+        say(f"{output}: {len(frame)} rows; " + ", ".join(f"{shown(k)}: {v}" for k, v in counts.items()))
 
 
 def _frame(model: TableModel, predicted: Predictions, shares: bool) -> pd.DataFrame:
@@ -76,9 +78,15 @@ def _compare(model: TableModel, predicted: Predictions, frame: pd.DataFrame) -> 
     """Where the table has labels of its own, say how many agree."""
     if model.target not in frame.columns:
         return
-    own = frame[model.target]
-    known = own.notna().to_numpy()
-    right = own.astype(object).map(str).to_numpy() == predicted.labels.astype(str)
+    import numpy as np
+
+    from ..datasets.cleaning import as_categories
+
+    own = as_categories(frame[model.target])
+    if isinstance(own, str):  # no labels at all
+        return
+    known = own.codes >= 0
+    right = np.asarray(own.astype(object)) == predicted.labels.astype(str)
     if known.any():
         agree, all_ = int((right & known).sum()), int(known.sum())
         note(f"the table has labels of its own: {agree} of {all_} agree ({agree / all_:.1%})")

@@ -11,7 +11,7 @@ import typer
 from ._errors import UsageError
 from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
 from ._progress import progress_bar
-from ._say import note, notes, quietly, say
+from ._say import hand_over, note, notes, quietly, say
 from ._tables import check_output, labelled, opened
 
 if TYPE_CHECKING:
@@ -109,5 +109,8 @@ def check_report(output: Path, force: bool, *inputs: Path) -> None:
 def publish(made: Report, output: Path, json: bool) -> None:
     """Write the report in the format its name tells, and print its summary."""
     made.save(output)
-    say(made.to_json(indent=1) if json else made.summary())
+    if json:
+        hand_over(f"{made.to_json(indent=1)}\n")
+    else:
+        say(made.summary())
     note(f"the whole report is in '{output}'")

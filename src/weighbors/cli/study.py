@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +10,9 @@ from typing import Annotated
 import typer
 
 from ._errors import FAILED_CELLS, UsageError
-from ._options import Json, Quiet
+from ._options import Json, Quiet, jobs_checked
 from ._say import emit, note, on_terminal, quietly, say
+from ._tables import check_directory
 
 __all__ = ["NAME", "run"]
 
@@ -37,7 +39,9 @@ def run(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A faithful small version, in under two minutes.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed cells again.")] = False,
-    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; -1 for all cores.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(callback=jobs_checked, metavar="N", help="Processes; -1 for all cores.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -46,6 +50,9 @@ def run(
     The same command resumes. Exit code 4 where cells failed; the tables then leave out their data sets.
     """
     quietly(quiet)
+    check_directory(data)
+    if data is None and not os.environ.get("WEIGHBORS_DATA"):
+        raise UsageError("name the directory of the data sets with --data, or set WEIGHBORS_DATA to it")
     if output.exists() and not output.is_dir():
         raise UsageError(f"'{output}' is a file; name a directory for the results")
     from ..presets import run_preset

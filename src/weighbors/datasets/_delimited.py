@@ -64,8 +64,8 @@ def opened(text: str, name: str, *, header: bool = True, tabs: bool = False) -> 
     InvalidDataError
         Where there is nothing, or a record is longer or shorter than the header.
     """
-    dialect = dialect_of(text, tabs=tabs)
     try:
+        dialect = dialect_of(text, tabs=tabs)
         first, widths = _widths(text, dialect.separator, header)
     except csv.Error as error:
         raise InvalidDataError(f"'{name}' cannot be read as a table: {error}") from error

@@ -18,6 +18,7 @@ __all__ = ["Dialect", "decoded", "dialect_of", "records", "shown", "unique_names
 SEPARATORS = (",", ";", "\t", "|")
 BLANKS = r"\s+"
 _SAMPLE = 200  # records that are looked at
+_SAMPLE_LENGTH = 2**18  # and about so many characters
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _COMMA, _POINT = re.compile(r"[-+]?\d+,\d+"), re.compile(r"[-+]?\d+\.\d+")
 
@@ -81,12 +82,21 @@ def dialect_of(text: str, *, tabs: bool = False) -> Dialect:
     ``tabs`` puts the tab first where several would do.
     """
     order = ("\t", ",", ";", "|") if tabs else SEPARATORS
+    text = _beginning(text)
     scores = [(_agreement(text, separator), separator) for separator in (*order, BLANKS)]
     best = max(scores[:-1], key=lambda scored: scored[0])
     if best[0][1] < 2 and scores[-1][0][1] > 1 and scores[-1][0][0] == 1.0:
         best = scores[-1]
     separator = best[1] if best[0][1] > 1 else order[0]
     return Dialect(separator, _decimal(text, separator))
+
+
+def _beginning(text: str) -> str:
+    """Whole lines from the beginning of a text: at least five, and not many more characters than are looked at."""
+    end = len(text) if len(text) <= _SAMPLE_LENGTH else text.rfind("\n", 0, _SAMPLE_LENGTH) + 1
+    while end < len(text) and text.count("\n", 0, end) < 5:
+        end = text.find("\n", end) + 1 or len(text)
+    return text[:end]
 
 
 def _agreement(text: str, separator: str) -> tuple[float, int]:

@@ -92,7 +92,8 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     """
     import pandas as pd
 
-    names = [str(name) for name in X.columns]
+    X = named(X)
+    names = list(X.columns)
     kept, dropped = (set(known_names(list(wanted), names, "column")) for wanted in (keep, drop))
     out: dict[str, str] = {name: "as asked" for name in names if name in dropped}
     notes: list[str] = []
@@ -123,6 +124,16 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     if categories:
         clean = pd.concat([clean, pd.DataFrame(categories, index=X.index)], axis=1)
     return CleanTable(clean if list(clean.columns) == left else clean[left], left_out, tuple(notes))
+
+
+def named(X: pd.DataFrame) -> pd.DataFrame:
+    """The table with text as names; they must be unique."""
+    import pandas as pd
+
+    names = pd.Index([str(name) for name in X.columns], dtype=object)
+    if not names.is_unique:
+        raise InvalidDataError(f"there is more than one column {shown(names[names.duplicated()][0])}: rename them")
+    return X.set_axis(names, axis=1)
 
 
 def _is_number(dtype: Any) -> bool:

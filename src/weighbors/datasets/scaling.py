@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._text import shown
-from .cleaning import as_categories
+from .cleaning import as_categories, named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +88,7 @@ class TableScaler:
         """
         import pandas as pd
 
+        X = named(X)
         self._check(X)
         notes = self._extra(X)
         nominal = np.isnan(self.low)
@@ -95,10 +96,11 @@ class TableScaler:
         for name in (one for one, text in zip(self.names, nominal, strict=True) if text):
             columns[name] = self._categories(X[name], name, notes)
         plain = [name for name, text in zip(self.names, nominal, strict=True) if not text]
-        if all(X[name].dtype == np.float64 for name in plain):
-            numbers = X[plain].to_numpy(dtype=np.float64).copy()
+        frame = X[plain]
+        if all(dtype.kind in "iuf" for dtype in frame.dtypes):
+            numbers = np.array(frame.to_numpy(dtype=np.float64, na_value=np.nan))
         else:
-            numbers = np.column_stack([_numbers(X[name], name, notes) for name in plain])
+            numbers = np.column_stack([_numbers(frame[name], name, notes) for name in plain])
         numbers[np.isinf(numbers)] = np.nan
         frame = pd.DataFrame(numbers, columns=pd.Index(plain, dtype=object), index=X.index)
         if columns:
@@ -106,19 +108,20 @@ class TableScaler:
         return frame, tuple(notes)
 
     def _check(self, X: pd.DataFrame) -> None:
-        there = {str(name) for name in X.columns}
+        there = set(X.columns)
         lacking = [name for name in self.names if name not in there]
         if lacking:
             some = ", ".join(shown(name) for name in lacking[:10]) + (", ..." if len(lacking) > 10 else "")
             raise InvalidDataError(
                 f"the table lacks {len(lacking)} of the {len(self.names)} columns the model was fitted to: {some}. "
-                f"It has {', '.join(shown(str(name)) for name in X.columns[:10])}"
+                f"It has {', '.join(shown(name) for name in X.columns[:10])}"
             )
         if not len(X):
             raise InvalidDataError("the table has column names and no rows")
 
     def _extra(self, X: pd.DataFrame) -> list[str]:
-        extra = [str(name) for name in X.columns if str(name) not in set(self.names)]
+        known = set(self.names)
+        extra = [name for name in X.columns if name not in known]
         if not extra:
             return []
         some = ", ".join(shown(name) for name in extra[:5]) + (", ..." if len(extra) > 5 else "")
@@ -131,7 +134,7 @@ class TableScaler:
         if isinstance(found, str):
             raise InvalidDataError(f"column {shown(name)} was categories in fit, and now {found}")
         known = self.categories[name]
-        unseen = [value for value in found.categories if value not in set(known)]
+        unseen = found.categories.difference(pd.Index(known, dtype=object)).tolist()
         if unseen:
             rows = int(found.isin(unseen).sum())
             some = ", ".join(shown(value, 20) for value in unseen[:5]) + (", ..." if len(unseen) > 5 else "")

@@ -52,6 +52,8 @@ def project(X: Any, nominal: BoolArray | None = None, feature_weights: Any = Non
 def _standardised(X: FloatArray) -> FloatArray:
     X = np.asarray(X, dtype=np.float64)
     known = ~np.isnan(X)
+    largest = np.abs(np.where(known, X, 0.0)).max(axis=0, initial=0.0)
+    X = X / np.where(largest > 0, largest, 1.0)  # squares of 1e300 overflow
     count = np.maximum(known.sum(axis=0), 1)
     centred = np.where(known, X - np.where(known, X, 0.0).sum(axis=0) / count, 0.0)
     deviation = np.sqrt((centred**2).sum(axis=0) / count)
@@ -173,13 +175,14 @@ class InstanceMapDisplay(Display):
         level = np.minimum(np.floor(strength * _LEVELS), _LEVELS - 1)
         self.points_, keys = [], {}
         for place, label in enumerate(np.unique(self.labels)):
+            marker = MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]  # 36 pairs with the colours
             for step in range(_LEVELS):
                 mine = (self.labels == label) & (level == step)
                 share = step / (_LEVELS - 1)
                 if mine.any():
                     dots = ax.scatter(
                         *self.coordinates[mine].T, s=8 + 20 * share, alpha=0.35 + 0.5 * share, linewidth=0,
-                        color=COLOURS[place % len(COLOURS)], marker=MARKERS[place % len(MARKERS)],
+                        color=COLOURS[place % len(COLOURS)], marker=marker,
                     )  # fmt: skip
                     self.points_.append(dots)
                     keys[short(label, 24)] = dots  # the strongest of the class

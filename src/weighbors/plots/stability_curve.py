@@ -137,6 +137,8 @@ class StabilityCurveDisplay(Display):
             lowest = min(lowest, float(low.min()))
         if last > 60:
             ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:g}")
+            ax.xaxis.set_minor_formatter("")
         ax.set_ylim(max(-1.0, lowest) - 0.05, 1.05)
         ax.set_xlabel("number of features chosen")
         ax.set_ylabel("stability (1: always the same)")

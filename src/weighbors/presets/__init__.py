@@ -51,6 +51,7 @@ def run_preset(
     n_jobs: int | None = None,
     progress: bool | None = None,
     retry_failed: bool = False,
+    compute: bool = True,
 ) -> PresetResult:
     """Run a paper's experiment, or go on with one that was stopped.
 
@@ -72,6 +73,8 @@ def run_preset(
         A bar on stderr. None: where stderr is a terminal.
     retry_failed : bool, default=False
         Compute failed cells again, too.
+    compute : bool, default=True
+        False: compute nothing, and make the tables of what is there.
 
     Returns
     -------
@@ -86,4 +89,5 @@ def run_preset(
         n_jobs=n_jobs,
         progress=progress,
         retry_failed=retry_failed,
+        compute=compute,
     )

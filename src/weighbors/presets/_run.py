@@ -88,6 +88,7 @@ def run(
     n_jobs: int | None = None,
     progress: bool | None = None,
     retry_failed: bool = False,
+    compute: bool = True,
 ) -> PresetResult:
     """Compute what is missing of a preset, make its tables and write them.
 
@@ -99,7 +100,8 @@ def run(
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")  # of data sets that are what they are
-        results = study.run(n_jobs, retry_failed=retry_failed, progress=progress)
+        todo: list[str] | None = None if compute else []
+        results = study.run(n_jobs, retry_failed=retry_failed, progress=progress, datasets=todo)
     kept, left_out = _complete(results)
     tables = preset.tables(kept) if len(kept.cells) else {}
     _check_tables(tables)

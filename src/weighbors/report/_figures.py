@@ -29,6 +29,7 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 #: Ink of the page, which is dark or light; a colour that nothing else has.
 _INK = "#010203"
 WIDTH = 7.2  # inches
+MOST_LANES = 6  # classes that a map of intervals has colours for
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "weighbors",
@@ -187,12 +188,12 @@ def _instances(data: dict[str, Any], ax: Any) -> float:
 
 def _intervals(data: dict[str, Any], ax: Any) -> float | None:
     told = data["intervals"]
-    if "reason" in told:
+    if "reason" in told or len(data["classes"]["labels"]) > MOST_LANES:
         return None
     frame = pd.DataFrame(told["rows"]).rename(columns={"rows": "magnitude"})
     frame["weight"] = frame["weight"].astype(float)
     display = IntervalMapDisplay(frame)
     lanes = frame["class"].nunique()
-    chosen = list(display.importance().index[: max(2, min(10, 60 // lanes))])
+    chosen = list(display.importance().index[:10])
     display.plot(ax, features=chosen)
     return 1.2 + len(chosen) * (0.22 + 0.14 * lanes)

@@ -18,7 +18,7 @@ __all__ = ["html"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 SHOWN_FEATURES = 50
-SHOWN_INTERVALS = 200
+SHOWN_INTERVALS = 60
 _MANY_CLASSES = 8  # a table of so many columns still fits a page
 
 

@@ -13,7 +13,7 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..classifiers import WeightedKNeighborsClassifier
 from ..evaluation import StabilityCurve, kuncheva_curve
 from ..evaluation._fitting import Fold, folds_of
-from ..exceptions import WeighborsWarning
+from ..exceptions import InvalidDataError, WeighborsWarning
 from ..weighers import MBIW, ClassRelief, ReliefF, RepresentativeIntervals
 from ..weights import Weights
 from ._table import Table, range_scaled
@@ -48,11 +48,18 @@ def effort_for(table: Table) -> Effort:
     """
     rows = 3000 if len(table.classes) <= 10 else 2000
     n, M = min(table.n, rows), table.n_features
-    holes = int(np.isnan(table.rows).any(axis=0).sum())
-    cost = 1e-10 * n * n * M + 1.5e-7 * n * M + 1e-4 * holes  # about the seconds of one fit
+    holes, nominal = int(np.isnan(table.rows).any(axis=0).sum()), int(table.nominal.sum())
+    # about the seconds of one step
+    cost = 1e-10 * n * n * M + 1.5e-7 * n * M + 5e-5 * holes * len(table.classes) + 1.5e-3 * nominal
     repeats, shuffles = (5, 19) if cost < 0.3 else (3, 19) if cost < 0.8 else (2, 0)
-    folds = int(min(5, np.sort(table.counts)[-2]))
-    return Effort(rows, repeats, shuffles, folds)
+    return Effort(rows, repeats, shuffles, int(min(5, np.sort(_units(table))[-2])))
+
+
+def _units(table: Table) -> IndexArray:
+    """What folds can part of each class: its rows, or the groups it is in."""
+    if table.groups is None:
+        return table.counts
+    return np.array([len(np.unique(table.groups[table.codes == c])) for c in range(len(table.classes))])
 
 
 def sampled(table: Table, most: int, rng: np.random.Generator) -> tuple[Table, IndexArray]:
@@ -136,7 +143,13 @@ def measure_folds(
 def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: Any) -> list[list[Fold]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds; the report says so
-        return folds_of(effort.folds, np.zeros((len(codes), 1)), codes, groups, n_repeats=repeats, seeds=seed)
+        found = folds_of(effort.folds, np.zeros((len(codes), 1)), codes, groups, n_repeats=repeats, seeds=seed)
+    if any(len(np.unique(codes[train])) < 2 for repetition in found for train, _ in repetition):
+        raise InvalidDataError(
+            "kept together, the groups leave a training part with one class only. Give more groups, each class in "
+            "several of them, or none"
+        )
+    return found
 
 
 def _curve(weights: FloatArray, part: IndexArray) -> StabilityCurve | None:
@@ -210,9 +223,7 @@ def _shuffled(
     for done in range(effort.shuffles):
         progress(effort.folds + done)
         train = trains[done % len(trains)]  # weights depend on the number of rows: take as many as the folds
-        largest.append(
-            _relief(table, table.rows[train], rng.permutation(table.codes[train]), n_jobs).feature_weights_.max()
-        )
+        largest.append(_relief(table, table.rows[train], rng.permutation(codes[train]), n_jobs).feature_weights_.max())
     curve = _curve(np.array(weights), np.zeros(len(weights), dtype=np.int64))
     return curve, float(max(largest)) if largest else None
 

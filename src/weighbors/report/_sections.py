@@ -53,7 +53,7 @@ def sections(
 ) -> dict[str, Any]:
     """Everything that was measured, by section; ``order`` puts the features, largest weight first."""
     return {
-        "table": table_section(full, table, effort),
+        "table": table_section(full, table),
         "features": feature_section(table, folds, order),
         "classes": class_section(table, whole, order),
         "stability": stability_section(table, folds, effort),
@@ -64,7 +64,7 @@ def sections(
     }
 
 
-def table_section(full: Table, table: Table, effort: Effort) -> dict[str, Any]:
+def table_section(full: Table, table: Table) -> dict[str, Any]:
     """What came in, and what of it was used."""
     missing = np.isnan(full.rows)
     copies, contradicting = _twins(full)
@@ -304,15 +304,15 @@ def interval_section(table: Table, whole: Whole) -> dict[str, Any]:
         return {"reason": "no feature is discrete (categories, or at most 20 different whole numbers)"}
     frame = whole.intervals
     found, kept = len(frame), int(frame["kept"].sum())
-    if found > MOST_INTERVALS:
-        frame = frame[frame["kept"]]
-    if len(frame) > MOST_INTERVALS:
-        order = np.argsort(-(frame["weight"] * frame["magnitude"]).to_numpy(), kind="stable")[:MOST_INTERVALS]
-        frame = frame.iloc[np.sort(order)]
+    order = np.lexsort(
+        (-frame["magnitude"], -frame["weight"].fillna(-1.0), ~frame["kept"])
+    )  # those that tell most first
+    frame = frame.iloc[order[:MOST_INTERVALS]]
     return {
         "features": [table.names[j] for j in whole.interval_columns],
         "n_found": found,
         "n_kept": kept,
+        "n_telling": int((whole.intervals["weight"] > 0).sum()),
         "rows": [
             {
                 "feature": str(feature),

@@ -90,8 +90,8 @@ class Table:
         for j in range(self.n_features):
             values = self.rows[:, j]
             values = values[~np.isnan(values)]
-            whole = len(values) > 0 and bool((values == np.rint(values)).all())
-            if self.nominal[j] or (whole and len(np.unique(values)) <= FEW_VALUES):
+            whole = bool(((values == np.rint(values)) & (np.abs(values) < 2.0**53)).all())
+            if len(values) and (self.nominal[j] or (whole and len(np.unique(values)) <= FEW_VALUES)):
                 found.append(j)
         return np.array(found, dtype=np.int64)
 
@@ -101,12 +101,17 @@ class Table:
         for j in columns.tolist():
             values = self.rows[:, j]
             if self.nominal[j]:
-                labels = np.append(self.categories[j].to_numpy(dtype=object), [None])
+                labels = np.array([*map(_scalar, self.categories[j]), None], dtype=object)
                 place = np.where(np.isnan(values), len(labels) - 1, values).astype(np.int64)
                 parts[self.names[j]] = pd.Series(labels[place], dtype=object).astype("category")
             else:
                 parts[self.names[j]] = values
         return pd.DataFrame(parts)
+
+
+def _scalar(label: Any) -> Any:
+    """A category as it is, or as text where it is no number or text, such as a tuple."""
+    return label if isinstance(label, (str, int, float, np.generic)) else str(label)
 
 
 def range_scaled(rows: FloatArray, nominal: BoolArray, *others: FloatArray) -> list[FloatArray]:
@@ -154,6 +159,7 @@ def open_report_table(X: Any, y: Any, *, row_labels: Any = None, groups: Any = N
     for name, values in (("row_labels", told), ("groups", part)):
         if values is not None and len(values) != len(codes):
             raise InvalidDataError(f"{name} needs one entry per row ({len(codes)}); got {len(values)}")
+    _check_groups(part, codes)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     names = tuple(coder.names or [f"x{j}" for j in range(rows.shape[1])])
     nominal = coder.nominal_of(rows).copy()
@@ -173,6 +179,18 @@ def _check_classes(classes: AnyArray, counts: IndexArray) -> None:
         raise InvalidDataError(
             f"the target has {len(classes)} different values, and a report takes at most {MOST_CLASSES} classes. "
             "Is it a number to predict, or an identifier? Choose another column, or join values into classes"
+        )
+
+
+def _check_groups(groups: AnyArray | None, codes: IndexArray) -> None:
+    """Refuse groups that cannot be parted so that both parts hold two classes."""
+    if groups is None:
+        return
+    parts = [len(np.unique(groups[codes == c])) for c in np.unique(codes)]
+    if sum(part >= 2 for part in parts) < 2:
+        raise InvalidDataError(
+            "with groups, at least 2 classes must each be in at least 2 groups, to learn from one and test on the "
+            f"other; the classes are in {parts[:5]} groups"
         )
 
 

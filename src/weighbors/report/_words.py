@@ -68,7 +68,7 @@ def _what(data: dict[str, Any]) -> str:
     return (
         f"The table has {table['n_rows']} rows in {len(table['classes'])} classes and {table['n_features']} "
         f"feature{'s' * (table['n_features'] != 1)} ({' and '.join(kinds)}). The most frequent class, "
-        f"{short(largest['label'], 40)}, holds {percent(largest['share'])} of the rows."
+        f"“{short(largest['label'], 40)}”, holds {percent(largest['share'])} of the rows."
     )
 
 
@@ -149,8 +149,11 @@ def _instances(data: dict[str, Any]) -> str:
     tail = ""
     if alone:
         whose, what = ("rows have", "their labels") if alone > 1 else ("row has", "its label")
-        own = "their" if alone > 1 else "its"
-        tail = f" {alone} {whose} no neighbour of {own} own class ({percent(alone / n)}): look at {what}."
+        own, k = "their" if alone > 1 else "its", data["made"]["settings"]["n_neighbors"]
+        tail = (
+            f" {alone} {whose} nothing of {own} own class among {own} {k} nearest neighbours ({percent(alone / n)}): "
+        )
+        tail += f"look at {what}."
     return f"The most outlying rows are {names}.{tail}"
 
 

@@ -6,7 +6,7 @@ A single partition gives what the same table gives in memory.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,43 @@ __all__ = ["PartitionedRows", "reduced_partitions", "selected_columns"]
 TOGETHER = 16  # strata of a partition that one task fits
 
 
+class Door(NamedTuple):
+    """What every task needs to open a partition."""
+
+    estimator: Any  # its settings check and code the table
+    weigher: Any
+    classes: AnyArray
+    names: list[str] | None
+    M: int
+
+    def open(self, part: Any, label: Any, p: int) -> tuple[Any, Any, IndexArray, BoolArray]:
+        """Partition ``p`` as the weigher takes it, coded rows, their classes, and which columns are categories."""
+        own = [str(name) for name in part.columns] if hasattr(part, "columns") else None
+        if own != self.names or part.shape[1] != self.M:
+            raise InvalidDataError(
+                f"partition {p} has the columns {own or part.shape[1]} and the table has {self.names or self.M}: all "
+                "partitions need the same columns in the same order"
+            )
+        if len(label) != part.shape[0]:
+            raise InvalidDataError(f"partition {p} has {part.shape[0]} rows and {len(label)} labels")
+        coder = TableCoder(categories_of(self.estimator, self.weigher))
+        X = coder.fit_transform(self.estimator, part)
+        nominal = coder.nominal_of(X)
+        table = part if nominal.any() and not takes_codes(self.weigher) else X
+        return table, X, codes_of(label, self.classes), nominal
+
+
+class Plan(NamedTuple):
+    """Strata of a partition that one task fits."""
+
+    p: int
+    seeds: np.random.SeedSequence
+    of_round: int
+    first: int  # number of the partition's first stratum
+    number: int  # strata of the partition
+    which: range  # of them, those to fit
+
+
 class PartitionedRows:
     """Partitions of a Dask collection, their labels, and how many rows of each class they have."""
 
@@ -38,9 +75,12 @@ class PartitionedRows:
                 f"fit parameters ({', '.join(params)}) are not handed to partitions. Fit a table in memory, or put "
                 "them into the weigher"
             )
-        self.door, self.weigher = clone(estimator), weigher
+        self.estimator, self.weigher = clone(estimator), weigher
         self.parts, self.labels, self.names, self.M = partitions(X, y)
-        self._client: Any = None
+
+    @property
+    def _door(self) -> Door:
+        return Door(self.estimator, self.weigher, self.classes, self.names, self.M)
 
     def _count(self, client: Any) -> None:
         """Read the labels once: classes, and the rows of each class in each partition."""
@@ -73,12 +113,8 @@ class PartitionedRows:
             for p, child in enumerate(seeds.spawn(len(self.parts))):
                 for begin in range(0, numbers[p], TOGETHER):
                     which = range(begin, min(begin + TOGETHER, numbers[p]))
-                    tasks.append(
-                        delayed(fit_strata)(
-                            self.door, self.weigher, self.parts[p], self.labels[p], self.classes, self.names,
-                            self.M, p, child, of_round, int(first[p]), numbers[p], which,
-                        )
-                    )  # fmt: skip
+                    plan = Plan(p, child, of_round, int(first[p]), numbers[p], which)
+                    tasks.append(delayed(fit_strata)(self._door, self.parts[p], self.labels[p], plan))
         fits = Fits([], [], [])
         for p, found in computed(tasks, client):
             for stratum, rows, outcome in found:
@@ -108,7 +144,7 @@ class PartitionedRows:
         sizes = shared_out(min(number, self.N), np.diff(self.start))
         seeds = rng.integers(2**63 - 1, size=len(self.parts))
         tasks = [
-            delayed(draw_rows)(self.door, self.weigher, part, label, self.classes, int(size), int(seed), p)
+            delayed(draw_rows)(self._door, part, label, p, int(size), int(seed))
             for p, (part, label, size, seed) in enumerate(zip(self.parts, self.labels, sizes, seeds, strict=True))
         ]
         found = computed(tasks, client)
@@ -130,17 +166,15 @@ class PartitionedRows:
     ) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
         """The k nearest rows of every query at each level under each of several weights; after `draw`."""
         delayed = dask_module("dask").delayed
-        shared = delayed((queries, own_row))
+        shared = delayed((queries, own_row, self.reach))
         tasks = []
         for p, (part, label) in enumerate(zip(self.parts, self.labels, strict=True)):
             rows = np.arange(self.start[p], self.start[p + 1])
             mine = [one.take(rows) if one.instance_bound else one for one in weights]
+            start = int(self.start[p])
             tasks.append(
-                delayed(partition_neighbors)(
-                    self.door, self.weigher, part, label, self.classes, level[rows], n_levels, mine, shared,
-                    int(self.start[p]), k, self.reach,
-                )
-            )  # fmt: skip
+                delayed(partition_neighbors)(self._door, part, label, p, start, level[rows], n_levels, mine, shared, k)
+            )
         found = computed(tasks, client)
         return [merge([lists[number] for lists in found], k) for number in range(len(weights))]
 
@@ -206,58 +240,25 @@ def label_counts(labels: Any, p: int) -> tuple[AnyArray, IndexArray]:
     return np.unique(values, return_counts=True)
 
 
-def opened(
-    door: Any, weigher: Any, part: Any, label: Any, classes: AnyArray, names: list[str] | None, M: int, p: int
-) -> tuple[Any, Any, IndexArray, BoolArray]:
-    """A partition as the weigher takes it, coded rows, classes of the rows, and which columns are categories."""
-    own = [str(name) for name in part.columns] if hasattr(part, "columns") else None
-    if own != names or part.shape[1] != M:
-        raise InvalidDataError(
-            f"partition {p} has the columns {own or part.shape[1]} and the table has {names or M}: all partitions need "
-            "the same columns in the same order"
-        )
-    if len(label) != part.shape[0]:
-        raise InvalidDataError(f"partition {p} has {part.shape[0]} rows and {len(label)} labels")
-    coder = TableCoder(categories_of(door, weigher))
-    X = coder.fit_transform(door, part)
-    nominal = coder.nominal_of(X)
-    return part if nominal.any() and not takes_codes(weigher) else X, X, codes_of(label, classes), nominal
-
-
-def fit_strata(
-    door: Any,
-    weigher: Any,
-    part: Any,
-    label: Any,
-    classes: AnyArray,
-    names: list[str] | None,
-    M: int,
-    p: int,
-    seeds: np.random.SeedSequence,
-    of_round: int,
-    first: int,
-    number: int,
-    which: range,
-) -> tuple[int, list[tuple[Stratum, IndexArray, Outcome]]]:
+def fit_strata(door: Door, part: Any, label: Any, plan: Plan) -> tuple[int, list[tuple[Stratum, IndexArray, Outcome]]]:
     """Cut a partition into strata and fit some of them."""
-    table, _, codes, nominal = opened(door, weigher, part, label, classes, names, M, p)
-    fresh = np.random.SeedSequence(seeds.entropy, spawn_key=seeds.spawn_key)  # a task may run again
-    strata, rows = cut(codes, number, fresh, of_round=of_round, first=first)
-    told = set_categories(clone(weigher), nominal)
+    table, _, codes, nominal = door.open(part, label, plan.p)
+    fresh = np.random.SeedSequence(plan.seeds.entropy, spawn_key=plan.seeds.spawn_key)  # a task may run again
+    strata, rows = cut(codes, plan.number, fresh, of_round=plan.of_round, first=plan.first)
+    told = set_categories(clone(door.weigher), nominal)
     found = []
-    for one in which:
+    for one in plan.which:
         mine = rows[one]
-        outcome = fit_stratum(told, strata[one], _safe_indexing(table, mine), classes[codes[mine]], {})
+        outcome = fit_stratum(told, strata[one], _safe_indexing(table, mine), door.classes[codes[mine]], {})
         found.append((strata[one], mine, outcome))
-    return p, found
+    return plan.p, found
 
 
 def draw_rows(
-    door: Any, weigher: Any, part: Any, label: Any, classes: AnyArray, number: int, seed: int, p: int
+    door: Door, part: Any, label: Any, p: int, number: int, seed: int
 ) -> tuple[IndexArray, FloatArray, IndexArray, Extent]:
     """Some rows of a partition: numbers within it, values, classes; and how far its columns reach."""
-    names = [str(name) for name in part.columns] if hasattr(part, "columns") else None
-    _, X, codes, nominal = opened(door, weigher, part, label, classes, names, part.shape[1], p)
+    _, X, codes, nominal = door.open(part, label, p)
     if nominal.any():
         raise InvalidDataError(
             "neighbours across partitions need numbers, and some columns are categories. Encode them (one column per "
@@ -274,23 +275,20 @@ def joined_reach(parts: list[Extent]) -> Extent:
 
 
 def partition_neighbors(
-    door: Any,
-    weigher: Any,
+    door: Door,
     part: Any,
     label: Any,
-    classes: AnyArray,
+    p: int,
+    start: int,
     level: IndexArray,
     n_levels: int,
     weights: list[Weights],
-    shared: tuple[FloatArray, IndexArray],
-    start: int,
+    shared: tuple[FloatArray, IndexArray, Extent],
     k: int,
-    reach: Extent,
 ) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
     """`level_neighbors` in one partition, rows numbered as in the whole table."""
-    queries, own_row = shared
-    coder = TableCoder(categories_of(door, weigher))
-    X, codes = coder.fit_transform(door, part), codes_of(label, classes)
+    queries, own_row, reach = shared
+    _, X, codes, _ = door.open(part, label, p)
     own = np.where((own_row >= start) & (own_row < start + len(codes)), own_row - start, -1)
     out = []
     for one in weights:
@@ -312,18 +310,16 @@ def reduced_partitions(X: Any, y: Any, kept: BoolArray, support: BoolArray) -> A
 
 
 def _kept_rows(values: Any, kept: BoolArray) -> Any:
-    if hasattr(values, "divisions"):
-        sizes = [int(size) for size in values.map_partitions(len).compute()]
+    delayed = dask_module("dask").delayed
+    found = list(np.ravel(np.asarray(values.to_delayed(), dtype=object)))
+    if hasattr(values, "divisions") or np.isnan(values.chunks[0]).any():
+        sizes = computed([delayed(len)(part) for part in found])
     else:
-        sizes = [int(size) for size in values.compute_chunk_sizes().chunks[0]]
+        sizes = list(values.chunks[0])
     if sum(sizes) != len(kept):
         raise InvalidDataError(f"reduce takes the {len(kept)} rows that were fitted; got {sum(sizes)}")
     masks = np.split(kept, np.cumsum(sizes)[:-1])
-    delayed = dask_module("dask").delayed
-    parts = [
-        delayed(_safe_indexing)(part, np.flatnonzero(mask))
-        for part, mask in zip(np.ravel(np.asarray(values.to_delayed(), dtype=object)), masks, strict=True)
-    ]
+    parts = [delayed(_safe_indexing)(part, np.flatnonzero(mask)) for part, mask in zip(found, masks, strict=True)]
     if hasattr(values, "divisions"):
         return dask_module("dask.dataframe").from_delayed(parts, meta=values._meta, verify_meta=False)
     array = dask_module("dask.array")

@@ -1,0 +1,92 @@
+"""Every public name has a page, and what the documentation shows runs."""
+
+import importlib
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import weighbors
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def entries(text):
+    """Full names that an API page documents: entries of its autosummaries, and auto directives."""
+    module, listing = "", False
+    for line in text.splitlines():
+        if found := re.match(r"\.\. (?:automodule|currentmodule):: (\S+)", line):
+            module = found[1] + "."
+        elif found := re.match(r"\.\. auto(?:class|function|exception|data):: (\S+)", line):
+            yield found[1]
+        elif line.startswith(".. autosummary::"):
+            listing = True
+        elif listing and (found := re.match(r"   (\w\S*)$", line)):
+            yield module + found[1]
+        elif line.strip() and not line.startswith(" "):
+            listing = False
+
+
+def resolve(name):
+    """The object called ``name``."""
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part)
+        return found
+    raise ModuleNotFoundError(name)
+
+
+DOCUMENTED = {name: path.name for path in (DOCS / "api").glob("*.rst") for name in entries(path.read_text("utf8"))}
+
+
+def test_the_pages_are_read():
+    page = "A\n=\n\n.. currentmodule:: m.n\n\n.. autosummary::\n   :toctree: x/\n\n   One\n   p.two\n\nText\n   Three\n"
+    assert list(entries(page)) == ["m.n.One", "m.n.p.two"]
+    assert DOCUMENTED["weighbors.ReliefF"] == "weighers.rst"
+    assert DOCUMENTED["weighbors.exceptions.NoVoteWarning"] == "exceptions.rst"
+
+
+@pytest.mark.parametrize("package", ["weighbors", *(f"weighbors.{name}" for name in weighbors._PACKAGES)])
+def test_every_public_name_has_a_page(package):
+    objects = [resolve(name) for name in DOCUMENTED]
+    module = importlib.import_module(package)
+    lacking = [name for name in module.__all__ if not any(getattr(module, name) is known for known in objects)]
+    assert not lacking, f"no page of docs/api has {', '.join(lacking)} of {package}"
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_what_has_a_page_is_described(name):
+    assert resolve(name).__doc__
+
+
+def test_every_package_of_names_is_checked():
+    rooms = {path.parent.name for path in (ROOT / "src" / "weighbors").glob("[a-z]*/__init__.py")}
+    assert rooms - {"cli"} <= set(weighbors._PACKAGES)
+
+
+@pytest.fixture
+def quiet_pictures(monkeypatch, tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    yield pyplot
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path, quiet_pictures, capsys):
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+    assert quiet_pictures.get_fignums() or not path.name.startswith("plot_")
+
+
+def test_the_gallery_has_examples():
+    assert sum(path.name.startswith("plot_") for path in EXAMPLES) >= 6
