@@ -56,7 +56,7 @@ lint: $(VENV)/with-lint
 	$(BIN)/mypy
 
 docs: $(VENV)/with-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 clean:

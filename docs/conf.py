@@ -25,14 +25,14 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 numpydoc_show_class_members = False
-autodoc_default_options = {"members": True, "inherited-members": False}
+autodoc_default_options = {"members": True}
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
-    "ignore_pattern": "quickstart",
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "gallery/uses",
     "doc_module": ("weighbors",),
@@ -51,11 +51,12 @@ html_static_path = ["_static"]
 html_css_files = ["weighbors.css"]
 html_show_sourcelink = False
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "decisions": [], "adding_a_weigher": []}
 
 

@@ -2,8 +2,9 @@
 Which features matter, and would other patients say the same?
 =============================================================
 
-ReliefF ranks the 30 measurements of the breast-cancer data. A ranking alone says little: drawn from other patients it
-might look different. So the weigher is fitted to 50 parts of the data, and we look at how much its choices agree.
+ReliefF ranks the 30 measurements of the breast-cancer data. A ranking alone says
+little: drawn from other patients it might look different. So the weigher is fitted to
+50 parts of the data, and we look at how much its choices agree.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -15,7 +16,9 @@ from weighbors.evaluation import permutation_test, stability_curve
 from weighbors.plots import StabilityCurveDisplay, WeightsDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-weigher = make_pipeline(StandardScaler().set_output(transform="pandas"), ReliefF(n_neighbors=10))
+weigher = make_pipeline(
+    StandardScaler().set_output(transform="pandas"), ReliefF(n_neighbors=10)
+)
 
 # %%
 # The weights
@@ -27,10 +30,17 @@ WeightsDisplay.from_result(curve, top=15)
 # %%
 # The choice of the best k
 # ------------------------
-# 1 means that all runs chose the same features, 0 that they agreed no more than chance. Where two features are about
-# equally good, which of them comes first is a matter of luck, and the curve dips.
+# 1 means that all runs chose the same features, 0 that they agreed no more than chance.
+# Where two features are about equally good, which of them comes first is a matter of
+# luck, and the curve dips.
 StabilityCurveDisplay.from_result(curve, name="ReliefF")
-print(curve.frame().set_index("size")["stability"].round(2).loc[[1, 3, 5, 10, 20]].to_string())
+print(
+    curve.frame()
+    .set_index("size")["stability"]
+    .round(2)
+    .loc[[1, 3, 5, 10, 20]]
+    .to_string()
+)
 
 # %%
 # How often was each feature among the best five?
@@ -39,8 +49,8 @@ print(curve.frequencies(5).nlargest(8).to_string())
 # %%
 # More than chance?
 # -----------------
-# Labels are shuffled and the weigher is fitted again. The dashed line is the smallest weight that the largest one of a
-# shuffled run rarely reaches.
+# Labels are shuffled and the weigher is fitted again. The dashed line is the smallest
+# weight that the largest one of a shuffled run rarely reaches.
 found = permutation_test(weigher, X, y, n_permutations=200, random_state=0)
 WeightsDisplay.from_result(found, top=None)
-print(f"{len(found.discoveries(0.05))} of {X.shape[1]} features at a false discovery rate of 5 %")
+print(f"{len(found.discoveries(0.05))} of {X.shape[1]} features at an FDR of 5 %")

@@ -2,8 +2,9 @@
 Which features matter for which class?
 ======================================
 
-One weight per feature hides that classes may be recognised by different features. Class-dependent RELIEF gives each
-class a vector of its own: the part of RELIEF's sum that comes from its instances.
+One weight per feature hides that classes may be recognised by different features.
+Class-dependent RELIEF gives each class a vector of its own: the part of RELIEF's sum
+that comes from its instances.
 """
 
 import matplotlib.pyplot as plt
@@ -21,25 +22,34 @@ y = data.target.map({0: "cultivar A", 1: "cultivar B", 2: "cultivar C"})
 weigher = ClassRelief(n_neighbors=10).fit(X, y)
 
 # %%
-# Dark cells are features that tell a class from the others. Each class is scaled to a largest weight of 1.
+# Dark cells are features that tell a class from the others. Each class is scaled to a
+# largest weight of 1.
 ClassHeatmapDisplay.from_estimator(weigher)
 
 # %%
 # Agreement
 # ---------
-# The class vectors sum to RELIEF's. In paper 001 a low correlation of all of them with that sum went with hard tasks.
+# The class vectors sum to RELIEF's. In paper 001 a low correlation of all of them with
+# that sum went with hard tasks.
 total = weigher.class_feature_weights_.sum(axis=0)
-print("class vectors sum to RELIEF's:", np.allclose(total, Relief(n_neighbors=10).fit(X, y).feature_weights_))
+print(
+    "class vectors sum to RELIEF's:",
+    np.allclose(total, Relief(n_neighbors=10).fit(X, y).feature_weights_),
+)
 print(pd.Series(weigher.class_correlations_, weigher.classes_).round(2).to_string())
 print(f"largest of them: {weigher.agreement_:.2f}")
 
 # %%
 # The data behind it
 # ------------------
-# Proline is high for A, hue is low for C, and B has little alcohol and pale colour: each class stands out in another
-# feature.
+# Proline is high for A, hue is low for C, and B has little alcohol and pale colour:
+# each class stands out in another feature.
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), sharey=True, layout="constrained")
 for ax, feature in zip(axes, ["proline", "hue", "color_intensity"], strict=True):
-    ax.boxplot([X.loc[y == label, feature] for label in weigher.classes_], orientation="horizontal", widths=0.6)
+    ax.boxplot(
+        [X.loc[y == label, feature] for label in weigher.classes_],
+        orientation="horizontal",
+        widths=0.6,
+    )
     ax.set_yticks([1, 2, 3], weigher.classes_)
     ax.set_xlabel(f"{feature}, standardised")

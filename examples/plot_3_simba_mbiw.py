@@ -2,8 +2,9 @@
 SIMBA and SIMBAMBIW
 ===================
 
-SIMBA learns feature weights by steps along the margin's gradient; SIMBAMBIW weighs each step by how usual the instance
-is. The figures show what each of them does to the weights, to their stability and to the margins.
+SIMBA learns feature weights by steps along the margin's gradient; SIMBAMBIW weighs each
+step by how usual the instance is. The figures show what each of them does to the
+weights, to their stability and to the margins.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +31,9 @@ methods = {
 # %%
 # Weights
 # -------
-# With instance weights that sum to 1, as printed, a step is about 1/n: in one pass the feature weights hardly leave 1.
-# ``scale="mean"`` gives steps of mean 1, the size SIMBA takes.
+# With instance weights that sum to 1, as printed, a step is about 1/n: in one pass the
+# feature weights hardly leave 1. ``scale="mean"`` gives steps of mean 1, the size SIMBA
+# takes.
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained", sharex=True)
 for ax, name in zip(axes, ["Simba", "SimbaMBIW", "SimbaMBIW, mean 1"], strict=True):
     WeightsDisplay.from_estimator(methods[name].fit(scaled, y), top=8, ax=ax)
@@ -41,10 +43,12 @@ axes[0].set_xlim(0, 1.05)
 # %%
 # Stability
 # ---------
-# Small steps make a ranking more stable, with instance weights or without: compare SimbaMBIW with Simba of the same
-# step before you credit the instance weights.
+# Small steps make a ranking more stable, with instance weights or without: compare
+# SimbaMBIW with Simba of the same step before you credit the instance weights.
 curves = {
-    name: stability_curve(make_pipeline(scaler, method), X, y, cv=10, n_repeats=2, random_state=0)
+    name: stability_curve(
+        make_pipeline(scaler, method), X, y, cv=10, n_repeats=2, random_state=0
+    )
     for name, method in methods.items()
 }
 StabilityCurveDisplay.from_results(curves)

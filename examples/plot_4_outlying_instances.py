@@ -2,8 +2,9 @@
 Which instances are odd?
 ========================
 
-MBIW gives each instance a weight ω that is low where its margins are unlike those of the others. We look at the odd
-ones among handwritten digits, and then plant wrong labels to see how many of them are found.
+MBIW gives each instance a weight ω that is low where its margins are unlike those of
+the others. We look at the odd ones among handwritten digits, and then plant wrong
+labels to see how many of them are found.
 """
 
 import matplotlib.pyplot as plt
@@ -34,14 +35,17 @@ for ax, row in zip(axes.flat, [*order[:6], *order[:-7:-1]], strict=True):
 # %%
 # Planted errors
 # --------------
-# 5 % of the labels are changed. With one neighbour, as in paper 000, a wrong label shows less than with five: a single
-# near miss is often near by accident. Weights that knew nothing would find as many errors as rows are looked at.
+# 5 % of the labels are changed. With one neighbour, as in paper 000, a wrong label
+# shows less than with five: a single near miss is often near by accident. Weights that
+# knew nothing would find as many errors as rows are looked at.
 rng = np.random.default_rng(0)
 wrong = rng.choice(len(y), size=len(y) // 20, replace=False)
 noisy = y.copy()
-noisy[wrong] = [rng.choice([label for label in (3, 8, 9) if label != y[row]]) for row in wrong]
+noisy[wrong] = [
+    rng.choice([label for label in (3, 8, 9) if label != y[row]]) for row in wrong
+]
 for k in (1, 5):
     suspects = np.argsort(MBIW(n_neighbors=k).fit(X, noisy).instance_weights_)
     for share in (0.05, 0.1, 0.2):
         found = np.isin(wrong, suspects[: int(share * len(y))]).mean()
-        print(f"n_neighbors={k}: the {share:.0%} of least weight hold {found:.0%} of the {len(wrong)} wrong labels")
+        print(f"k = {k}: the {share:.0%} of least weight hold {found:.0%} of them")

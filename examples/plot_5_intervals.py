@@ -2,9 +2,10 @@
 Values that are typical of a class
 ==================================
 
-WIB-K cuts each feature into the runs of values that occur in a class. A run counts the more, the fewer of its values
-occur in a run of another class. It works on integers, here the iris measurements in millimetres; real numbers are
-binned first (``discretize``).
+WIB-K cuts each feature into the runs of values that occur in a class. A run counts the
+more, the fewer of its values occur in a run of another class. It works on integers,
+here the iris measurements in millimetres; real numbers are binned first
+(``discretize``).
 """
 
 from sklearn.datasets import load_iris
@@ -14,19 +15,28 @@ from weighbors import WIBK, RepresentativeIntervals, WeightedKNeighborsClassifie
 from weighbors.plots import IntervalMapDisplay
 
 data = load_iris(as_frame=True)
-X = (10 * data.data).round().astype(int).rename(columns=lambda name: name.replace(" (cm)", ", mm"))
+X = (
+    (10 * data.data)
+    .round()
+    .astype(int)
+    .rename(columns=lambda name: name.replace(" (cm)", ", mm"))
+)
 y = data.target_names[data.target]
 weigher = RepresentativeIntervals().fit(X, y)
 
 # %%
-# A bar is a run of values, the thicker the more it counts. Petals of 10 to 19 mm are setosa's alone; most sepal lengths
-# belong to all three.
+# A bar is a run of values, the thicker the more it counts. Petals of 10 to 19 mm are
+# setosa's alone; most sepal lengths belong to all three.
 IntervalMapDisplay.from_estimator(weigher)
 
 # %%
 # The table behind the picture:
 shown = ["class", "low", "high", "magnitude", "level", "weight", "kept"]
-print(weigher.intervals_.query("feature == 'petal length, mm'")[shown].round(2).to_string(index=False))
+print(
+    weigher.intervals_.query("feature == 'petal length, mm'")[shown]
+    .round(2)
+    .to_string(index=False)
+)
 
 # %%
 # What do they buy?

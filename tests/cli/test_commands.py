@@ -1,6 +1,8 @@
 """What all commands share, and those that only print: datasets, study, report, demo."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -53,6 +55,25 @@ def test_no_arguments_show_the_help(weighbors):
     done = weighbors()
     assert done.code in (0, 2)  # releases of typer differ
     assert "Usage: weighbors" in done.out + done.err
+
+
+def promised():
+    """Commands in the README and the guide."""
+    for page in ("README.md", "docs/guide/command_line.md"):
+        text = (ROOT / page).read_text(encoding="utf8")
+        for block in re.findall(r"```sh\n(.*?)```", text, re.S):
+            yield from (line for line in block.splitlines() if line.startswith("weighbors "))
+
+
+def test_what_the_pages_promise_is_there(weighbors):
+    lines = list(promised())
+    assert len(lines) > 10
+    for line in lines:
+        for part in line.split(" ; "):
+            words = shlex.split(part, comments=True)[1:]
+            shown = weighbors(words[0], "--help")
+            assert shown.code == 0, line
+            assert all(word in shown.out for word in words if word.startswith("-")), line
 
 
 class Terminal:
@@ -188,7 +209,7 @@ def test_a_study_says_what_failed(weighbors, monkeypatch, tmp_path, failed, code
     assert called["name"] == "wibk"
     assert called["quick"] is True
     assert (called["data_home"], called["n_jobs"], called["progress"]) == (tmp_path, 2, False)
-    told = json.loads(weighbors("study", "wibk", "-o", "runs", "--json").out)
+    told = json.loads(weighbors("study", "wibk", "-o", "runs", "--data", tmp_path, "--json").out)
     assert told["failed"] == failed
     assert told["tables"]["table_1"] == [{"method": "a", "ours": 0.5, "paper": None}]
 
@@ -198,14 +219,18 @@ def test_a_study_that_is_interrupted_or_misplaced(weighbors, monkeypatch, tmp_pa
         raise KeyboardInterrupt
 
     monkeypatch.setattr("weighbors.presets.run_preset", run_preset)
-    done = weighbors("study", "wibk", "-o", "runs")
+    done = weighbors("study", "wibk", "-o", "runs", "--data", tmp_path)
     assert done.code == 130
     assert "the same command goes on" in done.err
     (tmp_path / "file").write_text("")
     assert weighbors("study", "wibk", "-o", "file").code == 2
 
 
-def test_a_study_without_its_data(weighbors, tmp_path):
+def test_a_study_without_its_data(weighbors, tmp_path, monkeypatch):
+    monkeypatch.delenv("WEIGHBORS_DATA", raising=False)
+    done = weighbors("study", "class-relief", "-o", "runs")
+    assert done.code == 2
+    assert "name the directory of the data sets with --data" in done.err
     done = weighbors("study", "class-relief", "--quick", "--data", tmp_path, "-o", "runs")
     assert done.code == 3
     assert "holds no MANIFEST.csv" in done.err

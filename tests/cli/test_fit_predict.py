@@ -103,6 +103,14 @@ def test_new_tables_that_do_not_fit(weighbors, mixed):
     assert "column 'size' was numbers in fit and holds text now ('big', ...)" in done.err
 
 
+def test_fewer_rows_than_neighbours(weighbors):
+    mixed_table(12).head(4).assign(kind=["low", "low", "high", "high"]).to_csv("four.csv", index=False)
+    done = weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb")
+    assert done.code == 3
+    assert "5 neighbours are to vote, and the table has 4 rows: lower --neighbors" in done.err
+    assert weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb", "-k", 1).code == 0
+
+
 def test_number_labels_stay_numbers(weighbors):
     frame = mixed_table()
     frame["kind"] = (frame["kind"] == "high").astype(int) + 1

@@ -132,6 +132,15 @@ def test_scaling_is_min_max_over_what_was_learned():
     )
 
 
+def test_columns_of_new_tables_that_are_empty():
+    scaler = TableScaler.learn(pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["x", "y"])}))
+    for a, c in (([None, None], [None, None]), ([np.nan, np.nan], pd.Categorical([None, None]))):
+        frame, notes = scaler.read(pd.DataFrame({"a": a, "c": c}))
+        assert frame.isna().to_numpy().all()
+        assert frame["a"].dtype == np.float64
+        assert notes == ()
+
+
 def test_scaling_agrees_with_scikit_learn():
     from sklearn.preprocessing import MinMaxScaler
 

@@ -296,6 +296,11 @@ def test_rows_without_a_label_are_left_out():
     assert "1 row has no label in 'k'" in notes[0]
 
 
+def test_labels_too_large_for_numbers_are_text():
+    large = np.array([2**63 + 1, 2**63 + 2, 2**63 + 1], dtype=np.uint64)
+    assert split_target(table_of(a=[1, 2, 3], k=large), "k")[1].tolist() == [str(one) for one in large.tolist()]
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [

@@ -50,11 +50,15 @@ def test_files_and_mapped_arrays(estimator, tmp_path):
     np.save(tmp_path / "y.npy", y)
     estimator.set_params(max_bytes=2**16)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.save(tmp_path / "L.npy", np.concatenate([X[:7] + 1, X, X[:3]]))
+    larger = np.load(tmp_path / "L.npy", mmap_mode="r")  # a slice of it starts elsewhere in the file
     for given, labels in (
         (tmp_path / "X.npy", tmp_path / "y.npy"),
         (str(tmp_path / "F.npy"), y),
         (mapped, y),
         (mapped[:, ::1], np.load(tmp_path / "y.npy", mmap_mode="r")),
+        (larger[7:-3], y),
+        (larger[7:-3][::-1][::-1], y),
     ):
         np.testing.assert_array_equal(learned(estimator.fit(given, labels)), expected)
 
@@ -113,6 +117,19 @@ def test_out_of_core_stays_within_max_bytes(tmp_path):
     np.testing.assert_array_equal(
         labels, wb.WeightedKNeighborsClassifier(3).fit(np.asarray(mapped), y).predict(mapped[:40])
     )
+
+
+def test_small_chunks_are_worked_off_together():
+    """A thousand chunks of ten rows: a task takes as many as are worth its overhead, and never more than a piece."""
+    da = pytest.importorskip("dask.array")
+    X, y = table(10_000, 4)
+    lazy = da.from_array(X, chunks=(10, 4))
+    few = wd.WeightedKNeighborsClassifier(3).fit(lazy, y)._fitted.engine.table
+    assert len(few.blocks) == 1  # 320 kB
+    some = wd.WeightedKNeighborsClassifier(3, max_bytes=2**18).fit(lazy, y)._fitted.engine.table
+    piece = 2**18 // 8 // (4 * 8)
+    assert len(some.blocks) == -(-10_000 // (piece // 10 * 10))
+    assert np.diff(some.first).max() <= piece
 
 
 @every

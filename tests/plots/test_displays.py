@@ -1,5 +1,6 @@
 """What every display keeps: scikit-learn's habits, names as they are, a clear word without matplotlib."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -121,6 +122,12 @@ def test_the_first_two_colours_stand_out_from_light_and_dark_paper(paper):
     for colour in COLOURS[:2]:
         low, high = sorted((luminance(colour), luminance(paper)))
         assert (high + 0.05) / (low + 0.05) >= 3  # WCAG 2.1, 1.4.11: graphics
+
+
+def test_matplotlib_is_loaded_when_something_is_drawn_and_not_before():
+    code = "import sys, weighbors.plots, weighbors.report; print({'matplotlib', 'jinja2'} & set(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "set()"
 
 
 def test_short_names():

@@ -192,6 +192,16 @@ def test_stability_of_an_estimator_and_of_several():
         StabilityCurveDisplay({"a": one.curves["ReliefF"], "b": other})
 
 
+def test_long_curves_have_plain_figures_on_a_logarithmic_axis():
+    import matplotlib as mpl
+
+    with mpl.rc_context({"text.parse_math": False}):
+        display = StabilityCurveDisplay.from_result(kuncheva_curve(np.random.default_rng(0).random((4, 200))))
+        display.figure_.canvas.draw()
+    assert display.ax_.get_xscale() == "log"
+    assert {"1", "10", "100"} <= set(labels(display.ax_.get_xticklabels()))
+
+
 @pytest.mark.parametrize(("d", "runs", "repeats"), [(20, 4, 1), (12, 5, 3)])
 def test_chance_is_what_random_rankings_give(d, runs, repeats):
     rng = np.random.default_rng(0)

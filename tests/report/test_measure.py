@@ -8,10 +8,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler
 
 from weighbors import MBIW, ClassRelief, ReliefF, RepresentativeIntervals
+from weighbors.evaluation import kuncheva_curve
 from weighbors.exceptions import InvalidDataError
+from weighbors.report import _measure
 from weighbors.report._measure import (
     METHODS,
     Effort,
+    Whole,
     _folds,
     effort_for,
     mean_recall,
@@ -19,9 +22,19 @@ from weighbors.report._measure import (
     measure_whole,
     sampled,
 )
-from weighbors.report._sections import _twins, gain_section, instance_section, number
+from weighbors.report._sections import (
+    _twins,
+    class_section,
+    difficulty_section,
+    gain_section,
+    instance_section,
+    number,
+    stability_section,
+    table_section,
+)
 from weighbors.report._table import open_report_table, range_scaled
 from weighbors.stats import corrected_resampled_ttest, holm
+from weighbors.weighers.class_relief import agreement
 
 
 def silent(*_):
@@ -251,3 +264,63 @@ def test_groups_that_cannot_be_parted_are_refused():
         open_report_table(X, y, groups=y)
     several = open_report_table(X, y, groups=[0, 1, 2, 3, 0, 1, 2, 3])
     assert effort_for(several).folds == 2
+
+
+def toy_whole(class_weights, n=4):
+    weights = np.array(class_weights, dtype=float)
+    correlations, reasons = agreement(weights)
+    ones = np.ones(n)
+    return Whole(weights, correlations, float(np.nanmax(correlations)), reasons, ones, ones, ones.astype(int), None, [])
+
+
+def test_classes_that_oppose_each_other_are_named():
+    table = open_report_table(
+        pd.DataFrame(np.zeros((4, 3)), columns=["left", "both", "right"]), ["sick", "sick", "well", "well"]
+    )
+    # paper 001's toy, class vectors (−6, 6) and (6, −6), with a feature between that both agree on
+    told = class_section(table, toy_whole([[-6, 3, 6], [3, 1.5, -3]]), np.arange(3))
+    assert told["n_opposed"] == 2
+    assert told["best"] == [["right", "both"], ["left", "both"]]
+    first = told["disagree"][0]
+    assert (first["name"], first["most"], first["most_weight"], first["least"], first["least_weight"]) == (
+        "left", "well", 1.0, "sick", -1.0,
+    )  # fmt: skip
+    assert [row["name"] for row in told["disagree"]] == ["left", "right"]  # on "both" there is nothing to disagree
+    at = told["features"].index("both")
+    assert [row[at] for row in told["weights"]] == [0.5, 0.5]
+    hard = difficulty_section(table, toy_whole([[-6, 3, 6], [3, 1.5, -3]]))
+    whole = np.array([-3, 4.5, 3])
+    expected = [np.corrcoef(row, whole)[0, 1] for row in ([-6, 3, 6], [3, 1.5, -3])]
+    assert [row["correlation"] for row in hard["classes"]] == pytest.approx(expected, abs=1e-4)
+    assert hard["agreement"] == pytest.approx(max(expected), abs=1e-4)
+
+
+def test_stability_is_that_of_the_folds(table, folds, effort):
+    told = stability_section(table, folds, effort)
+    curve = kuncheva_curve(folds.weights, repetition=folds.repetition)
+    assert told["curve"]["size"] == [1, 2, 3]
+    assert told["curve"]["stability"] == pytest.approx(curve.stability.tolist(), abs=1e-4)
+    assert (told["best"], told["stability"]) == (2, pytest.approx(curve.stability[1], abs=1e-4))
+    assert told["low"] <= told["stability"] <= told["high"] <= 1
+
+
+def test_shuffled_labels_are_learned_from_as_many_rows(monkeypatch, table, effort):
+    sizes = []
+    relief = _measure._relief
+
+    def noted(table, rows, codes, n_jobs):
+        sizes.append((len(rows), tuple(np.bincount(codes))))
+        return relief(table, rows, codes, n_jobs)
+
+    monkeypatch.setattr(_measure, "_relief", noted)
+    measure_folds(table, effort, k=5, seed=np.random.SeedSequence(0), n_jobs=1, progress=silent)
+    assert sizes == [(40, (20, 20))] * (2 * 3 + 3 + 3)
+
+
+def test_table_facts():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": list("xyxy")})
+    table = open_report_table(frame, [0, 0, 1, 1])
+    told = table_section(table, table)
+    assert (told["n_rows"], told["n_features"], told["n_numeric"], told["n_categorical"]) == (4, 2, 1, 1)
+    assert (told["n_missing"], told["share_missing"], told["n_columns_with_missing"]) == (1, 0.125, 1)
+    assert told["classes"] == [{"label": "0", "rows": 2, "share": 0.5}, {"label": "1", "rows": 2, "share": 0.5}]

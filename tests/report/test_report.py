@@ -172,6 +172,59 @@ def test_all_categories_with_holes():
     assert "intervals" in told.to_html()
 
 
+ODD = {
+    "bool": lambda n: np.arange(n) % 3 == 0,
+    "nullable integers": lambda n: pd.array([None if i % 5 == 0 else i % 3 for i in range(n)], dtype="Int64"),
+    "text": lambda n: pd.array([None if i % 5 == 0 else f"u{i % 3}" for i in range(n)], dtype="string"),
+    "nothing but holes": lambda n: np.full(n, np.nan),
+    "categories that never come": lambda n: pd.Categorical([None] * n, categories=["x"]),
+    "ordered categories": lambda n: pd.Categorical(
+        ["lo", "hi"] * (n // 2), categories=["lo", "mid", "hi"], ordered=True
+    ),
+    "tuples": lambda n: pd.Categorical([(1, 2), (3, 4)] * (n // 2)),
+    "words and numbers": lambda n: pd.Series([1, "a", 2.5, True] * (n // 4), dtype=object),
+    "a name per row": lambda n: [f"row {i}" for i in range(n)],
+    "huge": lambda n: np.linspace(-1e300, 1e300, n),
+    "tiny": lambda n: np.linspace(0, 1e-300, n),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_columns(kind):
+    n = 20
+    frame = pd.DataFrame({"plain": np.arange(n) + 0.5})
+    frame["odd"] = ODD[kind](n)
+    told = build_report(frame, np.arange(n) // 10)
+    assert told.data["features"]["n_features"] == 2
+    assert Report.from_json(told.to_json()).to_markdown() == told.to_markdown()
+
+
+@pytest.mark.parametrize(
+    "columns", [[0, 1], [("a", 1), ("b", 2)], ["", ""], pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])]
+)
+def test_odd_names_of_columns(columns):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 2)), columns=columns)
+    names = {row["name"] for row in build_report(X, np.arange(20) % 2).data["features"]["rows"]}
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.arange(20) % 2 == 0,
+        pd.Series(pd.Categorical(["p", "q"] * 10)),
+        pd.Series(["p", "q"] * 10, dtype="string"),
+        ["<b>\n" if i % 2 else "x" * 5000 for i in range(20)],
+    ],
+    ids=["bool", "categories", "strings", "hostile"],
+)
+def test_odd_labels(y):
+    told = build_report(np.random.default_rng(0).normal(size=(20, 2)), y)
+    assert len(told.data["table"]["classes"]) == 2
+    assert max(map(len, told.summary().splitlines())) < 100
+
+
 def test_sparse_rows():
     from scipy import sparse
 

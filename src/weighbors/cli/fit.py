@@ -66,7 +66,12 @@ def run(
     check_output(output, force=force, inputs=(data,))
     X, y = labelled(opened(data, header), target)
     from ..classifiers import TableModel
+    from ..exceptions import InvalidDataError
 
+    if neighbors > len(X):
+        raise InvalidDataError(
+            f"{neighbors} neighbours are to vote, and the table has {len(X)} rows: lower --neighbors"
+        )
     model = TableModel.learn(
         X,
         y,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -50,6 +51,8 @@ def run(
     """
     quietly(quiet)
     check_directory(data)
+    if data is None and not os.environ.get("WEIGHBORS_DATA"):
+        raise UsageError("name the directory of the data sets with --data, or set WEIGHBORS_DATA to it")
     if output.exists() and not output.is_dir():
         raise UsageError(f"'{output}' is a file; name a directory for the results")
     from ..presets import run_preset

@@ -247,6 +247,8 @@ def _labels(labels: pd.Series, target: str) -> pd.Series:
             f"the target {shown(target)} holds measurements ({strange:.6g}, ...), not classes. "
             "Name another column, or turn it into classes"
         )
+    if len(numbers) and np.abs(numbers).max() >= 2**53:  # too large to be told apart as numbers
+        return labels.astype(object).map(str).astype(object)
     return labels.astype(np.int64)
 
 

@@ -101,8 +101,11 @@ class MappedBlock(ArrayBlock):
     @staticmethod
     def mapped(X: np.memmap[Any, Any]) -> tuple[str, str, int, tuple[int, ...], str]:
         """What is needed to map a file again."""
-        order = "C" if X.flags.c_contiguous else "F"
-        return str(X.filename), X.dtype.str, int(X.offset), X.shape, order
+        root: Any = X
+        while isinstance(root.base, np.memmap):
+            root = root.base
+        offset = int(root.offset) + X.ctypes.data - root.ctypes.data  # a slice keeps the offset of the whole
+        return str(X.filename), X.dtype.str, offset, X.shape, "C" if X.flags.c_contiguous else "F"
 
 
 @dataclass(frozen=True)

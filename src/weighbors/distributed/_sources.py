@@ -68,11 +68,7 @@ def open_source(X: Any, y: Any, *, piece_bytes: int, names: Any = None) -> Sourc
     if names is not None and hasattr(X, "columns") and set(names) < set(X.columns):
         X = X[list(names)]
     if is_dask(X):
-        return (
-            _of_dask_frame(X, y, piece_bytes)
-            if hasattr(X, "npartitions") and hasattr(X, "columns")
-            else (_of_dask_array(X, y, piece_bytes))
-        )
+        return (_of_dask_frame if hasattr(X, "columns") else _of_dask_array)(X, y, piece_bytes)
     if hasattr(X, "iloc"):
         return _of_frame(X, y, piece_bytes)
     if hasattr(X, "tocsr"):

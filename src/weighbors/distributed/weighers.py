@@ -24,7 +24,7 @@ from ._table import BlockTable, LazyRows
 
 __all__ = ["MBIW", "ClassRelief", "Relief", "ReliefF", "RelievedF"]
 
-_EACH = 50_000_000  # pairs of rows per task, about: distances of 40 numbers take more than 50 ms
+_EACH = 2_000_000_000  # cells per task: worth more than 50 ms
 
 
 class _BlockWeigher(OverBlocks):
@@ -342,8 +342,8 @@ class MBIW(OverBlocks, weighers.MBIW):
 
 def _distance_sums(margins: FloatArray, executor: Executor, n_jobs: int) -> FloatArray:
     """As `distance_sums`, ranges of rows spread over the workers; each of them gets all margin vectors."""
-    n = len(margins)
-    size = max(252, _EACH // n)
+    n, m = margins.shape
+    size = max(252, _EACH // (n * m))
     if n <= size:
         return distance_sums(margins, n_jobs)
     ranges = [(begin, min(begin + size, n)) for begin in range(0, n, size)]

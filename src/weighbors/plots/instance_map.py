@@ -52,6 +52,8 @@ def project(X: Any, nominal: BoolArray | None = None, feature_weights: Any = Non
 def _standardised(X: FloatArray) -> FloatArray:
     X = np.asarray(X, dtype=np.float64)
     known = ~np.isnan(X)
+    largest = np.abs(np.where(known, X, 0.0)).max(axis=0, initial=0.0)
+    X = X / np.where(largest > 0, largest, 1.0)  # squares of 1e300 overflow
     count = np.maximum(known.sum(axis=0), 1)
     centred = np.where(known, X - np.where(known, X, 0.0).sum(axis=0) / count, 0.0)
     deviation = np.sqrt((centred**2).sum(axis=0) / count)

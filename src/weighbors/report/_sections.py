@@ -53,7 +53,7 @@ def sections(
 ) -> dict[str, Any]:
     """Everything that was measured, by section; ``order`` puts the features, largest weight first."""
     return {
-        "table": table_section(full, table, effort),
+        "table": table_section(full, table),
         "features": feature_section(table, folds, order),
         "classes": class_section(table, whole, order),
         "stability": stability_section(table, folds, effort),
@@ -64,7 +64,7 @@ def sections(
     }
 
 
-def table_section(full: Table, table: Table, effort: Effort) -> dict[str, Any]:
+def table_section(full: Table, table: Table) -> dict[str, Any]:
     """What came in, and what of it was used."""
     missing = np.isnan(full.rows)
     copies, contradicting = _twins(full)

@@ -90,8 +90,8 @@ class Table:
         for j in range(self.n_features):
             values = self.rows[:, j]
             values = values[~np.isnan(values)]
-            whole = len(values) > 0 and bool((values == np.rint(values)).all())
-            if self.nominal[j] or (whole and len(np.unique(values)) <= FEW_VALUES):
+            whole = bool(((values == np.rint(values)) & (np.abs(values) < 2.0**53)).all())
+            if len(values) and (self.nominal[j] or (whole and len(np.unique(values)) <= FEW_VALUES)):
                 found.append(j)
         return np.array(found, dtype=np.int64)
 
@@ -101,12 +101,17 @@ class Table:
         for j in columns.tolist():
             values = self.rows[:, j]
             if self.nominal[j]:
-                labels = np.append(self.categories[j].to_numpy(dtype=object), [None])
+                labels = np.array([*map(_scalar, self.categories[j]), None], dtype=object)
                 place = np.where(np.isnan(values), len(labels) - 1, values).astype(np.int64)
                 parts[self.names[j]] = pd.Series(labels[place], dtype=object).astype("category")
             else:
                 parts[self.names[j]] = values
         return pd.DataFrame(parts)
+
+
+def _scalar(label: Any) -> Any:
+    """A category as it is, or as text where it is no number or text, such as a tuple."""
+    return label if isinstance(label, (str, int, float, np.generic)) else str(label)
 
 
 def range_scaled(rows: FloatArray, nominal: BoolArray, *others: FloatArray) -> list[FloatArray]:

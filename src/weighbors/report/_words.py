@@ -68,7 +68,7 @@ def _what(data: dict[str, Any]) -> str:
     return (
         f"The table has {table['n_rows']} rows in {len(table['classes'])} classes and {table['n_features']} "
         f"feature{'s' * (table['n_features'] != 1)} ({' and '.join(kinds)}). The most frequent class, "
-        f"{short(largest['label'], 40)}, holds {percent(largest['share'])} of the rows."
+        f"“{short(largest['label'], 40)}”, holds {percent(largest['share'])} of the rows."
     )
 
 
