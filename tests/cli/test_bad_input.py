@@ -75,7 +75,7 @@ def test_hostile_names_all_the_way(weighbors, tmp_path):
         ("a,kind\n1,x\n2,y\n", 3, "all 2 rows have a label of their own"),
         ("a,kind\n1,x\n2,x\n", 3, "at least 2 classes are needed; the target 'kind' has one, 'x', in all 2 rows"),
         ("a,kind\n1,x\n2,x\n3,x\n4,x\n", 3, "has one, 'x', in all 4 rows"),
-        ("a,kind\n1,x\n1,x\n1,y\n1,y\n", 3, "no feature is left"),
+        ("a,kind\n" + "1,x\n1,y\n" * 3, 3, "no feature is left"),
         ("kind\nx\nx\ny\n", 3, "is the only column"),
         ("a,kind\n1,0.5\n2,0.25\n3,0.5\n", 3, "holds measurements"),
         ("a,kind\n1,x\n2\n", 3, "line 3 of "),
