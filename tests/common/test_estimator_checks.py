@@ -79,7 +79,7 @@ ESTIMATORS = {
     "Stratified": (Stratified(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80)), 40, {}),
     "Stratified, small strata": (Stratified(ReliefF(1), stratum_size=12), 40, {}),
     "Democratic": (Democratic(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80), 2), 40, {}),
-    "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, LEARNED),
+    "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, {}),
     "k-NN over blocks": (over_blocks.WeightedKNeighborsClassifier(3), 55, {}),
     "ReliefF over blocks": (over_blocks.ReliefF(), 45, {}),
     "ClassRelief over blocks": (over_blocks.ClassRelief(), 45, {}),
