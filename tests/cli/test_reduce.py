@@ -67,15 +67,22 @@ def test_rows_without_a_label_are_not_written(weighbors):
 
 def interrupted(arguments, place, after):
     """Run in another process, and press Ctrl-C once the file ``after`` is there."""
-    command = [sys.executable, "-m", "weighbors", *map(str, arguments)]
+    start = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a parent may ignore it
+        "from weighbors.cli import main; sys.argv[0] = 'weighbors'; main()"
+    )
+    command = [sys.executable, "-c", start, *map(str, arguments)]
     process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    begun = time.monotonic()
-    while not after.exists():
-        assert time.monotonic() - begun < 60
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        begun = time.monotonic()
+        while not after.exists():
+            assert time.monotonic() - begun < 60
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     return process.returncode, out, err
 
 
