@@ -186,7 +186,19 @@ def sizes() -> str:
         [f"{method} against {against}", *(_three(table.loc[(method, against, share)]) for share in shares)]
         for method, against in pairs
     ]
-    return lines_of(["features kept", *(f"{share:.0%}" for share in shares)], rows)
+    lost = [(share, table.loc[(VARIANTS[0], "SIMBA", share)]["worse_on"]) for share in shares]
+    told = "; ".join(f"{names} at {share:.0%}" for share, names in lost if isinstance(names, str))
+    head = ["features kept", *(f"{share:.0%}" for share in shares)]
+    return f"{lines_of(head, rows)}\n\n*Order* is worse than SIMBA on: {told or 'no data set'}."
+
+
+def madelon() -> str:
+    """Curves of madelon, at some sizes."""
+    table = read("simbambiw", "curves").query("dataset == 'madelon'")
+    chosen = table[table["size"].isin([1, 5, 10, 20, 35, 50, 101, 245, 418])]
+    shown = ["SIMBA", "SIMBA, step 1/N", *VARIANTS[:2]]
+    rows = [[method, *(f"{value:.2f}" for value in chosen[method])] for method in shown]
+    return lines_of(["features kept", *(str(size) for size in chosen["size"])], rows)
 
 
 def _wide(column: str) -> pd.DataFrame:
@@ -374,6 +386,9 @@ def ifsw_data() -> str:
 
 
 PAGES: dict[str, Blocks] = {
+    "simbambiw.md": {
+        "answers": answers, "counts": counts, "worse": worse, "sizes": sizes, "madelon": madelon, "means": means,
+        "stability": stability, "errors": errors},
     "class_relief.md": {
         "agreement": agreement, "table2": table2, "spearman": spearman, "features": features, "figure2": figure2},
     "wibk.md": {"table4": wibk_table4, "table5": wibk_table5, "best": wibk_best, "gains": wibk_gains},
