@@ -86,7 +86,8 @@ def _gain(data: dict[str, Any]) -> str:
         f"{percent(plain)}; always saying the most frequent class gives {percent(guess)}."
     )
     change = f"Weighting the features changes that by {points(test['difference'])} points"
-    interval = f"(95 % interval {points(test['low'])} to {points(test['high'])}, {p_value(test['p_holm'])})"
+    adjusted = f"{p_value(test['p_holm'])} by Holm for {len(gain['tests'])} comparisons"
+    interval = f"(95 % interval {points(test['low'])} to {points(test['high'])}, {adjusted})"
     if test["p_holm"] <= 0.05:
         verdict = "which is more than chance explains" if test["difference"] > 0 else "so the weights do harm here"
     else:
