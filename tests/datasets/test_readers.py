@@ -286,6 +286,9 @@ def test_the_target_by_name_or_an_error_that_lists_the_columns():
         split_target(table)
     with pytest.raises(InvalidDataError, match=r"no column 'lable'\. Did you mean 'label'\? The columns are 'a'"):
         split_target(table, "lable")
+    wide = table_of(**{f"x{j}": [1, 2] for j in range(90)}, species=["a", "b"])
+    with pytest.raises(InvalidDataError, match=r"'x0', .*'x89', 'species' \(of 91 columns\)"):
+        split_target(wide)
 
 
 def test_rows_without_a_label_are_left_out():

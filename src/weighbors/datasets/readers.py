@@ -222,7 +222,8 @@ def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame,
 def target_of(table: Table, target: str | None = None) -> str:
     """Name of the column of classes: the one asked for, or the file's own; an error lists the columns."""
     names = [str(name) for name in table.frame.columns]
-    listed = ", ".join(shown(name) for name in names[:30]) + (f" and {len(names) - 30} more" if len(names) > 30 else "")
+    ends = names if len(names) <= 30 else [*names[:20], *names[-5:]]  # classes are often last
+    listed = ", ".join(shown(name) for name in ends) + (f" (of {len(names)} columns)" if len(names) > 30 else "")
     if target is None and table.target is None:
         raise InvalidDataError(f"which column holds the classes? Name one of {listed}")
     wanted = table.target if target is None else target
