@@ -231,6 +231,8 @@ def test_reduce_and_sampler():
     assert fitted.reduce(frame).shape == small.shape
     with pytest.raises(ForeignWeightsError, match="the rows that were fitted"):
         fitted.reduce(frame.iloc[::-1], Y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fitted.reduce(frame, [*Y, Y[0]])
     sampler = Stratified(search(), 4, random_state=0).as_sampler()
     rows, y = sampler.fit_resample(frame, Y)
     np.testing.assert_array_equal(rows, frame.iloc[sampler.sample_indices_])

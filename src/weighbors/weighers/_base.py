@@ -10,15 +10,24 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder, check_labels, require_labels
-from ..exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
+from ..exceptions import ForeignWeightsError, InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from ..weights import Weights, fingerprint
 
-__all__ = ["ContributionWeigher", "FeatureWeigher", "metric_weights", "open_table", "tell_lonely"]
+__all__ = [
+    "ContributionWeigher",
+    "FeatureWeigher",
+    "kept_part",
+    "metric_weights",
+    "open_table",
+    "require_fitted_rows",
+    "tell_lonely",
+]
 
 TIES = StrOptions({"share", "index"})
 
@@ -163,3 +172,21 @@ def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = Fa
         )
         return np.ones_like(a)
     return a
+
+
+def require_fitted_rows(coded: Any, known: str | None) -> None:
+    """Refuse other rows than those of the fit, for what selects rows by their numbers."""
+    if fingerprint(coded) != known:
+        raise ForeignWeightsError(
+            "reduce takes the rows that were fitted, in their order; these are others. "
+            "Use transform to select the features of other rows"
+        )
+
+
+def kept_part(X: Any, y: Any, rows: IndexArray, support: BoolArray) -> Any:
+    """Rows and columns of a table in the container it came in; with their labels where ``y`` is given."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if y is not None:
+        check_consistent_length(X, y)
+    small = _safe_indexing(_safe_indexing(X, rows), np.flatnonzero(support), axis=1)
+    return small if y is None else (small, _safe_indexing(y, rows))

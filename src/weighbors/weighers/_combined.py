@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +20,7 @@ from .._validation import require_labels
 from ..exceptions import ForeignWeightsError, InvalidDataError
 from ..metrics import reduction_of
 from ..weights import Weights, fingerprint
+from ._base import kept_part, require_fitted_rows
 from ._joined import Joined, join, repeat_warnings
 from ._partitions import PartitionedRows, reduced_partitions, selected_columns
 from ._tables import Cut, Fits, LocalRows
@@ -184,20 +184,14 @@ class CombinedWeigher(SelectorMixin, BaseEstimator):
         if is_dask(X):
             return reduced_partitions(X, y, kept, self.support_)
         self._check_same_rows(X)
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        rows, columns = np.flatnonzero(kept), np.flatnonzero(self.support_)
-        small = _safe_indexing(_safe_indexing(X, rows), columns, axis=1)
-        return small if y is None else (small, _safe_indexing(y, rows))
+        return kept_part(X, y, np.flatnonzero(kept), self.support_)
 
     def _check_same_rows(self, X: Any) -> None:
         if not hasattr(self, "_coder"):
             if np.shape(X) != self._shape:
                 raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
-        elif fingerprint(self._coder.transform(self, X)) != self._fingerprint:
-            raise ForeignWeightsError(
-                "reduce takes the rows that were fitted, in their order; these are others. "
-                "Use transform to select the features of other rows"
-            )
+        else:
+            require_fitted_rows(self._coder.transform(self, X), self._fingerprint)
 
     def as_sampler(self) -> EvolutionarySampler:
         """A sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.

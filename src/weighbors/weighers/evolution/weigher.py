@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._typing import BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder, check_labels, require_labels
 from ...engine.population import CACHE_BYTES
-from ...exceptions import ForeignWeightsError, InvalidDataError
+from ...exceptions import InvalidDataError
 from ...weights import fingerprint
+from .._base import kept_part, require_fitted_rows
 from .._instances import densified
 from .assemble import Parts, assembled
 from .pareto import ParetoSearch
@@ -357,17 +357,8 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self, "feature_support_")
         coded = densified(self._coder.transform(self, X), type(self).__name__)
-        if fingerprint(coded) != self._fingerprint:
-            raise ForeignWeightsError(
-                "reduce takes the rows that were fitted, in their order; these are others. "
-                "Use transform to select the features of other rows"
-            )
-        if y is not None:
-            check_consistent_length(coded, y)
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        columns = np.flatnonzero(self.feature_support_)
-        small = _safe_indexing(_safe_indexing(X, self.sample_indices_), columns, axis=1)
-        return small if y is None else (small, _safe_indexing(y, self.sample_indices_))
+        require_fitted_rows(coded, self._fingerprint)
+        return kept_part(X, y, self.sample_indices_, self.feature_support_)
 
     def as_sampler(self) -> EvolutionarySampler:
         """A sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
