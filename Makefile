@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Compiling all of scipy and scikit-learn takes longer than installing them: Python compiles, and keeps, what it imports.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+export PYTHONDONTWRITEBYTECODE :=
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find src -type f -not -name '*.pyc')
 
 # No C++ compiler on the PATH: build with the one in the PyPI package ziglang, for this CPU.
@@ -25,20 +27,36 @@ $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version)'
 	@echo "setting up $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) --upgrade pip
 	@touch $@
 
 $(VENV)/zig/c++: $(VENV)/made
 	@echo "no C++ compiler found: using the one in the package ziglang ..."
 	@sh tools/zig_compiler.sh $(BIN)/python $(VENV)/zig
 
-# $(VENV)/with-EXTRA: weighbors[EXTRA] as it is in the sources now
+# $(VENV)/with-EXTRA: weighbors[EXTRA] as it is in the sources now. What it needs is installed while it is built.
 $(VENV)/with-%: $(VENV)/made $(COMPILER) $(SOURCES)
-	@echo "building and installing weighbors[$*] ..."
-	@$(BUILD) $(PIP) ".[$*]"
+	@$(MAKE) --no-print-directory -j2 $(VENV)/built $(VENV)/needs-$*
+	@$(PIP) --no-deps --force-reinstall $(VENV)/dist/*.whl
 	@touch $@
 
-demo: $(VENV)/with-report
+$(VENV)/built: $(SOURCES)
+	@echo "building weighbors ..."
+	@rm -rf $(VENV)/dist
+	@$(BUILD) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(VENV)/dist .
+	@touch $@
+
+$(VENV)/needs-%: pyproject.toml
+	@echo "installing what weighbors[$*] needs ..."
+	@$(BIN)/python tools/requirements.py $* > $@.txt
+	@$(PIP) --requirement $@.txt
+	@touch $@
+
+# the first import compiles: part of the set-up
+$(VENV)/warm: $(VENV)/with-report
+	@$(BIN)/python -c "import weighbors.report, matplotlib.figure, jinja2, sklearn.datasets"
+	@touch $@
+
+demo: $(VENV)/warm
 	@$(BIN)/weighbors demo --force
 
 test: $(VENV)/with-test

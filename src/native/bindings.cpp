@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "levels.hpp"
+#include "kernels.hpp"
 #include "lists.hpp"
 #include "pack.hpp"
 #include "subset.hpp"
@@ -37,26 +37,7 @@ void require_range(int64_t begin, int64_t end, int64_t size) {
   require(0 <= begin && begin <= end && end <= size, "row range outside the array");
 }
 
-}  // namespace
-
-namespace {
-
-wb::Level level = wb::best_level();
-const char* const LEVEL_NAMES[] = {"baseline", "avx2", "avx512"};
-
-template <class T, int P, bool W, bool MISSING>
-void run_k_nearest(const wb::Queries<T>& queries, const wb::References<T>& refs, const wb::Features<T>& features,
-                   const wb::Recheck<T>& recheck, const wb::Lists<T>& lists, int64_t begin, int64_t end) {
-  WB_AT_LEVEL(level, k_nearest<T, P, W, MISSING>(queries, refs, features, recheck, lists, begin, end));
-}
-
-// [p - 1][weights][missing]
-template <class T>
-constexpr decltype(&run_k_nearest<T, 2, false, false>) K_NEAREST[2][2][2] = {
-    {{run_k_nearest<T, 1, false, false>, run_k_nearest<T, 1, false, true>},
-     {run_k_nearest<T, 1, true, false>, run_k_nearest<T, 1, true, true>}},
-    {{run_k_nearest<T, 2, false, false>, run_k_nearest<T, 2, false, true>},
-     {run_k_nearest<T, 2, true, false>, run_k_nearest<T, 2, true, true>}}};
+const wb::Level* level = wb::levels().back();
 
 template <class T>
 double py_pack(Array<T, 2> source, Array<int64_t, 1> order, Output<T, 3> packed, T fill, Optional<T, 1> center,
@@ -107,7 +88,7 @@ void py_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Array<T, 
                                data_or_null(exact_weights), data_or_null(slack), {data_or_null(exact_gap), n_numeric, m}};
   const wb::References<T> refs{packed.data(), data_or_null(weights), data_or_null(scales),
                                ids.data(),    group_start.data(),    groups};
-  K_NEAREST<T>[p - 1][weights.has_value()][missing](
+  level->of<T>().k_nearest[p - 1][weights.has_value()][missing](
       {queries.data(), data_or_null(query_ids)}, refs, {gap.data(), n_numeric, m}, recheck,
       {distance.data(), id.data(), int64_t(distance.shape(2))}, begin, end);
 }
@@ -132,8 +113,7 @@ void py_rerank(Array<T, 2> queries, Array<T, 2> source, Array<int64_t, 2> candid
                               data_or_null(weights), data_or_null(weight_row), data_or_null(scales), data_or_null(self)};
   const wb::Features<T> features{gap.data(), n_numeric, m};
   const wb::Lists<T> lists{distance.data(), id.data(), int64_t(distance.shape(1))};
-  if (p == 1) WB_AT_LEVEL(level, rerank<T, 1>(job, features, lists, begin, end));
-  else WB_AT_LEVEL(level, rerank<T, 2>(job, features, lists, begin, end));
+  level->of<T>().rerank[p - 1](job, features, lists, begin, end);
 }
 
 template <class T>
@@ -146,8 +126,7 @@ void py_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> gap, int6
   require(int64_t(distance.shape(0)) == end - begin && int64_t(distance.shape(1)) == blocks * wb::BLOCK_LANES<T>,
           "distance: (end - begin, lanes) is needed");
   const wb::Features<T> features{gap.data(), n_numeric, m};
-  if (missing) WB_AT_LEVEL(level, distances<T, true>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
-  else WB_AT_LEVEL(level, distances<T, false>(queries.data(), packed.data(), features, blocks, distance.data(), begin, end));
+  level->of<T>().distances[missing](queries.data(), packed.data(), features, blocks, distance.data(), begin, end);
 }
 
 wb::Zones zones_of(int64_t n, const Array<int64_t, 1>& class_start, const Array<double, 2>& factor,
@@ -173,7 +152,7 @@ void py_zone_sums(Array<double, 2> rows, Array<double, 3> packed, Array<double, 
   const wb::Zones zones = zones_of(n, class_start, factor, weight, threshold, far, tolerance);
   require_range(begin, end, n);
   const wb::ZoneJob job{rows.data(), packed.data(), row_sums.data(), m, stride};
-  WB_AT_LEVEL(level, zone_sums(job, zones, total.data(), begin, end));
+  level->zone_sums(job, zones, total.data(), begin, end);
 }
 
 template <class T>
@@ -190,8 +169,7 @@ void py_zone_coefficients(Array<T, 2> rows, Array<T, 3> packed, Array<T, 1> gap,
               int64_t(coefficient.shape(1)) == blocks * wb::BLOCK_LANES<T>,
           "coefficient: (end - begin, lanes) is needed");
   const wb::Features<T> features{gap.data(), n_numeric, m};
-  if (missing) WB_AT_LEVEL(level, zone_rows<T, true>(rows.data(), packed.data(), features, blocks, zones, coefficient.data(), begin, end));
-  else WB_AT_LEVEL(level, zone_rows<T, false>(rows.data(), packed.data(), features, blocks, zones, coefficient.data(), begin, end));
+  level->of<T>().zone_rows[missing](rows.data(), packed.data(), features, blocks, zones, coefficient.data(), begin, end);
 }
 
 template <class T>
@@ -205,7 +183,7 @@ void py_add_differences(Array<T, 2> queries, Array<T, 3> packed, int64_t n_numer
               int64_t(coefficient.shape(1)) == blocks * wb::BLOCK_LANES<T>,
           "coefficient: (end - begin, lanes) is needed");
   const wb::Features<T> features{nullptr, n_numeric, m};
-  WB_AT_LEVEL(level, add_differences<T>(queries.data(), packed.data(), features, blocks, coefficient.data(), total.data(), begin, end));
+  level->of<T>().add_differences(queries.data(), packed.data(), features, blocks, coefficient.data(), total.data(), begin, end);
 }
 
 template <class T>
@@ -215,7 +193,7 @@ void py_distance_sums(Array<T, 2> queries, Array<T, 3> packed, int64_t n, Output
   require(n <= int64_t(packed.shape(0)) * wb::BLOCK_LANES<T> && sums.shape(0) == queries.shape(0), "sums: one per query");
   require_range(begin, end, int64_t(queries.shape(0)));
   const wb::Features<T> features{nullptr, m, m};
-  WB_AT_LEVEL(level, distance_sums<T>(queries.data(), packed.data(), features, n, sums.data(), begin, end));
+  level->of<T>().distance_sums(queries.data(), packed.data(), features, n, sums.data(), begin, end);
 }
 
 template <class T>
@@ -243,8 +221,8 @@ void py_to_bytes(Array<T, 2> rows, Array<double, 1> low, double delta, Output<ui
               residual.shape(0) == rows.shape(0) && delta > 0,
           "low, bytes, residual: wrong shape");
   require_range(begin, end, int64_t(rows.shape(0)));
-  WB_AT_LEVEL(level, to_bytes<T>(rows.data(), int64_t(rows.shape(1)), low.data(), delta, bytes.data(),
-                                 int64_t(bytes.shape(1)), residual.data(), begin, end));
+  level->of<T>().to_bytes(rows.data(), int64_t(rows.shape(1)), low.data(), delta, bytes.data(), int64_t(bytes.shape(1)),
+                          residual.data(), begin, end);
 }
 
 template <class T>
@@ -271,7 +249,7 @@ int64_t py_byte_nearest(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<
                            m,                    query_words.data(), query_residual.data(), queries.data(),
                            data_or_null(own_lane)};
   const wb::Lists<T> lists{distance.data(), id.data(), int64_t(distance.shape(2))};
-  return WB_AT_LEVEL(level, byte_nearest<T>(job, lists, begin, end));
+  return level->of<T>().byte_nearest(job, lists, begin, end);
 }
 
 bool counts_up(const Array<int64_t, 1>& order) {
@@ -349,8 +327,7 @@ std::pair<int64_t, int64_t> py_simba(
                           order.data(),
                           step.data(),
                           beta};
-  return mixed ? WB_AT_LEVEL(level, simba<true>(job, crew, w.data(), begin, end))
-               : WB_AT_LEVEL(level, simba<false>(job, crew, w.data(), begin, end));
+  return level->simba[mixed](job, crew, w.data(), begin, end);
 }
 
 template <class T> void bind(nb::module_& m) {
@@ -427,11 +404,11 @@ NB_MODULE(_native, m) {
   m.attr("BYTE_LANES") = wb::BYTE_LANES;
   m.attr("BLOCK_LANES_FLOAT64") = wb::BLOCK_LANES<double>;
   m.attr("VECTOR_EXTENSIONS") = bool(WB_VECTOR_EXTENSIONS);
-  m.def("cpu_level", [] { return LEVEL_NAMES[int(level)]; });
+  m.def("cpu_level", [] { return level->name; });
   m.def("set_cpu_level", [](const std::string& name) {
-    for (int i = 0; i <= int(wb::best_level()); ++i)
-      if (name == LEVEL_NAMES[i]) {
-        level = wb::Level(i);
+    for (const wb::Level* each : wb::levels())
+      if (name == each->name) {
+        level = each;
         return;
       }
     throw std::invalid_argument("cpu level '" + name + "' is not one this build and CPU have");

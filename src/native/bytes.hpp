@@ -2,9 +2,9 @@
 // distances decide. With step `delta`, |d - delta * sum| is at most what rounding moved the two
 // rows by, their residuals; so whoever may be among the k nearest has a sum near the k-th smallest.
 // A list is exactly what k_nearest.hpp would give.
-// Included once per CPU level: see levels.hpp.
+// Included once per CPU level: see level.hpp.
 #ifndef WB_LEVEL
-#error "include levels.hpp, not this file"
+#error "include level.hpp, not this file"
 #endif
 
 namespace wb::WB_LEVEL {

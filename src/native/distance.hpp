@@ -1,9 +1,9 @@
 // The one distance (methods: d^p = v^p * sum_j a_j * |q_j - x_j|^p, p = 1 or 2), twice:
 // `tile` for 6 queries against one packed block, and `exact` for one pair of rows.
 // Both add the features in the same order with the same operations, so they agree to the bit.
-// Included once per CPU level: see levels.hpp.
+// Included once per CPU level: see level.hpp.
 #ifndef WB_LEVEL
-#error "include levels.hpp, not this file"
+#error "include level.hpp, not this file"
 #endif
 
 namespace wb::WB_LEVEL {

@@ -4,9 +4,9 @@
 // (distance, row). A call continues the lists it is given, so references may come in several
 // parts, as long as rows ascend within a group. Nothing here depends on how queries or
 // references are cut: every distance is one fixed sum.
-// Included once per CPU level: see levels.hpp.
+// Included once per CPU level: see level.hpp.
 #ifndef WB_LEVEL
-#error "include levels.hpp, not this file"
+#error "include level.hpp, not this file"
 #endif
 
 namespace wb::WB_LEVEL {
@@ -25,6 +25,35 @@ WB_INLINE T entry_limit(T worst, const Recheck<T>& recheck, std::int64_t row, st
   constexpr T infinity = std::numeric_limits<T>::infinity();
   if (worst == infinity) return infinity;
   return recheck.source ? folded_limit<T, P>(worst, recheck.slack[row], m) : worst;
+}
+
+struct Place {
+  std::int64_t row, group, block;
+};
+
+// Lets the lanes of a block that are below `limit` into a row's list; the limit after that.
+template <class T, int P>
+WB_APART WB_KERNEL T enter(const Queries<T>& queries, const References<T>& refs, const Recheck<T>& recheck,
+                           const Lists<T>& lists, const Place& place, unsigned lanes, const T* distance, T limit) {
+  const std::int64_t m = recheck.features.count, k = lists.k, row = place.row;
+  T* list = lists.distance + (row * refs.n_groups + place.group) * k;
+  std::int64_t* list_id = lists.id + (row * refs.n_groups + place.group) * k;
+  for (; lanes; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    if (!(distance[lane] < limit)) continue;  // the limit may have fallen since
+    const std::int64_t at = place.block * BLOCK_LANES<T> + lane, id = refs.ids[at];
+    if (id < 0 || (queries.ids && queries.ids[row] == id)) continue;
+    T d = distance[lane];
+    if (recheck.source) {
+      d = exact<T, P>(recheck.queries + row * m, recheck.source + recheck.order[at] * m, recheck.weights,
+                      recheck.features);
+      if (refs.scales) d *= refs.scales[at];
+    }
+    if (!(d < list[0])) continue;
+    replace_worst(list, list_id, k, d, id);
+    limit = entry_limit<T, P>(list[0], recheck, row, m);
+  }
+  return limit;
 }
 
 template <class T, int P, bool W, bool MISSING>
@@ -89,26 +118,9 @@ WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, c
             for (int v = 0; v < TILE_VECTORS; ++v)
               lanes |= bits<T>(less<T>(sum[q][v], broadcast<T>(limit[q]))) << (v * VECTOR_LANES<T>);
             if (!lanes) continue;
-            const std::int64_t row = begin + t * TILE_QUERIES + q;
             T distance[LANES];
             for (int v = 0; v < TILE_VECTORS; ++v) store<T>(distance + v * VECTOR_LANES<T>, sum[q][v]);
-            T* list = lists.distance + (row * groups + g) * k;
-            std::int64_t* list_id = lists.id + (row * groups + g) * k;
-            for (; lanes; lanes &= lanes - 1) {
-              const int lane = std::countr_zero(lanes);
-              if (!(distance[lane] < limit[q])) continue;  // the limit may have fallen since
-              const std::int64_t at = block * LANES + lane, id = refs.ids[at];
-              if (id < 0 || (queries.ids && queries.ids[row] == id)) continue;
-              T d = distance[lane];
-              if (recheck.source) {
-                d = exact<T, P>(recheck.queries + row * m, recheck.source + recheck.order[at] * m, recheck.weights,
-                                recheck.features);
-                if (refs.scales) d *= refs.scales[at];
-              }
-              if (!(d < list[0])) continue;
-              replace_worst(list, list_id, k, d, id);
-              limit[q] = entry_limit<T, P>(list[0], recheck, row, m);
-            }
+            limit[q] = enter<T, P>(queries, refs, recheck, lists, {begin + t * TILE_QUERIES + q, g, block}, lanes, distance, limit[q]);
           }
         }
       }

@@ -6,9 +6,9 @@
 // (individual.hpp) and compares tiles of rows with them. `population_matrix` reads distances that are
 // known already, and `population_walk` (walk.hpp) neighbour lists that are sorted already. All three
 // give the same answers.
-// Included once per CPU level: see levels.hpp.
+// Included once per CPU level: see level.hpp.
 #ifndef WB_LEVEL
-#error "include levels.hpp, not this file"
+#error "include level.hpp, not this file"
 #endif
 
 namespace wb::WB_LEVEL {
@@ -184,8 +184,8 @@ WB_INLINE void guess(const PopulationJob<T>& job, const Individual<T>& self, Clo
 // Queries [first, first + used) of the call as the instances of one set see them, and their slack:
 // 8 eps of the lengths bound what folding can change of a distance (not squared).
 template <class T>
-WB_INLINE void gather_queries(const PopulationJob<T>& job, const Individual<T>& self, std::int64_t set, std::int64_t first,
-                              int used, Closest<T>& near) {
+WB_APART WB_KERNEL void gather_queries(const PopulationJob<T>& job, const Individual<T>& self, std::int64_t set,
+                                       std::int64_t first, int used, Closest<T>& near) {
   for (int q = 0; q < TILE_QUERIES; ++q) {
     T* to = near.queries.data() + q;
     see(job, self, near.query[first + std::min(q, used - 1)], set, to, TILE_QUERIES);
@@ -198,8 +198,8 @@ WB_INLINE void gather_queries(const PopulationJob<T>& job, const Individual<T>& 
 // Offer the pairs of a tile that are below a limit. With SYMMETRIC rows are also references: lane,
 // row number and place in the call are the same, and a pair serves both its rows, once.
 template <class T, bool SYMMETRIC>
-WB_INLINE void offer_pairs(const PopulationJob<T>& job, const Individual<T>& self, Closest<T>& near, std::int64_t first,
-                           int used, std::int64_t block, const TileSums<T>& sum) {
+WB_APART WB_KERNEL void offer_pairs(const PopulationJob<T>& job, const Individual<T>& self, Closest<T>& near,
+                                    std::int64_t first, int used, std::int64_t block, const TileSums<T>& sum) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   for (int q = 0; q < used; ++q) {
     const std::int64_t at = first + q, row = near.query[at];

@@ -2,16 +2,6 @@
 
 namespace {
 
-template <class T, bool MISSING>
-void run_population_scan(const wb::PopulationJob<T>& job, int64_t first, int64_t last, int64_t begin, int64_t end) {
-  WB_AT_LEVEL(level, population_scan<T, MISSING>(job, first, last, begin, end));
-}
-
-template <class T, bool MISSING>
-void run_squared_distances(const wb::PopulationJob<T>& job, T* square, int64_t begin, int64_t end) {
-  WB_AT_LEVEL(level, squared_distances<T, MISSING>(job, square, begin, end));
-}
-
 void require_codes(const int32_t* codes, int64_t n, int64_t n_classes) {
   for (int64_t i = 0; i < n; ++i) require(0 <= codes[i] && codes[i] < n_classes, "codes: class out of range");
 }
@@ -50,8 +40,7 @@ void py_population_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> gap,
                                  int64_t(query.shape(0)), is_every_row(query.data(), int64_t(query.shape(0)), n),
                                  data_or_null(orders), guesses.data(), int64_t(guesses.shape(1)), predicted.data()};
   if (begin == end) return;
-  missing ? run_population_scan<T, true>(job, first, last, begin, end)
-          : run_population_scan<T, false>(job, first, last, begin, end);
+  level->of<T>().population_scan[missing](job, first, last, begin, end);
 }
 
 template <class T>
@@ -66,8 +55,7 @@ void py_squared_distances(Array<T, 2> rows, Array<T, 1> gap, int64_t n_numeric, 
   require_range(begin, end, n);
   const wb::PopulationJob<T> job{rows.data(), rows.data(), n, {gap.data(), n_numeric, m}, nullptr, 1, 1, nullptr, 1, nullptr,
                                  nullptr, query.data(), n, true, nullptr, nullptr, 0, nullptr};
-  missing ? run_squared_distances<T, true>(job, square.data(), begin, end)
-          : run_squared_distances<T, false>(job, square.data(), begin, end);
+  level->of<T>().squared_distances[missing](job, square.data(), begin, end);
 }
 
 template <class T>
@@ -87,7 +75,7 @@ void py_population_matrix(Array<T, 2> square, Array<int32_t, 1> codes, int64_t n
   const wb::PopulationJob<T> job{nullptr, nullptr, n, {nullptr, 0, 0}, codes.data(), n_classes, k, nullptr, 1,
                                  data_or_null(scales), data_or_null(kept), query.data(), int64_t(query.shape(0)),
                                  false, nullptr, nullptr, 0, predicted.data()};
-  WB_AT_LEVEL(level, population_matrix<T>(job, square.data(), stride, first, last, begin, end));
+  level->of<T>().population_matrix(job, square.data(), stride, first, last, begin, end);
 }
 
 void py_population_walk(Array<int32_t, 2> lists, Array<uint64_t, 2> selected, Array<int32_t, 1> codes, int64_t n_classes,

@@ -1,7 +1,7 @@
 // Leave-one-out answers of many individuals from distances that are known already.
-// Included once per CPU level: see levels.hpp.
+// Included once per CPU level: see level.hpp.
 #ifndef WB_LEVEL
-#error "include levels.hpp, not this file"
+#error "include level.hpp, not this file"
 #endif
 
 namespace wb::WB_LEVEL {

@@ -9,9 +9,9 @@
 // scanned, features in an order the caller chose, and a block is left as soon as its partial sums
 // exceed the best distance so far. Whatever may win is measured again in double precision and the
 // natural order, so the outcome depends on neither.
-// Included once per CPU level: see levels.hpp.
+// Included once per CPU level: see level.hpp.
 #ifndef WB_LEVEL
-#error "include levels.hpp, not this file"
+#error "include level.hpp, not this file"
 #endif
 
 namespace wb::WB_LEVEL {

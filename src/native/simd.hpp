@@ -1,6 +1,6 @@
-// Fixed-width vectors. Included once per CPU level: see levels.hpp.
+// Fixed-width vectors. Included once per CPU level: see level.hpp.
 #ifndef WB_LEVEL
-#error "include levels.hpp, not this file"
+#error "include level.hpp, not this file"
 #endif
 
 namespace wb::WB_LEVEL {

@@ -4,9 +4,9 @@
 // core, give distances at nearly twice the speed of differences. They are good to about 1e-13 of
 // the widest ones, far below the tolerance around a threshold. The differences themselves are
 // added up as such, over the pairs of the zones only.
-// Included once per CPU level: see levels.hpp.
+// Included once per CPU level: see level.hpp.
 #ifndef WB_LEVEL
-#error "include levels.hpp, not this file"
+#error "include level.hpp, not this file"
 #endif
 
 namespace wb::WB_LEVEL {

@@ -18,8 +18,10 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define WB_ALWAYS_INLINE inline __attribute__((always_inline))
+#define WB_APART __attribute__((noinline))
 #else
 #define WB_ALWAYS_INLINE inline
+#define WB_APART
 #endif
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(WB_NO_VECTOR_EXTENSIONS)

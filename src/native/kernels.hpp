@@ -1,0 +1,72 @@
+// The kernels as tables of functions, one table per CPU level, and the choice among them.
+//
+// level_NAME.cpp compiles every kernel for one level and fills its table (level.hpp). bindings.cpp
+// calls through the table in use, so it needs none of the kernels' headers.
+#pragma once
+
+#include <span>
+
+#include "crew.hpp"
+
+namespace wb {
+
+template <class T> struct Kernels {
+  using Rows = std::int64_t;  // a range of them: begin, end
+
+  void (*k_nearest[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
+                             const Lists<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
+  void (*rerank[2])(const Candidates<T>&, const Features<T>&, const Lists<T>&, Rows begin, Rows end);  // [p - 1]
+  void (*distances[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks, T* distance,
+                       Rows begin, Rows end);  // [missing]
+  void (*zone_rows[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks, const Zones&,
+                       T* coefficient, Rows begin, Rows end);  // [missing]
+  void (*add_differences)(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
+                          const T* coefficient, double* total, Rows begin, Rows end);
+  void (*distance_sums)(const T* queries, const T* packed, const Features<T>&, std::int64_t n, double* sums, Rows begin,
+                        Rows end);
+  void (*to_bytes)(const T* rows, std::int64_t m, const double* low, double delta, std::uint8_t* bytes,
+                   std::int64_t width, double* residual, Rows begin, Rows end);
+  std::int64_t (*byte_nearest)(const ByteJob<T>&, const Lists<T>&, Rows begin, Rows end);
+  void (*population_scan[2])(const PopulationJob<T>&, std::int64_t first, std::int64_t last, Rows begin,
+                             Rows end);  // [missing]
+  void (*squared_distances[2])(const PopulationJob<T>&, T* square, Rows begin, Rows end);  // [missing]
+  void (*population_matrix)(const PopulationJob<T>&, const T* square, std::int64_t stride, std::int64_t first,
+                            std::int64_t last, Rows begin, Rows end);
+};
+
+struct Level {
+  const char* name;
+  Kernels<float> in_float;
+  Kernels<double> in_double;
+  void (*zone_sums)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
+  std::pair<std::int64_t, std::int64_t> (*simba[2])(const MarginJob&, Crew&, double* w, std::int64_t begin,
+                                                    std::int64_t end);  // [mixed]
+
+  template <class T> const Kernels<T>& of() const {
+    if constexpr (sizeof(T) == sizeof(float)) return in_float;
+    else return in_double;
+  }
+};
+
+namespace baseline { extern const Level LEVEL; }
+#ifdef WB_DISPATCH  // set by CMake for x86 compilers that can
+namespace avx2 { extern const Level LEVEL; }
+namespace avx512 { extern const Level LEVEL; }
+#endif
+
+// The levels this build and this CPU have, the best one last.
+inline std::span<const Level* const> levels() {
+#ifdef WB_DISPATCH
+  static constexpr const Level* ALL[] = {&baseline::LEVEL, &avx2::LEVEL, &avx512::LEVEL};
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return {ALL, 1};
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512bw"))
+    return {ALL, 2};
+#else
+  static constexpr const Level* ALL[] = {&baseline::LEVEL};
+#endif
+  return ALL;
+}
+
+}  // namespace wb
