@@ -15,10 +15,13 @@ from weighbors import Weights
 
 @contextmanager
 def two_workers(**options):
-    """A client of two worker processes of one thread each, without a dashboard."""
+    """A client of two worker processes of one thread each; tests that do not name it do not get it."""
     distributed = pytest.importorskip("distributed")
     settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"} | options
-    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster, timeout=60) as client:
+    with (
+        distributed.LocalCluster(**settings) as cluster,
+        distributed.Client(cluster, timeout=60, set_as_default=False) as client,
+    ):
         if settings["n_workers"]:
             client.wait_for_workers(settings["n_workers"], timeout=120)
         yield client

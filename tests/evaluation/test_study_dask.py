@@ -37,7 +37,8 @@ def test_the_table_is_the_local_one(client, tmp_path):
     assert there.complete
     pd.testing.assert_frame_equal(table_of(there), table_of(local))
     # one after the other, and on the client that is active
-    one = small(tmp_path / "one", executor="dask").run(n_jobs=1)
+    with client.as_current():
+        one = small(tmp_path / "one", executor="dask").run(n_jobs=1)
     pd.testing.assert_frame_equal(table_of(one), table_of(local))
     before = cells_in(tmp_path / "there")
     again = small(tmp_path / "there", executor="dask", client=client).run()  # nothing to do
