@@ -19,11 +19,11 @@ from ...exceptions import InvalidDataError
 from ...weights import fingerprint
 from .._base import kept_part, require_fitted_rows
 from .._instances import densified
+from ..sampler import InstanceSampler
 from .assemble import Parts, assembled
 from .pareto import ParetoSearch
 from .results import Answer, fittest, front_frame, warn_of_lonely
 from .run import Progress
-from .sampler import EvolutionarySampler
 
 __all__ = ["EvolutionaryWeigher"]
 
@@ -360,13 +360,13 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         require_fitted_rows(coded, self._fingerprint)
         return kept_part(X, y, self.sample_indices_, self.feature_support_)
 
-    def as_sampler(self) -> EvolutionarySampler:
+    def as_sampler(self) -> InstanceSampler:
         """A sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
 
         Those pipelines refuse an estimator that also has ``transform``, so this is one of its own. It
         fits a clone of this weigher, without its checkpoint: that one belongs to this fit.
         """
-        return EvolutionarySampler(clone(self).set_params(checkpoint=None, resume=False))
+        return InstanceSampler(clone(self).set_params(checkpoint=None, resume=False))
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self, "feature_support_")
