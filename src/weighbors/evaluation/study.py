@@ -118,8 +118,10 @@ class Study(Result):
             raise InvalidDataError(
                 f"random_state of a study must be a whole number, so that it can be resumed; got {random_state!r}"
             )
-        if time_limit is not None and not time_limit > 0:
+        if time_limit is not None and not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
             raise InvalidDataError(f"time_limit must be a number of seconds above 0; got {time_limit!r}")
+        if isinstance(n_repeats, bool) or not isinstance(n_repeats, (int, np.integer)) or n_repeats < 1:
+            raise InvalidDataError(f"n_repeats must be a whole number of at least 1; got {n_repeats!r}")
         if executor not in ("local", "dask"):
             raise InvalidDataError(f"executor must be 'local' or 'dask'; got {executor!r}")
         if client is not None and executor != "dask":
