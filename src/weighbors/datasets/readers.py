@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._archive import DAMAGE
+from .._archive import DAMAGE, read_arrays
 from .._names import hint, require_text
 from ..exceptions import InvalidDataError, MissingDependencyError
 from . import _delimited
@@ -130,9 +130,8 @@ def _parquet(path: Path, name: str) -> Table:
 
 def _npz(path: Path, name: str) -> Table:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            parts = {key: archive[key] for key in archive.files}
-    except (*DAMAGE, AttributeError, zipfile.LargeZipFile) as error:
+        parts = read_arrays(path)
+    except (*DAMAGE, zipfile.LargeZipFile) as error:
         raise InvalidDataError(f"'{name}' is no readable npz file: {error}") from error
     if "y" not in parts or not ("X" in parts or {"data", "indices", "indptr", "shape"} <= set(parts)):
         there = ", ".join(shown(key) for key in list(parts)[:10]) or "nothing"
