@@ -21,6 +21,7 @@ from .._base import kept_part, require_fitted_rows
 from .._instances import densified
 from ..sampler import InstanceSampler
 from .assemble import Parts, assembled
+from .lock import held
 from .pareto import ParetoSearch
 from .results import Answer, fittest, front_frame, warn_of_lonely
 from .run import Progress
@@ -84,7 +85,8 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         Stop after so many generations without a better best; with "pareto", without a change of the
         front.
     checkpoint : path or None, default=None
-        File that keeps the search. Written whole or not at all.
+        File that keeps the search. Written whole or not at all. One search at a time: another one that
+        names it meanwhile is refused.
     checkpoint_seconds : float, default=5
         Least time between two checkpoints; 0: every generation.
     resume : bool, default=False
@@ -267,8 +269,9 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         self
         """
         X, codes = self._open(X, y)
-        parts = assembled(self, X, codes, self.classes_, self._coder.nominal_of(X))
-        parts.run.drive()
+        with held(self.checkpoint):
+            parts = assembled(self, X, codes, self.classes_, self._coder.nominal_of(X))
+            parts.run.drive()
         self._publish(parts, X)
         return self
 
