@@ -1,4 +1,4 @@
-"""Names that a user may mistype: the error says which one was probably meant."""
+"""Names of users: an error says which one was probably meant, or what is no text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .exceptions import InvalidDataError
 
-__all__ = ["hint", "known_names"]
+__all__ = ["hint", "known_names", "require_text"]
 
 
 def hint(name: Any, known: Iterable[Any]) -> str:
@@ -34,3 +34,21 @@ def known_names(wanted: Iterable[str] | None, known: Iterable[str], what: str) -
         if name not in there:
             raise InvalidDataError(f"there is no {what} {name!r}. {hint(name, there)}")
     return names
+
+
+def require_text(names: Iterable[Any], what: str, error: type[Exception] = InvalidDataError) -> None:
+    """Refuse text that holds half of a character (a lone surrogate): no file and no terminal takes it.
+
+    Examples
+    --------
+    >>> require_text(["size", "Größe", 3], "column")
+    """
+    texts = [name for name in names if isinstance(name, str)]
+    try:
+        "\n".join(texts).encode()
+    except UnicodeEncodeError:
+        broken = next(text for text in texts if any("\ud800" <= char <= "\udfff" for char in text))
+        raise error(
+            f"{what} {str(broken)!a} is no valid text: it holds half of a character (a lone surrogate), which can be "
+            "neither shown nor written. Rename it"
+        ) from None

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from ._names import require_text
 from ._typing import AnyArray, BoolArray, FloatArray
 from .exceptions import InvalidDataError, UnknownCategoryError
 
@@ -55,6 +56,7 @@ class TableCoder:
         if not hasattr(X, "shape") and self.categorical_features not in ("from_dtype", None):
             X = np.asarray(X, dtype=object)
         self.names = [str(name) for name in X.columns] if _is_frame(X) else []
+        require_text(self.names, "column")
         self.nominal = self._nominal_in(X)
         if self.nominal.any() and sparse.issparse(X):
             raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
@@ -181,6 +183,7 @@ class TableCoder:
         present = values.notna().to_numpy()
         if learn:
             known, found = self.categories.get(j), pd.Index(pd.unique(values[present]), dtype=object)
+            require_text(found, f"column {self._name(j)}: the category")
             self.categories[j] = found if known is None else known.append(found[known.get_indexer(found) < 0])
         # a category that was not there in fit gets -1, which equals no known one
         codes = self.categories[j].get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
@@ -272,14 +275,14 @@ def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:
     Raises
     ------
     InvalidDataError
-        Where labels are missing or there is only one class.
+        Where labels are missing or no valid text, or there is only one class.
     """
     import pandas as pd
     from sklearn.utils import column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
 
     y = column_or_1d(y, warn=True)
-    absent = np.flatnonzero(pd.isna(pd.Series(y).to_numpy()))
+    absent = np.flatnonzero(pd.isna(y))
     if len(absent):
         raise InvalidDataError(
             f"Input y contains NaN: {len(absent)} labels are missing (the first in row {absent[0]}). "
@@ -287,6 +290,7 @@ def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:
         )
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
+    require_text(classes, "label")
     if len(classes) < 2:
         raise InvalidDataError(
             f"at least 2 classes are needed; got 1 class ({classes.tolist()[0]!r}) in {len(codes)} rows. "

@@ -77,7 +77,7 @@ class ModelFileError(WeighborsError, ValueError):
 
 
 class CheckpointError(WeighborsError, ValueError):
-    """A checkpoint is damaged, belongs to other data or settings, or would be overwritten."""
+    """A checkpoint is damaged, in use, belongs to other data or settings, or would be overwritten."""
 
 
 class InvalidDataError(WeighborsError, ValueError):

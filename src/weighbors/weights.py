@@ -21,6 +21,7 @@ import numpy as np
 
 from ._checks import frozen, length, mask, non_negative
 from ._intervals import IntervalTable
+from ._names import require_text
 from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ._weights_file import read_state, write_state
 from .exceptions import InvalidWeightsError, WeightsFileError
@@ -129,6 +130,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             raise InvalidWeightsError(f"n_samples must be a whole number of at least 1; got {self.n_samples!r}")
         if self.feature_names is not None:
             put(self, "feature_names", tuple(str(name) for name in self.feature_names))
+            require_text(self.feature_names, "feature name", InvalidWeightsError)
         if self.intervals is not None and self.feature_weights is not None:
             raise InvalidWeightsError("feature_weights and intervals are two ways to say the same; give one of them")
         self._check_rows_of_classes()
@@ -361,6 +363,7 @@ def _labels(classes: Any) -> AnyArray:
         raise InvalidWeightsError("classes must be a vector of different labels, all numbers or all text")
     if labels.dtype.kind == "U" and not all(isinstance(label, str) for label in np.asarray(classes).tolist()):
         raise InvalidWeightsError("classes must be all numbers or all text; got a mixture")
+    require_text(labels, "class", InvalidWeightsError)
     return labels
 
 

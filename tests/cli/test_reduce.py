@@ -13,6 +13,7 @@ from tables import mixed_table
 
 from weighbors import EvolutionaryWeigher
 from weighbors.datasets import TableScaler, clean_table
+from weighbors.weighers.evolution.lock import held
 
 FEW = ("--evaluations", 300, "--population", 20)
 
@@ -135,3 +136,16 @@ def test_an_interruption_before_anything_is_there(weighbors, mixed, monkeypatch,
     assert (done.code, done.out) == (130, "")
     assert "error: interrupted; nothing was written" in done.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mixed.csv"]
+
+
+def test_a_search_that_runs_is_left_alone(weighbors, mixed, tmp_path):
+    kept = tmp_path / "c.search"
+    kept.write_bytes(b"of somebody else")
+    command = ("reduce", mixed, "-t", "kind", "-o", "r.csv", "--checkpoint", "c.search", *FEW)
+    with held(kept):
+        for option in ("--force", "--resume"):
+            done = weighbors(*command, option)
+            assert done.code == 3
+            assert "'c.search' is in use by another search (process" in done.err
+    assert kept.read_bytes() == b"of somebody else"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.search", "mixed.csv"]

@@ -211,7 +211,7 @@ def test_missing_values_count_by_expectation():
     # by hand: two numeric values known per class; the query's value is missing
     X = np.array([[0.0], [1.0], [np.nan], [4.0], [2.0]])
     y = np.array([0, 0, 0, 1, 1])
-    from weighbors.weighers._instances import Expectation
+    from weighbors.weighers._differences import Expectation
 
     expected = Expectation(X[:, 0], y, 2, nominal=False)
     assert expected.differences(np.array([2]), np.array([3])) == 3.5  # class 0 knows 0 and 1: mean |4 - v|

@@ -45,7 +45,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     state = _state(path, name)
     try:
         return _model(state)
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError, WeighborsError) as error:
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, WeighborsError) as error:
         raise ModelFileError(f"'{name}' holds no valid model: {error}. Fit it again") from error
 
 

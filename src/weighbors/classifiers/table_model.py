@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._names import known_names
+from .._names import known_names, require_text
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import check_labels
 from ..datasets import LeftOut, TableScaler, clean_table
@@ -131,6 +131,8 @@ class TableModel:
         TableModel
         """
         known_names([weigher], WEIGHERS, "weigher")
+        name = str(target if target is not None else getattr(y, "name", None) or "class")
+        require_text([name], "target")
         clean = clean_table(X, keep=keep, drop=drop)
         scaler = TableScaler.learn(clean.X)
         rows = scaler.scale(clean.X).reset_index(drop=True)
@@ -148,7 +150,6 @@ class TableModel:
             "random_state": int(random_state),
             "version": _version(),
         }
-        name = str(target if target is not None else getattr(y, "name", None) or "class")
         return cls(scaler, rows, codes, classes, knn.weights_, name, settings, clean.left_out, clean.notes)
 
     @cached_property

@@ -127,7 +127,10 @@ def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
         return
     if not force:
         raise UsageError(f"'{path}' keeps a search that is not finished: --resume goes on with it, --force begins anew")
-    path.unlink()
+    from ..weighers.evolution.lock import held
+
+    with held(path):  # not that of a search that runs
+        path.unlink()
 
 
 def _reduced(cells: pd.DataFrame, rows: pd.Index, columns: tuple[str, ...], target: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._names import known_names
+from .._names import known_names, require_text
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._text import shown
@@ -76,7 +76,8 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     Raises
     ------
     InvalidDataError
-        Where no column is left, or ``keep`` or ``drop`` name one that is not there.
+        Where no column is left, ``keep`` or ``drop`` name one that is not there, or a name or category is
+        no valid text.
 
     Examples
     --------
@@ -133,6 +134,7 @@ def named(X: pd.DataFrame) -> pd.DataFrame:
     names = pd.Index([str(name) for name in X.columns], dtype=object)
     if not names.is_unique:
         raise InvalidDataError(f"there is more than one column {shown(names[names.duplicated()][0])}: rename them")
+    require_text(names, "column")
     return X.set_axis(names, axis=1)
 
 
@@ -153,7 +155,10 @@ def _described(column: pd.Series, name: str, notes: list[str]) -> Any:
     if kind == "c":
         return "it holds complex numbers"
     text = as_categories(column)
-    if isinstance(text, str) or isinstance(column.dtype, pd.CategoricalDtype):
+    if isinstance(text, str):
+        return text
+    require_text(text.categories, f"column {shown(name)}: the category")
+    if isinstance(column.dtype, pd.CategoricalDtype):
         return text
     numbers = pd.to_numeric(pd.Series(text.categories, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
     numbers = np.append(numbers, np.nan)[text.codes]

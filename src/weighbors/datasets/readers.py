@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._archive import DAMAGE
-from .._names import hint
+from .._archive import DAMAGE, read_arrays
+from .._names import hint, require_text
 from ..exceptions import InvalidDataError, MissingDependencyError
 from . import _delimited
 from ._attributes import looks_declared, read_declared
@@ -130,9 +130,8 @@ def _parquet(path: Path, name: str) -> Table:
 
 def _npz(path: Path, name: str) -> Table:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            parts = {key: archive[key] for key in archive.files}
-    except (*DAMAGE, AttributeError, zipfile.LargeZipFile) as error:
+        parts = read_arrays(path)
+    except (*DAMAGE, zipfile.LargeZipFile) as error:
         raise InvalidDataError(f"'{name}' is no readable npz file: {error}") from error
     if "y" not in parts or not ("X" in parts or {"data", "indices", "indptr", "shape"} <= set(parts)):
         there = ", ".join(shown(key) for key in list(parts)[:10]) or "nothing"
@@ -140,6 +139,9 @@ def _npz(path: Path, name: str) -> Table:
     X, y = _dense(parts, name) if "X" not in parts else parts["X"], parts["y"]
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise InvalidDataError(f"'{name}' must hold X of shape (n, m) and y of shape (n,); got {X.shape} and {y.shape}")
+    for what, part in (("cell", X), ("label", y)):
+        if part.dtype.kind == "U":
+            require_text(np.unique(part), f"'{name}': the {what}")
     return _with_labels(X, y, parts.get("feature_names"), name)
 
 
@@ -176,6 +178,7 @@ def _named(frame: pd.DataFrame, target: int | None, name: str) -> Table:
     import pandas as pd
 
     names, notes = unique_names([str(one) for one in frame.columns])
+    require_text(names, f"'{name}': the column")
     frame.columns = pd.Index(names, dtype=object)
     return Table(frame, None if target is None else names[target], name, tuple(notes))
 

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
+from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..engine import Extent
@@ -119,9 +120,10 @@ def _profile(piece: Piece, header: Header, blank: Coder, labelled: bool, whole: 
     labels, codes, absent = np.zeros(0), np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64)
     if labelled:
         values = column_or_1d(piece.labels)
-        missing = pd.isna(pd.Series(values).to_numpy())
+        missing = pd.isna(values)
         absent = np.flatnonzero(missing)
         labels, codes = _sorted_labels(values[~missing])
+        require_text(labels, "label")
     broken = _broken(rows) if whole else None
     first = int(absent[0]) if len(absent) else -1
     return BlockProfile(len(rows), rows.dtype, bounds(rows), coder, labels, codes, len(absent), first, broken)

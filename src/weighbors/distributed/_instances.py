@@ -12,7 +12,8 @@ from .._typing import FloatArray, IndexArray
 from ..engine import Extent
 from ..engine.pairs import LISTS, sum_listed
 from ..engine.references import gap_of
-from ..weighers._instances import Expectation, Neighborhoods, RangeScale
+from ..weighers._differences import Expectation, RangeScale
+from ..weighers._instances import Neighborhoods
 from ._engine import BlockEngine
 from ._table import BlockTable
 

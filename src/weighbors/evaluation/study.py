@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import get_scorer_names
-from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_consistent_length
 
-from .._names import hint, known_names
+from .._names import known_names
 from .._results import Result
 from .._threads import effective_n_jobs
-from ..datasets import Dataset, load_dataset
 from ..exceptions import InvalidDataError
-from ._cell import LABEL_SCORES, Cell, Job, StudyData, versions
+from ._arguments import as_data, check_measures, check_scoring, methods_of, named_data
+from ._cell import Cell, Job, StudyData, versions
 from ._definition import described, digest, digest_of_rows, table_digest
 from ._fitting import Fold, folds_of, seed_of
 from ._lanes import Task, run_here, run_lanes
 from ._progress import Progress
 from ._store import SCHEMA, Store
-from .results import RESERVED, StudyResults, read_results
+from .results import StudyResults, read_results
 
 __all__ = ["Study", "StudyData"]
 
@@ -120,17 +118,19 @@ class Study(Result):
             raise InvalidDataError(
                 f"random_state of a study must be a whole number, so that it can be resumed; got {random_state!r}"
             )
-        if time_limit is not None and not time_limit > 0:
+        if time_limit is not None and not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
             raise InvalidDataError(f"time_limit must be a number of seconds above 0; got {time_limit!r}")
+        if isinstance(n_repeats, bool) or not isinstance(n_repeats, (int, np.integer)) or n_repeats < 1:
+            raise InvalidDataError(f"n_repeats must be a whole number of at least 1; got {n_repeats!r}")
         if executor not in ("local", "dask"):
             raise InvalidDataError(f"executor must be 'local' or 'dask'; got {executor!r}")
         if client is not None and executor != "dask":
             raise InvalidDataError("client= goes with executor='dask'")
-        self.datasets = _named_data(datasets)
-        self._methods_of = _methods_of(methods, self.datasets)
+        self.datasets = named_data(datasets)
+        self._methods_of = methods_of(methods, self.datasets)
         self.methods = {name: one for own in self._methods_of.values() for name, one in own.items()}
-        self.scoring = _check_scoring(scoring)
-        self.measures = _check_measures(measures, self.scoring)
+        self.scoring = check_scoring(scoring)
+        self.measures = check_measures(measures, self.scoring)
         self.store = Store(store)
         self.cv = list(cv) if isinstance(cv, Iterator) else cv
         self.n_repeats = n_repeats
@@ -144,7 +144,7 @@ class Study(Result):
     def _load(self, name: str) -> StudyData:
         """A data set by its name; the last one is kept."""
         if self._loaded is None or self._loaded[0] != name:
-            self._loaded = name, _as_data(name, self.datasets[name])
+            self._loaded = name, as_data(name, self.datasets[name])
         return self._loaded[1]
 
     def _seeds(self, *names: Any) -> np.random.SeedSequence:
@@ -283,7 +283,7 @@ class Study(Result):
             "measures": sorted(self.measures),
             "datasets": self._shapes,
             "methods": {name: described(own) for name, own in self._methods_of.items()},
-            "cells": {cell.identity: [cell.dataset, cell.method, cell.repeat, cell.fold] for cell in cells},
+            "cells": {cell.identity: _place(cell) for cell in cells},
         }
 
     def results(self) -> StudyResults:
@@ -309,8 +309,6 @@ class _Once:
     """Loads a data set for several lanes, one at a time."""
 
     def __init__(self, load: Callable[[str], StudyData]) -> None:
-        import threading
-
         self.load, self.lock = load, threading.Lock()
 
     def __call__(self, name: str) -> StudyData:
@@ -325,82 +323,3 @@ def _shape(data: StudyData) -> dict[str, Any]:
 
 def _place(cell: Cell) -> list[Any]:
     return [cell.dataset, cell.method, cell.repeat, cell.fold]
-
-
-def _named_data(datasets: Any) -> dict[str, Any]:
-    if isinstance(datasets, Mapping):
-        named = dict(datasets)
-    elif isinstance(datasets, Iterable) and not isinstance(datasets, str):
-        named = {}
-        for one in datasets:
-            name = one.name if isinstance(one, Dataset) else one
-            if name in named:
-                raise InvalidDataError(f"the data set {name!r} is named twice")
-            named[name] = one
-    else:
-        raise InvalidDataError(f"datasets must be a mapping of names to data, or names; got {datasets!r}")
-    _check_keys(named, "data set")
-    return named
-
-
-def _check_keys(named: Mapping[Any, Any], what: str) -> None:
-    if not named:
-        raise InvalidDataError(f"a study needs at least one {what}")
-    for name in named:
-        if not isinstance(name, str) or not name:
-            raise InvalidDataError(f"the name of a {what} must be text; got {name!r}")
-
-
-def _as_data(name: str, given: Any) -> StudyData:
-    if callable(given) and not isinstance(given, (Dataset, StudyData)):
-        given = given()
-    if isinstance(given, str):
-        given = load_dataset(given)
-    if isinstance(given, Dataset):
-        given = StudyData(given.X, given.y)
-    if isinstance(given, tuple) and len(given) in (2, 3):
-        given = StudyData(*given)
-    if not isinstance(given, StudyData):
-        raise InvalidDataError(f"data set {name!r} must be (X, y), (X, y, groups), StudyData or a name; got {given!r}")
-    X = given.X if hasattr(given.X, "shape") else np.asarray(given.X)
-    y = column_or_1d(given.y)
-    check_consistent_length(X, y, given.groups)
-    if pd.isna(y).any():
-        raise InvalidDataError(f"data set {name!r} has {int(pd.isna(y).sum())} rows without a label. Drop them")
-    return StudyData(X, y, given.groups, given.splits)
-
-
-def _methods_of(methods: Any, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Methods of every data set; one mapping serves all of them unless a function gives each its own."""
-    if callable(methods):
-        return {name: _check_methods(methods(name)) for name in datasets}
-    return dict.fromkeys(datasets, _check_methods(methods))
-
-
-def _check_methods(methods: Any) -> dict[str, Any]:
-    if not isinstance(methods, Mapping):
-        raise InvalidDataError(f"methods must be a mapping of names to estimators; got {type(methods).__name__}")
-    _check_keys(methods, "method")
-    for name, method in methods.items():
-        if isinstance(method, type) or not (hasattr(method, "fit") and hasattr(method, "get_params")):
-            raise InvalidDataError(f"method {name!r} must be an estimator with fit and get_params; got {method!r}")
-    return dict(methods)
-
-
-def _check_scoring(scoring: str | Iterable[str]) -> tuple[str, ...]:
-    names = (scoring,) if isinstance(scoring, str) else tuple(scoring)
-    known = [*LABEL_SCORES, *get_scorer_names()]
-    for name in names:
-        if name not in known:
-            raise InvalidDataError(f"there is no score {name!r}. {hint(name, known)}")
-    return names
-
-
-def _check_measures(measures: Mapping[str, Any] | None, scoring: tuple[str, ...]) -> dict[str, Any]:
-    named = dict(measures or {})
-    for name, function in named.items():
-        if not callable(function):
-            raise InvalidDataError(f"measure {name!r} must be a function of the fitted model and the rows")
-        if name in scoring or name in RESERVED:
-            raise InvalidDataError(f"a measure cannot be called {name!r}: the results have a column of that name")
-    return named

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,8 +11,10 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
+from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder, check_labels, require_labels
+from ..datasets._text import unique_names
 from ..exceptions import InvalidDataError
 
 __all__ = ["Table", "open_report_table", "range_scaled"]
@@ -147,7 +148,7 @@ def open_report_table(X: Any, y: Any, *, row_labels: Any = None, groups: Any = N
     X = X.toarray() if hasattr(X, "toarray") else X
     framed = isinstance(X, pd.DataFrame)
     if framed:
-        X = X.set_axis(list(_different([str(name) for name in X.columns])), axis=1)
+        X = X.set_axis(pd.Index(unique_names([str(name) for name in X.columns])[0], dtype=object), axis=1)
     coder = TableCoder()
     rows = coder.fit_transform(BaseEstimator(), X)
     classes, codes = check_labels(y)
@@ -155,6 +156,7 @@ def open_report_table(X: Any, y: Any, *, row_labels: Any = None, groups: Any = N
     _check_classes(classes, np.bincount(codes))
     labels = X.index if framed and row_labels is None else row_labels
     told = np.array([str(i) for i in (range(len(codes)) if labels is None else labels)], dtype=object)
+    require_text(told, "row label")
     part = None if groups is None else np.asarray(groups)
     for name, values in (("row_labels", told), ("groups", part)):
         if values is not None and len(values) != len(codes):
@@ -192,17 +194,3 @@ def _check_groups(groups: AnyArray | None, codes: IndexArray) -> None:
             "with groups, at least 2 classes must each be in at least 2 groups, to learn from one and test on the "
             f"other; the classes are in {parts[:5]} groups"
         )
-
-
-def _different(names: Sequence[str]) -> tuple[str, ...]:
-    """Names as they are, those that repeat with a number behind."""
-    taken, out = set(names), []
-    seen: set[str] = set()
-    for name in names:
-        told, number = name, 1
-        while told in seen or (number > 1 and told in taken):
-            number += 1
-            told = f"{name} ({number})"
-        seen.add(told)
-        out.append(told)
-    return tuple(out)

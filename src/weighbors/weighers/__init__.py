@@ -7,6 +7,7 @@ from .intervals import RepresentativeIntervals
 from .irelief import IRelief
 from .mbiw import MBIW
 from .relief import Relief, ReliefF, RelievedF
+from .sampler import InstanceSampler
 from .simba import Simba
 from .simba_mbiw import SimbaMBIW
 from .stratified import Stratified
@@ -18,6 +19,7 @@ __all__ = [
     "Democratic",
     "EvolutionaryWeigher",
     "IRelief",
+    "InstanceSampler",
     "MBIW",
     "MultiSURF",
     "MultiSURFStar",

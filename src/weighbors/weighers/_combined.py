@@ -24,7 +24,8 @@ from ._base import kept_part, require_fitted_rows
 from ._joined import Joined, join, repeat_warnings
 from ._partitions import PartitionedRows, reduced_partitions, selected_columns
 from ._tables import Cut, Fits, LocalRows
-from .evolution import EvolutionarySampler, EvolutionaryWeigher
+from .evolution import EvolutionaryWeigher
+from .sampler import InstanceSampler
 
 __all__ = ["CombinedWeigher"]
 
@@ -193,7 +194,7 @@ class CombinedWeigher(SelectorMixin, BaseEstimator):
         else:
             require_fitted_rows(self._coder.transform(self, X), self._fingerprint)
 
-    def as_sampler(self) -> EvolutionarySampler:
+    def as_sampler(self) -> InstanceSampler:
         """A sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
 
         Those pipelines refuse an estimator that also has ``transform``, so this is one of its own. It
@@ -202,7 +203,7 @@ class CombinedWeigher(SelectorMixin, BaseEstimator):
         own = clone(self)
         if getattr(own.weigher, "checkpoint", None) is not None:
             own.weigher.set_params(checkpoint=None, resume=False)
-        return EvolutionarySampler(own)
+        return InstanceSampler(own)
 
     def transform(self, X: Any) -> Any:
         """The columns that are kept.

@@ -1,9 +1,6 @@
 """The training rows as the RELIEF family sees them: neighbours per class, and sums of differences.
 
-A difference of a feature is |x − z| for numbers (divided by the feature's range where the method
-says so) and 0 or 1 for categories. Where a value is missing it is the expected difference, given
-the class of the instance that lacks it (Kononenko's conditional probability; for numbers the mean
-absolute difference to the known values of that class).
+What the difference of a feature is, `_differences` says.
 """
 
 from __future__ import annotations
@@ -21,10 +18,11 @@ from .._threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..engine.pairs import PackedRows, sum_listed
-from ..engine.references import Extent, as_rows, extent
+from ..engine.references import as_rows, extent
 from ..exceptions import InvalidDataError
+from ._differences import Expectation, RangeScale, absolute_sums
 
-__all__ = ["Expectation", "Instances", "Neighborhoods", "Neighbors", "RangeScale", "share_slots"]
+__all__ = ["Instances", "Neighborhoods", "Neighbors", "densified", "refuse_dense", "share_slots", "tolerance"]
 
 
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
@@ -335,70 +333,6 @@ class Instances(Neighborhoods):
             int(j): Expectation(dense[:, j].astype(np.float64), self.codes, self.n_classes, bool(j >= self.n_numeric))
             for j in incomplete
         }
-
-
-class Expectation:
-    """Differences of one feature that has missing values."""
-
-    def __init__(self, values: FloatArray, codes: IndexArray, n_classes: int, nominal: bool) -> None:
-        self.values, self.codes, self.nominal = values, codes, nominal
-        known = ~np.isnan(values)
-        everyone = values[known] if known.any() else np.zeros(1)
-        self.known = [values[known & (codes == c)] for c in range(n_classes)]
-        self.known = [part if len(part) else everyone for part in self.known]
-        # of a value to a class, for every row's own value; and of class to class
-        self.to_class = np.stack([self._expected(values, part) for part in self.known])
-        self.between = np.array([[self._expected(a, b).mean() for b in self.known] for a in self.known])
-
-    def _expected(self, values: FloatArray, others: FloatArray) -> FloatArray:
-        if self.nominal:
-            kinds, counts = np.unique(others, return_counts=True)
-            position = np.clip(np.searchsorted(kinds, values), 0, len(kinds) - 1)
-            return 1.0 - np.where(kinds[position] == values, counts[position] / len(others), 0.0)
-        return absolute_sums(values, others) / len(others)
-
-    def differences(self, x: IndexArray, z: IndexArray) -> FloatArray:
-        """Of rows ``x`` and ``z``, elementwise."""
-        a, b = self.values[x], self.values[z]
-        no_a, no_b = np.isnan(a), np.isnan(b)
-        plain = (a != b).astype(np.float64) if self.nominal else np.abs(a - b)
-        plain = np.where(no_a & ~no_b, self.to_class[self.codes[x], z], plain)
-        plain = np.where(no_b & ~no_a, self.to_class[self.codes[z], x], plain)
-        return np.where(no_a & no_b, self.between[self.codes[x], self.codes[z]], plain)
-
-
-def absolute_sums(values: FloatArray, others: FloatArray) -> FloatArray:
-    """Σ over ``others`` of |value − other|, for every value, by sorting."""
-    others = np.sort(others)
-    below = np.searchsorted(others, values, side="right")
-    prefix = np.concatenate([[0.0], np.cumsum(others)])
-    return values * (2 * below - len(others)) + prefix[-1] - 2 * prefix[below]
-
-
-@dataclass(frozen=True)
-class RangeScale:
-    """Numbers divided by their range; constant columns become 0."""
-
-    low: FloatArray  # 0 for nominal columns, which stay as they are
-    factor: FloatArray
-
-    @classmethod
-    def of(cls, measured: Extent, n_numeric: int) -> RangeScale:
-        """For columns of this extent, the first ``n_numeric`` of them numbers."""
-        span = measured.high - measured.low
-        factor = np.divide(1.0, span, out=np.zeros(len(span)), where=span > 0)
-        factor[n_numeric:] = 1.0
-        low = measured.low.copy()
-        low[n_numeric:] = 0.0
-        return cls(low, factor)
-
-    def __call__(self, rows: Any) -> Any:
-        """Scaled rows, of an array or CSR."""
-        if sparse.issparse(rows):
-            return (rows @ sparse.diags(self.factor)).tocsr().astype(rows.dtype)
-        scaled: FloatArray = rows - self.low.astype(rows.dtype)
-        scaled *= self.factor.astype(rows.dtype)
-        return scaled
 
 
 def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray, IndexArray]:

@@ -7,7 +7,6 @@ from .genome import TASKS, Genome, Population, parse_tasks
 from .goals import Goals
 from .pareto import ParetoSearch, crowding, hypervolume, knee, non_dominated_ranks
 from .run import Limits, Progress, Run
-from .sampler import EvolutionarySampler
 from .search import EvolutionSearch, Settings
 from .tables import ReducedTable, reduce_table
 from .weigher import EvolutionaryWeigher
@@ -16,7 +15,6 @@ __all__ = [
     "Checkpoint",
     "EstimatorPredictor",
     "EvolutionSearch",
-    "EvolutionarySampler",
     "EvolutionaryWeigher",
     "Fitness",
     "Genome",

@@ -19,11 +19,12 @@ from ...exceptions import InvalidDataError
 from ...weights import fingerprint
 from .._base import kept_part, require_fitted_rows
 from .._instances import densified
+from ..sampler import InstanceSampler
 from .assemble import Parts, assembled
+from .lock import held
 from .pareto import ParetoSearch
 from .results import Answer, fittest, front_frame, warn_of_lonely
 from .run import Progress
-from .sampler import EvolutionarySampler
 
 __all__ = ["EvolutionaryWeigher"]
 
@@ -84,7 +85,8 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         Stop after so many generations without a better best; with "pareto", without a change of the
         front.
     checkpoint : path or None, default=None
-        File that keeps the search. Written whole or not at all.
+        File that keeps the search. Written whole or not at all. One search at a time: another one that
+        names it meanwhile is refused.
     checkpoint_seconds : float, default=5
         Least time between two checkpoints; 0: every generation.
     resume : bool, default=False
@@ -267,8 +269,9 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         self
         """
         X, codes = self._open(X, y)
-        parts = assembled(self, X, codes, self.classes_, self._coder.nominal_of(X))
-        parts.run.drive()
+        with held(self.checkpoint):
+            parts = assembled(self, X, codes, self.classes_, self._coder.nominal_of(X))
+            parts.run.drive()
         self._publish(parts, X)
         return self
 
@@ -360,13 +363,13 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         require_fitted_rows(coded, self._fingerprint)
         return kept_part(X, y, self.sample_indices_, self.feature_support_)
 
-    def as_sampler(self) -> EvolutionarySampler:
+    def as_sampler(self) -> InstanceSampler:
         """A sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
 
         Those pipelines refuse an estimator that also has ``transform``, so this is one of its own. It
         fits a clone of this weigher, without its checkpoint: that one belongs to this fit.
         """
-        return EvolutionarySampler(clone(self).set_params(checkpoint=None, resume=False))
+        return InstanceSampler(clone(self).set_params(checkpoint=None, resume=False))
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self, "feature_support_")
