@@ -49,6 +49,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "weighbors"
 html_static_path = ["_static"]
 html_css_files = ["weighbors.css"]
+html_js_files = ["names.js"]
 html_show_sourcelink = False
 html_theme_options = {
     "header_links_before_dropdown": 5,

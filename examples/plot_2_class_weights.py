@@ -23,7 +23,7 @@ weigher = ClassRelief(n_neighbors=10).fit(X, y)
 
 # %%
 # Dark cells are features that tell a class from the others. Each class is scaled to a
-# largest weight of 1.
+# largest weight of 1. Flavanoids tell all three apart; other features serve one or two.
 ClassHeatmapDisplay.from_estimator(weigher)
 
 # %%
@@ -42,8 +42,8 @@ print(f"largest of them: {weigher.agreement_:.2f}")
 # %%
 # The data behind it
 # ------------------
-# Proline is high for A, hue is low for C, and B has little alcohol and pale colour:
-# each class stands out in another feature.
+# Proline is high for A alone, hue is low for C, and the colour of B is pale: each class
+# stands out in another feature.
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), sharey=True, layout="constrained")
 for ax, feature in zip(axes, ["proline", "hue", "color_intensity"], strict=True):
     ax.boxplot(

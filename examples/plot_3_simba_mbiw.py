@@ -18,6 +18,7 @@ from weighbors import Simba, SimbaMBIW, WeightedKNeighborsClassifier
 from weighbors.evaluation import stability_curve
 from weighbors.plots import MarginProfileDisplay, StabilityCurveDisplay, WeightsDisplay
 
+# sphinx_gallery_thumbnail_number = 2
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 scaler = StandardScaler().set_output(transform="pandas")
 scaled = scaler.fit_transform(X)

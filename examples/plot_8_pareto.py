@@ -24,7 +24,9 @@ search = EvolutionaryWeigher(
 ParetoFrontDisplay.from_estimator(search).ax_.set_xlim(0.16, 0.3)
 
 # %%
-# No row of the front is better than another in everything. The ring is the knee:
+# The error is 1 − G-mean; instances and features are the shares that are kept. No row
+# of the front is better than another in everything: points that look beaten in the
+# picture keep fewer features, which it does not show. The ring is the knee, the point
 # nearest to the best of all goals. The last row, a single patient, always errs and is
 # off the picture.
 print(search.pareto_front_.round(3).to_string())

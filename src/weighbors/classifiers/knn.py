@@ -67,7 +67,7 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
         nearest voting neighbour is the nearest.
     class_weight : dict, "balanced" or None, default=None
         Multiplies ``sample_weight``, as everywhere in scikit-learn.
-    backend : {"auto", "scan", "tree", "faiss", "hnsw"}, default="auto"
+    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
         Which search serves; all but "hnsw" give the same answers. ``plan_`` says what was chosen.
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.

@@ -1,7 +1,8 @@
 """Tables to integers: what WIB-K, which knows integers only, makes of other features.
 
 Numbers that are not whole, or many, fall into bins, ordered categories become their rank, other
-categories a code each. The paper names this as future work; `docs/wibk.md` says what was decided, and measures it.
+categories a code each. The paper names this as future work; `docs/guide/intervals.md` says what was
+decided, and `docs/wibk.md` measures it.
 """
 
 from __future__ import annotations
