@@ -72,6 +72,7 @@ pairs = found.frame().sort_values("p_rank")
 print(pairs[["first", "second", "wins", "losses", "bergmann"]].head(5).to_string())
 
 # %%
-# Methods joined by a bar are not told apart. Eight data sets are few: only large and
-# steady differences show.
+# Methods joined by a bar are not told apart. The bars go by Nemenyi's one difference
+# for all pairs, which is less sharp than the p-values above: those tell ReliefF from
+# MultiSURF, too. Eight data sets are few: only large and steady differences show.
 CriticalDifferenceDisplay.from_result(found)

@@ -73,6 +73,7 @@ PAGES = {
     "guide/stability.md": [groups],
     "guide/statistics.md": [accuracies],
     "guide/plots.md": [],
+    "guide/report.md": [groups],
     "migration/from_kneighbors.md": [],
     "migration/from_scikit_rebate.md": [],
     "migration/from_keel.md": [keel_files],

@@ -65,6 +65,26 @@ def test_what_has_a_page_is_described(name):
     assert resolve(name).__doc__
 
 
+def dead_links(page, text):
+    """Relative links of a Markdown page that lead to no file."""
+    targets = (link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link)
+    return [target for target in targets if target and not (page.parent / target).exists()]
+
+
+def test_a_dead_link_is_found(tmp_path):
+    (tmp_path / "b.md").touch()
+    text = "[b](b.md#part) [here](#part) [far](https://b.org/none) [none](none.md) [none](b)"
+    assert dead_links(tmp_path / "a.md", text) == ["none.md", "b"]
+
+
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), *DOCS.glob("[!_]*/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_to_files(page):
+    assert not dead_links(page, page.read_text("utf8"))
+
+
 def test_every_package_of_names_is_checked():
     rooms = {path.parent.name for path in (ROOT / "src" / "weighbors").glob("[a-z]*/__init__.py")}
     assert rooms - {"cli"} <= set(weighbors._PACKAGES)
