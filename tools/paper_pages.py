@@ -311,16 +311,18 @@ BLOCKS = {"standard": "accuracy", "imbalanced": "G-mean", "undersampled": "G-mea
 
 
 def ifsw_combinations() -> str:
-    """Score, mean rank, reduction and time by combination."""
+    """Score, mean rank, reduction and time by combination: a table for standard problems, one for imbalanced ones."""
     found = read("ifsw", "combinations")
-    parts = {block: found[found["block"] == block].set_index("tasks") for block in BLOCKS}
-    parts = {block: part for block, part in parts.items() if len(part)}
-    head = [column for block in parts for column in (BLOCKS[block], "rank", "reduction", "s")]
+    return "\n\n".join(_combined(found, blocks) for blocks in (["standard"], ["imbalanced", "undersampled"]))
+
+
+def _combined(found: pd.DataFrame, blocks: list[str]) -> str:
+    head = [column for block in blocks for column in (BLOCKS[block], "rank", "reduction", "s")]
     rows = []
     for tasks in found["tasks"].unique():
         cells = [tasks]
-        for part in parts.values():
-            row = part.loc[tasks]
+        for block in blocks:
+            row = found[(found["block"] == block) & (found["tasks"] == tasks)].iloc[0]
             cells += [f"{100 * row['score']:.1f}", f"{row['rank']:.1f}", f"{100 * row['reduction']:.1f}"]
             cells.append(f"{row['seconds']:.1f}")
         rows.append(cells)
