@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IndexArray
+from .._warnings import warn
 from ..exceptions import InvalidDataError, NoVoteWarning
 
 __all__ = ["decide", "distance_votes", "mass_votes", "tally"]
@@ -76,10 +76,9 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
     votes = np.ones(codes.shape) if votes is None else votes
     silent: BoolArray = ~np.any(votes > 0, axis=1)
     if silent.any():
-        warnings.warn(
+        warn(
             f"all neighbours of {int(silent.sum())} queries have a vote of zero; they were counted equally",
             NoVoteWarning,
-            stacklevel=3,
         )
         votes = np.where(silent[:, None], 1.0, votes)
     cell = codes + np.arange(n)[:, None] * n_classes

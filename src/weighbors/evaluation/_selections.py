@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IndexArray
+from .._warnings import warn
 from ..exceptions import InvalidDataError, UndefinedStabilityWarning
 
 __all__ = ["check_selections", "check_weights", "pairs_of_runs", "top_selections", "undefined"]
@@ -111,7 +111,7 @@ def pairs_of_runs(n: int) -> tuple[IndexArray, IndexArray]:
 
 def undefined(measure: str, reason: str) -> float:
     """NaN, with a warning that says why."""
-    warnings.warn(f"{measure} is not defined: {reason}", UndefinedStabilityWarning, stacklevel=4)
+    warn(f"{measure} is not defined: {reason}", UndefinedStabilityWarning)
     return float("nan")
 
 

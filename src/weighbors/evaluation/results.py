@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from .._files import written_whole
 from .._names import known_names
 from .._results import Result
 from .._typing import AnyArray
+from .._warnings import warn
 from ..exceptions import (
     IncompleteStudyError,
     IncompleteStudyWarning,
@@ -139,7 +139,7 @@ class StudyResults(Result):
                 "retry_failed=True), choose other methods or data sets, or leave data sets out with incomplete='drop'"
             )
         left_out = lacking["dataset"].unique().tolist()
-        warnings.warn(f"left out {left_out}, which lack cells: {told}", IncompleteStudyWarning, stacklevel=4)
+        warn(f"left out {left_out}, which lack cells: {told}", IncompleteStudyWarning)
         kept = cells[~cells["dataset"].isin(left_out)]
         if kept.empty:
             raise IncompleteStudyError(f"no data set has all its cells: {told}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import Any
@@ -16,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder, check_labels, require_labels
+from .._warnings import warn
 from ..exceptions import ForeignWeightsError, InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from ..weights import Weights, fingerprint
 
@@ -152,11 +152,10 @@ def tell_lonely(classes: AnyArray, count: IndexArray) -> None:
     """Warn of classes that have one instance."""
     lonely = classes[count == 1]
     if len(lonely):
-        warnings.warn(
+        warn(
             f"{len(lonely)} class(es) have one instance and so no nearest hit ({lonely[:5].tolist()}); "
             "that term counts 0",
             LonelyClassWarning,
-            stacklevel=5,
         )
 
 
@@ -165,10 +164,9 @@ def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = Fa
     clipped = np.maximum(weights, 0.0)
     a = clipped**2 if square else clipped
     if not (a[support] > 0).any():
-        warnings.warn(
+        warn(
             "no feature got a positive weight; a k-NN with these weights treats all features alike",
             NoPositiveWeightWarning,
-            stacklevel=3,
         )
         return np.ones_like(a)
     return a

@@ -89,7 +89,7 @@ class CombinedWeigher(SelectorMixin, BaseEstimator):
         self.n_strata_ = int((self.strata_["round"] == 0).sum())
         kept, support = self._elect(table, joined, np.random.Generator(np.random.PCG64(others)), client)
         self._publish(joined, kept, support)
-        repeat_warnings(fits.outcomes, stacklevel=4)
+        repeat_warnings(fits.outcomes)
         return self
 
     @property

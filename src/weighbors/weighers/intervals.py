@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import check_labels, checked_sample_weight, require_labels
+from .._warnings import warn
 from ..exceptions import NoPositiveWeightWarning
 from ..weights import IntervalTable, Weights
 from ._runs import LEVELS, Runs, find_runs
@@ -309,10 +309,9 @@ class RepresentativeIntervals(BaseEstimator):
             smoothing=float(self.smoothing),
         )
         if table is None:
-            warnings.warn(
+            warn(
                 "no interval got a positive weight; a k-NN with these weights treats all features alike",
                 NoPositiveWeightWarning,
-                stacklevel=3,
             )
             return Weights(feature_weights=np.ones(M), feature_names=names)
         table = scaled_table(table, self.normalize, class_sums)
