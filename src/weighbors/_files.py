@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all; parquet needs another package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+from .exceptions import MissingDependencyError
+
+__all__ = ["require_pyarrow", "written_whole"]
 
 
 @contextmanager
@@ -33,3 +37,14 @@ def written_whole(path: str | os.PathLike[str], *, sync: bool = True) -> Iterato
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def require_pyarrow(name: str) -> Any:
+    """The package pyarrow, which the parquet file ``name`` needs."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"parquet files need pyarrow, and '{name}' is one: pip install 'weighbors[parquet]', or use csv"
+        ) from error
+    return pyarrow

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._archive import DAMAGE, read_arrays
+from .._files import require_pyarrow
 from .._names import hint, require_text
-from ..exceptions import InvalidDataError, MissingDependencyError
+from ..exceptions import InvalidDataError
 from . import _delimited
 from ._attributes import looks_declared, read_declared
 from ._text import decoded, shown, unique_names
@@ -113,12 +114,7 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True) -> Table:
 def _parquet(path: Path, name: str) -> Table:
     import pandas as pd
 
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"reading '{name}' needs pyarrow: pip install 'weighbors[parquet]', or save the table as csv"
-        ) from error
+    pyarrow = require_pyarrow(name)
     try:
         frame = pd.read_parquet(path)
     except (pyarrow.ArrowException, *DAMAGE) as error:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._files import written_whole
+from .._files import require_pyarrow, written_whole
 from .._names import known_names
 from .._results import Result
 from .._typing import AnyArray
@@ -22,7 +22,6 @@ from ..exceptions import (
     IncompleteStudyError,
     IncompleteStudyWarning,
     InvalidDataError,
-    MissingDependencyError,
     StoreError,
 )
 from ._store import SCHEMA, Store, read_arrays, read_header
@@ -215,8 +214,7 @@ class StudyResults(Result):
         if target.suffix == ".csv":
             write: Callable[[Any], None] = lambda file: self.cells.to_csv(file, index=False)  # noqa: E731
         elif target.suffix == ".parquet":
-            if not _has_parquet():
-                raise MissingDependencyError("parquet files need pyarrow: pip install pyarrow, or save as .csv")
+            require_pyarrow(target.name)
             write = lambda file: self.cells.to_parquet(file, index=False)  # noqa: E731
         else:
             raise InvalidDataError(f"results are saved as .parquet or .csv; got '{target.name}'")
@@ -319,6 +317,8 @@ def load_results(path: str | os.PathLike[str]) -> StudyResults:
         return read_results(store, study["cells"], study["datasets"])
     if not place.is_file():
         raise StoreError(f"there is neither a study nor a table of results at '{place}'")
+    if place.suffix != ".csv":
+        require_pyarrow(place.name)
     try:
         table = _read_csv(place) if place.suffix == ".csv" else pd.read_parquet(place)
     except (ValueError, OSError, json.JSONDecodeError) as error:
