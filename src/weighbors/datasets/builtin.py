@@ -16,7 +16,13 @@ _LOADERS = {
 
 
 def builtin_names() -> tuple[str, ...]:
-    """Names that `load_builtin` knows."""
+    """Names that `load_builtin` knows.
+
+    Examples
+    --------
+    >>> builtin_names()
+    ('breast-cancer', 'digits', 'iris', 'wine')
+    """
     return tuple(_LOADERS)
 
 

@@ -200,6 +200,14 @@ def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame,
     ------
     InvalidDataError
         Where the target is not among the columns, holds measurements, one class, or no class twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = Table(pd.DataFrame({"size": [1.5, 2.5, 3.5, 4.5], "kind": ["a", "a", "b", None]}))
+    >>> X, y, notes = split_target(table, "kind")
+    >>> X.shape, y.tolist(), notes
+    ((3, 1), ['a', 'a', 'b'], ("1 row has no label in 'kind' and was left out (row 3)",))
     """
     frame = table.frame
     target = target_of(table, target)
@@ -211,8 +219,9 @@ def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame,
     if not known.all():
         count = int((~known).sum())
         first = int(np.flatnonzero(~known)[0])
-        rows = "1 row has" if count == 1 else f"{count} rows have"
-        notes.append(f"{rows} no label in {shown(target)} and were left out (the first is row {first})")
+        told = f"no label in {shown(target)} and"
+        one = f"1 row has {told} was left out (row {first})"
+        notes.append(one if count == 1 else f"{count} rows have {told} were left out (the first is row {first})")
     y = _labels(labels[known], target)
     _check_classes(y, len(frame), target)
     return frame.drop(columns=target)[known], y, tuple(notes)

@@ -146,6 +146,12 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
     ------
     BackendError
         Where the backend asked for cannot serve this kind of distance.
+
+    Examples
+    --------
+    >>> from weighbors.engine import build_references
+    >>> make_plan(build_references(np.zeros((2, 3)))).backend
+    'scan'
     """
     if backend not in BACKENDS:
         raise BackendError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")

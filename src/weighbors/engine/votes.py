@@ -21,6 +21,12 @@ def distance_votes(
 
     ``how`` is "uniform", "distance" (1/d; exact matches, if any, vote alone), "complement"
     (1 − d/span, at least 0) or a function of the distances.
+
+    Examples
+    --------
+    >>> distance_votes(np.array([[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]]), "distance", span=8.0)
+    array([[1.  , 0.5 , 0.25],
+           [1.  , 0.  , 0.  ]])
     """
     if callable(how):
         votes = np.asarray(how(distance), dtype=np.float64)
@@ -52,6 +58,11 @@ def mass_votes(mass: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
 
     Neighbours are taken until their mass reaches ``k``; the last one counts only for what is
     left. Returns the votes and the mass reached per query.
+
+    Examples
+    --------
+    >>> mass_votes(np.array([[2.0, 2.0, 2.0]]), 3)
+    (array([[2., 1., 0.]]), array([6.]))
     """
     before = np.cumsum(mass, axis=1) - mass
     votes: FloatArray = np.clip(k - before, 0.0, mass)
@@ -71,6 +82,11 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
     -------
     ndarray of shape (n_queries, n_classes)
         Rows sum to 1. Where all votes are zero the neighbours count equally, with a warning.
+
+    Examples
+    --------
+    >>> tally(np.array([[0, 1, 1, 2]]), None, n_classes=3)
+    array([[0.25, 0.5 , 0.25]])
     """
     n = len(codes)
     votes = np.ones(codes.shape) if votes is None else votes
@@ -102,6 +118,12 @@ def decide(shares: FloatArray, codes: IndexArray, votes: FloatArray | None, ties
     Returns
     -------
     ndarray of shape (n_queries,)
+
+    Examples
+    --------
+    >>> shares, codes = np.array([[0.5, 0.5]]), np.array([[1, 0, 0, 1]])
+    >>> decide(shares, codes, None), decide(shares, codes, None, "nearest")
+    (array([0]), array([1]))
     """
     best: IndexArray = np.argmax(shares, axis=1)
     if ties == "first":

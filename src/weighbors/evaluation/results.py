@@ -309,6 +309,19 @@ def load_results(path: str | os.PathLike[str]) -> StudyResults:
     ------
     StoreError
         Where there is no study, or one of another schema.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from weighbors import WeightedKNeighborsClassifier
+    >>> from weighbors.evaluation import Study, load_results
+    >>> place = tempfile.mkdtemp()
+    >>> methods = {"plain": WeightedKNeighborsClassifier(5)}
+    >>> _ = Study({"iris": load_iris(return_X_y=True)}, methods, place, cv=3).run()
+    >>> load_results(place)
+    Results of a study: 1 data sets × 1 methods, 3 cells
+      3 done
     """
     place = Path(path)
     if place.is_dir():
