@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +23,12 @@ def written_whole(path: str | os.PathLike[str], *, sync: bool = True) -> Iterato
     files that are checked when read and can be made again.
     """
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a directory; name a file to write to", str(target))
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise type(error)(error.errno, "the directory of this file is not there: make it first", str(target)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -53,8 +53,13 @@ def test_what_is_left_out_and_why():
 def test_keep_and_drop():
     X = pd.DataFrame({"id": range(N), "name": [f"n{i}" for i in range(N)], "x": np.arange(N) / 3})
     assert list(clean_table(X, keep=["id", "name"], drop=["x"]).X.columns) == ["id", "name"]
+    assert list(clean_table(X, keep="name", drop="id").X.columns) == ["name", "x"]  # a name alone is one column
     with pytest.raises(InvalidDataError, match="there is no column 'ids'. Did you mean 'id'"):
         clean_table(X, keep=["ids"])
+    with pytest.raises(InvalidDataError, match="the name of a column, or several, is wanted; got 5"):
+        clean_table(X, drop=5)
+    with pytest.raises(InvalidDataError, match="a DataFrame is needed.*; got ndarray"):
+        clean_table(X.to_numpy())
     with pytest.raises(InvalidDataError, match=r"no feature is left .*'id' is left out: it counts the rows"):
         clean_table(X, drop=["name", "x"])
 

@@ -65,7 +65,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     X : DataFrame
         Unique names.
     keep : iterable of str
-        Columns that stay although they look like identifiers.
+        Columns that stay although they look like identifiers. A name alone is one column.
     drop : iterable of str
         Columns that go.
 
@@ -95,7 +95,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
 
     X = named(X)
     names = list(X.columns)
-    kept, dropped = (set(known_names(list(wanted), names, "column")) for wanted in (keep, drop))
+    kept, dropped = (set(known_names(wanted, names, "column")) for wanted in (keep, drop))
     out: dict[str, str] = {name: "as asked" for name in names if name in dropped}
     notes: list[str] = []
     is_number = dict(zip(names, map(_is_number, X.dtypes), strict=True))
@@ -127,10 +127,20 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     return CleanTable(clean if list(clean.columns) == left else clean[left], left_out, tuple(notes))
 
 
+def require_frame(X: Any) -> None:
+    """Refuse a table that is no DataFrame, where the names of columns matter."""
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        raise InvalidDataError(
+            f"a DataFrame is needed, whose columns have names; got {type(X).__name__}. "
+            "Use pandas.DataFrame(X, columns=[...])"
+        )
+
+
 def named(X: pd.DataFrame) -> pd.DataFrame:
     """The table with text as names; they must be unique."""
     import pandas as pd
 
+    require_frame(X)
     names = pd.Index([str(name) for name in X.columns], dtype=object)
     if not names.is_unique:
         raise InvalidDataError(f"there is more than one column {shown(names[names.duplicated()][0])}: rename them")

@@ -17,6 +17,7 @@ import pandas as pd
 
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
+from ._tables import as_numbers
 
 __all__ = ["ADJUSTMENTS", "adjust", "bergmann_hommel", "bonferroni", "hochberg", "holm", "shaffer"]
 
@@ -24,7 +25,7 @@ _MOST_METHODS = 12  # 4.2 million ways to part 12 methods; 13 take 360 MB
 
 
 def _check(p_values: Any) -> FloatArray:
-    p = np.asarray(p_values, dtype=np.float64)
+    p = as_numbers(p_values, "p-values")
     if p.ndim != 1 or not len(p):
         raise InvalidDataError(f"p-values must be a vector that is not empty; got shape {p.shape}")
     if not ((p >= 0) & (p <= 1)).all():  # also NaN

@@ -13,7 +13,7 @@ from scipy.stats import norm, studentized_range
 from .._results import Result, table_lines
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._tables import check_control, check_pairs, check_table, mean_ranks
+from ._tables import NUMBERS, check_control, check_pairs, check_table, mean_ranks
 from .adjust import adjust as adjust_p
 
 __all__ = ["CriticalDifference", "Posthoc", "bonferroni_dunn", "nemenyi", "posthoc"]
@@ -259,8 +259,8 @@ def _critical(
     return CriticalDifference(test, difference, alpha, ranks, pairs, control, n)
 
 
-def _check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 1:
+def _check_alpha(alpha: Any) -> None:
+    if not isinstance(alpha, NUMBERS) or not 0 < alpha < 1:
         raise InvalidDataError(f"alpha must lie between 0 and 1; got {alpha!r}")
 
 
