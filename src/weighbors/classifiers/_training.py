@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d, compute_class_weight
 
+from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
@@ -77,6 +78,7 @@ def declared_classes(classes: Any) -> AnyArray:
             "classes must be passed on the first call to partial_fit: list all labels that will ever come"
         )
     declared = np.unique(column_or_1d(classes))
+    require_text(declared, "class")
     if len(declared) < 2:
         raise InvalidDataError(f"at least 2 classes are needed; classes lists {len(declared)}")
     return declared
@@ -92,6 +94,8 @@ def codes_among(y: Any, classes: AnyArray, declared: Any = None) -> IndexArray:
     if declared is not None and not np.array_equal(declared_classes(declared), classes):
         raise InvalidDataError(f"classes={list(declared)} differ from those of the first call, {classes.tolist()}")
     y = column_or_1d(y)
+    if y.dtype.kind in "OU":
+        require_text(y, "label")
     codes = pd.Index(classes).get_indexer(pd.Index(y))
     if (codes < 0).any():
         strange = pd.unique(pd.Series(y[codes < 0])).tolist()[:5]
