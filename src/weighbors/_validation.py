@@ -16,13 +16,20 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._names import require_text
-from ._typing import AnyArray, BoolArray, FloatArray
+from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError, UnknownCategoryError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableCoder", "check_labels", "checked_sample_weight", "require_labels"]
+__all__ = [
+    "TableCoder",
+    "check_labels",
+    "checked_sample_weight",
+    "codes_of",
+    "joined_categories",
+    "require_labels",
+]
 
 _NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
 
@@ -184,7 +191,7 @@ class TableCoder:
         if learn:
             known, found = self.categories.get(j), pd.Index(pd.unique(values[present]), dtype=object)
             require_text(found, f"column {self._name(j)}: the category")
-            self.categories[j] = found if known is None else known.append(found[known.get_indexer(found) < 0])
+            self.categories[j] = joined_categories(known, found)
         # a category that was not there in fit gets -1, which equals no known one
         codes = self.categories[j].get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
         self._unknown(np.asarray(values)[present & (codes < 0)], j)
@@ -267,6 +274,25 @@ def checked_sample_weight(sample_weight: Any, X: Any) -> FloatArray | None:
         return None
     weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return weight
+
+
+def joined_categories(known: pd.Index | None, found: pd.Index) -> pd.Index:
+    """Categories known before, with the new ones among those found behind them."""
+    return found if known is None else known.append(found[known.get_indexer(found) < 0])
+
+
+def codes_of(labels: Any, classes: AnyArray) -> IndexArray:
+    """Position of each label among the classes; -1 where it is none of them.
+
+    Examples
+    --------
+    >>> codes_of(["b", "a", "c"], np.array(["a", "b"]))
+    array([ 1,  0, -1])
+    """
+    import pandas as pd
+
+    found: IndexArray = pd.Index(classes).get_indexer(pd.Index(np.asarray(labels))).astype(np.int64)
+    return found
 
 
 def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:

@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d, compute_class_weight
 
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .._validation import codes_of
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 
@@ -96,14 +97,14 @@ def codes_among(y: Any, classes: AnyArray, declared: Any = None) -> IndexArray:
     y = column_or_1d(y)
     if y.dtype.kind in "OU":
         require_text(y, "label")
-    codes = pd.Index(classes).get_indexer(pd.Index(y))
+    codes = codes_of(y, classes)
     if (codes < 0).any():
         strange = pd.unique(pd.Series(y[codes < 0])).tolist()[:5]
         raise InvalidDataError(
             f"y has labels that are not among the classes {classes.tolist()[:20]}: {strange}. Declare all classes in "
             "the first call, partial_fit(X, y, classes=...), or fit again"
         )
-    return codes.astype(np.int64)
+    return codes
 
 
 def check_growth(weights: Weights, classes: AnyArray, codes: IndexArray) -> None:
