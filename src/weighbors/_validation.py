@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TableCoder",
+    "TakesTables",
     "check_labels",
     "checked_sample_weight",
     "codes_of",
@@ -205,6 +206,18 @@ class TableCoder:
                 f"column {self._name(j)} has categories that were not there in fit: {found} (known: {known}). "
                 "Use handle_unknown='different' to treat them as unlike every known one"
             )
+
+
+class TakesTables:
+    """Tags of the estimators that read their tables with a `TableCoder`, and need labels."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
 
 
 def _holds_categories(X: pd.DataFrame, j: int, dtype: Any) -> bool:

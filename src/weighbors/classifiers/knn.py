@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 
 from .._checks import whole_number
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels, checked_sample_weight, require_labels
+from .._validation import TableCoder, TakesTables, check_labels, checked_sample_weight, require_labels
 from ..engine import Plan, decide, distance_votes, mass_votes, tally
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError
@@ -39,7 +39,7 @@ __all__ = ["WeightedKNeighborsClassifier"]
 BATCH_CELLS = 2_000_000  # neighbours in memory at once
 
 
-class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
+class WeightedKNeighborsClassifier(TakesTables, ClassifierMixin, BaseEstimator):
     """k nearest neighbours under learned weights.
 
     Without a weigher it answers as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or
@@ -379,10 +379,3 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="fit")
             router.add(weigher=self.weigher, method_mapping=mapping)
         return router
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels, require_labels
+from .._validation import TableCoder, TakesTables, check_labels, require_labels
 from .._warnings import warn
 from ..exceptions import ForeignWeightsError, InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from ..weights import Weights, fingerprint
@@ -32,7 +32,7 @@ __all__ = [
 TIES = StrOptions({"share", "index"})
 
 
-class FeatureWeigher(SelectorMixin, BaseEstimator):
+class FeatureWeigher(TakesTables, SelectorMixin, BaseEstimator):
     """Base of the estimators that weigh features. See the subclasses."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
@@ -100,14 +100,6 @@ class FeatureWeigher(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         importances: FloatArray = self.feature_weights_
         return importances
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 class ContributionWeigher(FeatureWeigher, ABC):

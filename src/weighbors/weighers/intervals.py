@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import check_labels, checked_sample_weight, require_labels
+from .._validation import TakesTables, check_labels, checked_sample_weight, require_labels
 from .._warnings import warn
 from ..exceptions import NoPositiveWeightWarning
 from ..weights import IntervalTable, Weights
@@ -171,7 +171,7 @@ def _told(runs: Runs, coders: list[IntegerCoder], upper: bool) -> AnyArray:
     return np.array(told, dtype=object if text else None)
 
 
-class RepresentativeIntervals(BaseEstimator):
+class RepresentativeIntervals(TakesTables, BaseEstimator):
     """Weigh intervals of values by how much of them belongs to one class alone.
 
     For each class and feature, the distinct integers are cut into runs of consecutive ones. Runs
@@ -322,11 +322,3 @@ class RepresentativeIntervals(BaseEstimator):
         """All runs, kept or dropped, in the terms of the table."""
         check_is_fitted(self, "weights_")
         return interval_frame(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags
