@@ -117,11 +117,24 @@ def _parquet(path: Path, name: str) -> Table:
     pyarrow = require_pyarrow(name)
     try:
         frame = pd.read_parquet(path)
+        if frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex):
+            frame = frame.reset_index()
+        _check_text(frame)
     except (pyarrow.ArrowException, *DAMAGE) as error:
         raise InvalidDataError(f"'{name}' is no readable parquet file: {error}") from error
-    if frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.reset_index()
     return _named(frame, None, name)
+
+
+def _check_text(frame: pd.DataFrame) -> None:
+    """Refuse text that is no UTF-8: Arrow looks at it only when it is used."""
+    import pandas as pd
+
+    for j, dtype in enumerate(frame.dtypes):
+        kind = dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype
+        if isinstance(kind, pd.StringDtype):
+            column = frame.iloc[:, j]
+            values = column.cat.categories if isinstance(dtype, pd.CategoricalDtype) else column
+            values.array.__arrow_array__().validate(full=True)
 
 
 def _npz(path: Path, name: str) -> Table:
