@@ -22,6 +22,7 @@ __all__ = ["CleanTable", "LeftOut", "clean_table"]
 FEW = 10  # rows below which nothing is taken for an identifier
 OWN_VALUES = 0.9  # share of different texts above which a column names rows instead of describing them
 MOSTLY_NUMBERS = 0.9  # share of numbers above which other text in a column is a missing value
+_TIMES = ("date", "datetime", "datetime64", "period", "time", "timedelta", "timedelta64")  # as pandas calls them
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|idx|index|uid|uuid|guid|row|rowid|key|nr|no|number)$|^unnamed: \d+$", re.I)
 
 
@@ -160,8 +161,11 @@ def _described(column: pd.Series, name: str, notes: list[str]) -> Any:
     import pandas as pd
 
     kind = getattr(column.dtype, "kind", "O")
-    if kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
+    inside = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == np.dtype(object) else ""
+    if kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inside in _TIMES:
         return "it holds dates or durations; turn them into numbers, such as days since a date"
+    if inside == "decimal":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
     if kind == "c":
         return "it holds complex numbers"
     text = as_categories(column)
@@ -176,9 +180,14 @@ def _described(column: pd.Series, name: str, notes: list[str]) -> Any:
     if strange.sum() > (1 - MOSTLY_NUMBERS) * present.sum() or len(np.unique(numbers[present & ~strange])) < FEW:
         return text
     if strange.any():
-        cells = "1 cell is" if strange.sum() == 1 else f"{strange.sum()} cells are"
-        notes.append(f"{shown(name)}: {cells} no number ({shown(text[strange][0], 20)}) and count as missing")
+        notes.append(no_numbers(name, int(strange.sum()), text[strange][0]))
     return numbers
+
+
+def no_numbers(name: str, count: int, first: object) -> str:
+    """What is said of cells of text in a column of numbers."""
+    cells = "1 cell is no number" if count == 1 else f"{count} cells are no numbers"
+    return f"{shown(name)}: {cells} ({shown(first, 20)}) and {'counts' if count == 1 else 'count'} as missing"
 
 
 def as_categories(column: pd.Series) -> Any:
