@@ -45,7 +45,7 @@ class TableCoder:
 
     Parameters
     ----------
-    categorical_features : "from_dtype", None, or sequence of bool, int or str
+    categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
         "from_dtype": the columns of a DataFrame whose dtype is category, string or object (unless
         an object column holds only numbers).
     handle_unknown : {"different", "error"}

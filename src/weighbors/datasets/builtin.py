@@ -29,6 +29,15 @@ def builtin_names() -> tuple[str, ...]:
 def load_builtin(name: str = "breast-cancer") -> Dataset:
     """Load a data set that comes with scikit-learn; classes by their names.
 
+    Parameters
+    ----------
+    name : str, default="breast-cancer"
+        One of `builtin_names`.
+
+    Returns
+    -------
+    Dataset
+
     Examples
     --------
     >>> data = load_builtin("breast-cancer")

@@ -32,7 +32,16 @@ class Dataset:
 
 
 def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """The directory of data sets: ``data_home``, or else the environment variable ``WEIGHBORS_DATA``.
+    """The directory of data sets.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        By default what the environment variable ``WEIGHBORS_DATA`` names.
+
+    Returns
+    -------
+    Path
 
     Raises
     ------

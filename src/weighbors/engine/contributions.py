@@ -18,6 +18,7 @@ def contributions(references: References, queries: Any, rows: IndexArray) -> Flo
 
     Parameters
     ----------
+    references : References
     queries : array or CSR of shape (n_queries, M)
     rows : ndarray of shape (n_queries, k)
         Training rows, all of them stored.

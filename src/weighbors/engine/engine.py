@@ -136,6 +136,7 @@ class NeighborEngine:
         Parameters
         ----------
         queries : array or CSR of shape (n_queries, M)
+        k : int
         own_row : int ndarray of shape (n_queries,), optional
             Row number of the training data that a query must not find.
         n_jobs : int, optional

@@ -142,6 +142,17 @@ def block_bytes(references: References) -> int:
 def make_plan(references: References, *, backend: str = "auto", part_bytes: int = PART_BYTES) -> Plan:
     """Choose a backend for these references.
 
+    Parameters
+    ----------
+    references : References
+    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
+    part_bytes : int
+        Packed references that are in memory at once.
+
+    Returns
+    -------
+    Plan
+
     Raises
     ------
     BackendError

@@ -19,8 +19,18 @@ def distance_votes(
 ) -> FloatArray | None:
     """What a neighbour's distance makes of its vote; None for equal votes.
 
-    ``how`` is "uniform", "distance" (1/d; exact matches, if any, vote alone), "complement"
-    (1 − d/span, at least 0) or a function of the distances.
+    Parameters
+    ----------
+    distance : ndarray of shape (n_queries, k)
+    how : {"uniform", "distance", "complement"}, callable or None
+        1/d for "distance" (exact matches, if any, vote alone), 1 − d/span, at least 0, for "complement",
+        or a function of the distances.
+    span : float
+        Distance at which the vote of "complement" is 0.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, k), or None
 
     Examples
     --------
@@ -56,8 +66,18 @@ def _only_infinite(votes: FloatArray) -> FloatArray:
 def mass_votes(mass: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
     """Votes of neighbours that count as ``mass`` repetitions each, nearest first.
 
-    Neighbours are taken until their mass reaches ``k``; the last one counts only for what is
-    left. Returns the votes and the mass reached per query.
+    Neighbours are taken until their mass reaches ``k``; the last one counts only for what is left.
+
+    Parameters
+    ----------
+    mass : ndarray of shape (n_queries, n_neighbors)
+    k : int
+
+    Returns
+    -------
+    votes : ndarray of shape (n_queries, n_neighbors)
+    reached : ndarray of shape (n_queries,)
+        The mass of all neighbours of a query.
 
     Examples
     --------
@@ -77,6 +97,7 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
     codes : ndarray of shape (n_queries, k)
         Class of each neighbour.
     votes : ndarray of the same shape, or None for equal votes
+    n_classes : int
 
     Returns
     -------
@@ -112,7 +133,7 @@ def decide(shares: FloatArray, codes: IndexArray, votes: FloatArray | None, ties
     codes : ndarray of shape (n_queries, k)
         Class of each neighbour, nearest first.
     votes : ndarray of the same shape, or None for equal votes
-    ties : {"first", "nearest"}
+    ties : {"first", "nearest"}, default="first"
         Of equal shares the first class, or the class of the nearest neighbour that voted for one of them.
 
     Returns

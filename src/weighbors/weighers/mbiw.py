@@ -117,7 +117,7 @@ class MBIW(TakesTables, BaseEstimator):
     ----------
     n_neighbors : int or "all", default=1
         Hits and misses per instance.
-    categorical_features : "from_dtype", None, or list of names, numbers or bools
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     n_jobs : int, optional
         Threads. Results do not depend on it.

@@ -87,7 +87,7 @@ _PARAMETERS = """
         How many features, or which share of them, `transform` keeps. None: all.
     threshold : float, optional
         Keep only features of a larger weight.
-    categorical_features : "from_dtype", None, or list of names, numbers or bools
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     n_jobs : int, optional
         Threads. Results do not depend on it.
