@@ -282,8 +282,10 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         Weights().save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["w.npz"]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"make it first: '.*nowhere.w\.npz'"):
         Weights().save(tmp_path / "nowhere" / "w.npz")
+    with pytest.raises(IsADirectoryError, match="name a file to write to"):
+        Weights().save(tmp_path)
 
 
 def test_fingerprints():

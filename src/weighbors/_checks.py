@@ -1,14 +1,28 @@
-"""Checks of arrays of weights: finite, not negative, of the right shape; read-only copies."""
+"""Checks of arrays of weights (finite, not negative, of the right shape; read-only copies) and of numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ._typing import AnyArray, BoolArray, FloatArray
-from .exceptions import InvalidWeightsError
+from .exceptions import InvalidDataError, InvalidWeightsError
+
+
+def whole_number(value: Any, name: str, *, least: int = 1) -> int:
+    """The value as an int, or an error.
+
+    Examples
+    --------
+    >>> whole_number(np.int64(3), "n_repeats")
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InvalidDataError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    return int(value)
 
 
 def length(values: Sequence[Any] | AnyArray | None) -> int | None:

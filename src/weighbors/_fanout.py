@@ -52,7 +52,7 @@ def fan_out(
     """
     if client is not None:
         client = current_client(client)
-        return _in_chunks(function, tasks, make, width_of(client), lambda chunks: _on(client, function, chunks))
+        return _in_chunks(tasks, make, width_of(client), lambda chunks: _on(client, function, chunks))
     workers = min(effective_n_jobs(n_jobs), len(tasks))
     if workers < 2:
         return [function(*make(task)) for task in tasks]
@@ -60,7 +60,6 @@ def fan_out(
 
     with joblib.Parallel(n_jobs=n_jobs) as parallel:
         return _in_chunks(
-            function,
             tasks,
             make,
             workers,
@@ -79,7 +78,6 @@ def run_chunk(function: Callable[..., Any], chunk: Chunk) -> list[tuple[Any, flo
 
 
 def _in_chunks(
-    function: Callable[..., Any],
     tasks: Sequence[Any],
     make: Make,
     width: int,

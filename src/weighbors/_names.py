@@ -29,6 +29,8 @@ def known_names(wanted: Iterable[str] | None, known: Iterable[str], what: str) -
     there = list(known)
     if wanted is None:
         return there
+    if not isinstance(wanted, Iterable):
+        raise InvalidDataError(f"the name of a {what}, or several, is wanted; got {wanted!r}")
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in names:
         if name not in there:

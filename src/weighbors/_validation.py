@@ -16,13 +16,21 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._names import require_text
-from ._typing import AnyArray, BoolArray, FloatArray
+from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError, UnknownCategoryError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableCoder", "check_labels", "checked_sample_weight", "require_labels"]
+__all__ = [
+    "TableCoder",
+    "TakesTables",
+    "check_labels",
+    "checked_sample_weight",
+    "codes_of",
+    "joined_categories",
+    "require_labels",
+]
 
 _NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
 
@@ -37,7 +45,7 @@ class TableCoder:
 
     Parameters
     ----------
-    categorical_features : "from_dtype", None, or sequence of bool, int or str
+    categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
         "from_dtype": the columns of a DataFrame whose dtype is category, string or object (unless
         an object column holds only numbers).
     handle_unknown : {"different", "error"}
@@ -184,7 +192,7 @@ class TableCoder:
         if learn:
             known, found = self.categories.get(j), pd.Index(pd.unique(values[present]), dtype=object)
             require_text(found, f"column {self._name(j)}: the category")
-            self.categories[j] = found if known is None else known.append(found[known.get_indexer(found) < 0])
+            self.categories[j] = joined_categories(known, found)
         # a category that was not there in fit gets -1, which equals no known one
         codes = self.categories[j].get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
         self._unknown(np.asarray(values)[present & (codes < 0)], j)
@@ -198,6 +206,18 @@ class TableCoder:
                 f"column {self._name(j)} has categories that were not there in fit: {found} (known: {known}). "
                 "Use handle_unknown='different' to treat them as unlike every known one"
             )
+
+
+class TakesTables:
+    """Tags of the estimators that read their tables with a `TableCoder`, and need labels."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags
 
 
 def _holds_categories(X: pd.DataFrame, j: int, dtype: Any) -> bool:
@@ -267,6 +287,25 @@ def checked_sample_weight(sample_weight: Any, X: Any) -> FloatArray | None:
         return None
     weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return weight
+
+
+def joined_categories(known: pd.Index | None, found: pd.Index) -> pd.Index:
+    """Categories known before, with the new ones among those found behind them."""
+    return found if known is None else known.append(found[known.get_indexer(found) < 0])
+
+
+def codes_of(labels: Any, classes: AnyArray) -> IndexArray:
+    """Position of each label among the classes; -1 where it is none of them.
+
+    Examples
+    --------
+    >>> codes_of(["b", "a", "c"], np.array(["a", "b"]))
+    array([ 1,  0, -1])
+    """
+    import pandas as pd
+
+    found: IndexArray = pd.Index(classes).get_indexer(pd.Index(np.asarray(labels))).astype(np.int64)
+    return found
 
 
 def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:

@@ -18,6 +18,14 @@ __all__ = ["g_mean", "geometric_mean", "reduction", "reduction_of"]
 def geometric_mean(recalls: Any) -> float:
     """Of the recalls of the classes (paper 004, eq. 7, for any number of classes).
 
+    Parameters
+    ----------
+    recalls : iterable of float
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> geometric_mean([0.5, 0.125])

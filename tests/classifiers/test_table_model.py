@@ -90,6 +90,20 @@ def test_bad_settings():
         TableModel.learn(data.X, data.y, n_neighbors=500)
     with pytest.raises(InvalidDataError, match="one label per row"):
         TableModel.learn(data.X, data.y[:-1])
+    for options, message in [
+        ({"votes": "complement"}, "there is no way to vote 'complement'"),  # no file could hold it
+        ({"n_neighbors": "5"}, "n_neighbors must be a whole number of at least 1; got '5'"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1; got 0"),
+        ({"random_state": None}, "random_state must be a whole number of at least 0; got None"),
+    ]:
+        with pytest.raises(InvalidDataError, match=message):
+            TableModel.learn(data.X, data.y, **options)
+    with pytest.raises(InvalidDataError, match="y is None"):
+        TableModel.learn(data.X, None)
+    with pytest.raises(InvalidDataError, match="a DataFrame is needed, whose columns have names; got ndarray"):
+        TableModel.learn(data.X.to_numpy(), data.y)
+    with pytest.raises(InvalidDataError, match="a DataFrame is needed"):
+        TableModel.learn(data.X, data.y).predict(data.X.to_numpy())
     assert make_weigher("none") is None
 
 

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from tables import mixed_table
 
+from weighbors import EvolutionaryWeigher
+
 HOSTILE = [
     "<script>alert(1)</script>",
     "x" * 10_000,
@@ -258,6 +260,10 @@ def test_parquet_without_pyarrow(weighbors, mixed, monkeypatch, tmp_path):
     done = weighbors("fit", "t.parquet", "-t", "kind", "-o", "m.wb")
     assert done.code == 1
     assert "pip install 'weighbors[parquet]'" in done.err
+    monkeypatch.setattr(EvolutionaryWeigher, "fit", None)  # told before the search
+    done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.parquet")
+    assert done.code == 1
+    assert "parquet files need pyarrow, and 'r.parquet' is one" in done.err
 
 
 def test_labels_that_are_missing_are_said(weighbors, tmp_path):

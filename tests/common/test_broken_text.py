@@ -55,6 +55,15 @@ def test_broken_text_is_refused(door, table):
     str(caught.value).encode()  # the message itself can be written
 
 
+def test_rows_that_come_later():
+    model = wb.WeightedKNeighborsClassifier(3)
+    with pytest.raises(InvalidDataError, match=f"class {TOLD}"):
+        model.partial_fit(GOOD, LABELS, classes=["good", BROKEN])
+    model.partial_fit(GOOD, np.where(Y, "good", "bad"), classes=["bad", "good"])
+    with pytest.raises(InvalidDataError, match=f"label {TOLD}"):
+        model.partial_fit(GOOD, LABELS)
+
+
 def test_blocks_refuse_broken_labels_too():
     pytest.importorskip("dask")
     import dask.array as da

@@ -1,6 +1,7 @@
 """Every public name has a page in the API."""
 
 import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -88,3 +89,30 @@ def test_links_between_pages_lead_to_files(page):
 def test_every_package_of_names_is_checked():
     rooms = {path.parent.name for path in (ROOT / "src" / "weighbors").glob("[a-z]*/__init__.py")}
     assert rooms - {"cli"} <= set(weighbors._PACKAGES)
+
+
+def documented_parameters(doc):
+    """Name and description of the type of every parameter that a docstring lists."""
+    found = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n[A-Z]\w+\n-+\n|\Z)", doc, re.DOTALL | re.MULTILINE)
+    for line in found[1].splitlines() if found else ():
+        if listed := re.match(r"([\w*][\w*, ]*?)(?: : (.*))?$", line):
+            for name in listed[1].split(", "):
+                yield name.lstrip("*"), listed[2] or ""
+
+
+def test_parameters_are_found():
+    doc = "A.\n\nParameters\n----------\na, b : int\n    Text.\n**c\n\nReturns\n-------\nd : int\n"
+    assert list(documented_parameters(doc)) == [("a", "int"), ("b", "int"), ("c", "")]
+
+
+CALLED = [name for name in DOCUMENTED if inspect.isclass(resolve(name)) or inspect.isfunction(resolve(name))]
+
+
+@pytest.mark.parametrize("name", [name for name in CALLED if not name.startswith("weighbors.exceptions.")])
+def test_parameters_and_defaults_are_those_of_the_signature(name):
+    known = inspect.signature(resolve(name)).parameters
+    for parameter, told in documented_parameters(inspect.getdoc(resolve(name))):
+        assert parameter in known
+        default = re.search(r"default=([^,]+)$", told)
+        if default:
+            assert eval(default[1], {}) == known[parameter].default, parameter

@@ -27,6 +27,7 @@ HELPERS = [
     "_results",
     "_weights_file",
     "_threads",
+    "_warnings",
     "_native",
     "_random",
     "_validation",

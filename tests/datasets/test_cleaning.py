@@ -1,5 +1,8 @@
 """Mixed tables: what stays, what goes and why; scaling to 0 and 1."""
 
+from datetime import date, time
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,8 +56,13 @@ def test_what_is_left_out_and_why():
 def test_keep_and_drop():
     X = pd.DataFrame({"id": range(N), "name": [f"n{i}" for i in range(N)], "x": np.arange(N) / 3})
     assert list(clean_table(X, keep=["id", "name"], drop=["x"]).X.columns) == ["id", "name"]
+    assert list(clean_table(X, keep="name", drop="id").X.columns) == ["name", "x"]  # a name alone is one column
     with pytest.raises(InvalidDataError, match="there is no column 'ids'. Did you mean 'id'"):
         clean_table(X, keep=["ids"])
+    with pytest.raises(InvalidDataError, match="the name of a column, or several, is wanted; got 5"):
+        clean_table(X, drop=5)
+    with pytest.raises(InvalidDataError, match="a DataFrame is needed.*; got ndarray"):
+        clean_table(X.to_numpy())
     with pytest.raises(InvalidDataError, match=r"no feature is left .*'id' is left out: it counts the rows"):
         clean_table(X, drop=["name", "x"])
 
@@ -79,7 +87,7 @@ def test_a_few_words_among_numbers_are_missing_values():
     clean = clean_table(pd.DataFrame({"a": values, "b": [1, 2] * (N // 2)}))
     assert clean.X["a"].dtype == np.float64
     assert clean.X["a"].isna().sum() == 1
-    assert "'a': 1 cell is no number ('unknown') and count as missing" in clean.notes[0]
+    assert clean.notes[0] == "'a': 1 cell is no number ('unknown') and counts as missing"
     half = [str(i) if i % 2 else "word" for i in range(N)]
     assert clean_table(pd.DataFrame({"a": half})).X["a"].dtype == "category"
 
@@ -97,6 +105,20 @@ def test_nullable_and_single_precision_columns():
     clean = clean_table(X).X
     assert clean.dtypes.tolist() == [np.float64, np.float64]
     assert np.isnan(clean["a"][1])
+
+
+def test_decimals_are_numbers_and_days_are_dates():
+    days = [date(2020, 1, 1 + i % 3) for i in range(N)]
+    X = pd.DataFrame({"price": [Decimal(i) / 8 if i else None for i in range(N)], "day": days, "at": [time(1)] * N})
+    clean = clean_table(X)
+    np.testing.assert_array_equal(clean.X["price"], [np.nan, *(np.arange(1, N) / 8)])
+    assert [str(one) for one in clean.left_out] == [
+        f"'{name}' is left out: it holds dates or durations; turn them into numbers, such as days since a date"
+        for name in ("day", "at")
+    ]
+    read, notes = TableScaler.learn(clean.X).read(X)
+    np.testing.assert_array_equal(read["price"], clean.X["price"])
+    assert not any("price" in note for note in notes)
 
 
 def test_names_that_are_numbers_and_names_that_repeat():

@@ -200,6 +200,17 @@ def test_parquet(tmp_path):
         read_table(written(tmp_path / "bad.parquet", b"PAR1 and nothing"))
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_in_parquet_that_is_none(tmp_path, packed):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    raw = pa.StringArray.from_buffers(2, pa.array([0, 1, 2], pa.int32()).buffers()[1], pa.py_buffer(b"a\xff"))
+    text = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), raw) if packed else raw
+    pq.write_table(pa.table({"x": [1.0, 2.0], "k": text}), tmp_path / "t.parquet")
+    with pytest.raises(InvalidDataError, match="no readable parquet file: .*(UTF|Wrapping|utf-8)"):
+        read_table(tmp_path / "t.parquet")
+
+
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'weighbors\[parquet\]'"):

@@ -229,6 +229,8 @@ def test_forms_of_selections():
         (lambda: kuncheva_index([{"a"}, {"b"}], 4), "feature numbers"),
         (lambda: kuncheva_index(np.array([[0.2, 0.8], [1, 0]])), "bool or 0 and 1"),
         (lambda: kuncheva_index(np.eye(3, dtype=bool), n_features=4), "3 columns, but n_features is 4"),
+        (lambda: kuncheva_index([{0}, {1}], "4"), "n_features must be a whole number of at least 1; got '4'"),
+        (lambda: kuncheva_index([{0}, {1}], 4.5), "n_features must be a whole number of at least 1; got 4.5"),
         (lambda: kuncheva_index(np.zeros((2, 0), dtype=bool)), "no features"),
         (lambda: kuncheva_index([[True, False], [True]]), "their lengths differ"),
         (lambda: kuncheva_index(3), "bool matrix or a list of sets"),

@@ -1,6 +1,7 @@
 """Tables of results: incomplete blocks, files, stores of another kind, bad input."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -89,8 +90,12 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setattr("weighbors.evaluation.results._has_parquet", lambda: False)
     results = small(tmp_path).run()
     assert (tmp_path / "results.csv").exists()
-    with pytest.raises(MissingDependencyError, match="need pyarrow"):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match="need pyarrow, and 'x.parquet' is one"):
         results.save(tmp_path / "x.parquet")
+    (tmp_path / "x.parquet").write_bytes(b"PAR1")
+    with pytest.raises(MissingDependencyError, match="need pyarrow"):
+        load_results(tmp_path / "x.parquet")
 
 
 def test_damaged_cells_are_computed_again(tmp_path):

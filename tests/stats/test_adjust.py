@@ -79,6 +79,7 @@ def test_twelve_methods_are_the_most():
         (lambda: holm([0.1, 1.2]), "between 0 and 1; got \\[1.2\\]"),
         (lambda: holm([0.1, np.nan]), "between 0 and 1"),
         (lambda: holm([]), "not empty"),
+        (lambda: holm(["small"]), "p-values must be numbers .*'small'"),
         (lambda: shaffer([0.1, 0.2]), "all k\\(k − 1\\)/2 pairs"),
         (lambda: adjust([0.1], "none"), "one of"),
     ],

@@ -55,6 +55,7 @@ def test_groups_are_maximal_runs():
         (lambda: posthoc(DEMSAR, control="C4.5", adjust="shaffer"), "made for all pairs"),
         (lambda: posthoc(DEMSAR, adjust="none"), "must be one of"),
         (lambda: nemenyi(DEMSAR, alpha=5), "alpha must lie between"),
+        (lambda: nemenyi(DEMSAR, alpha="5 %"), "alpha must lie between 0 and 1; got '5 %'"),
     ],
 )
 def test_bad_input(call, message):

@@ -17,13 +17,15 @@ from ..datasets import LeftOut, TableScaler
 from ..exceptions import ModelFileError, WeighborsError
 from ..weights import Weights, _parts
 
-__all__ = ["read", "write"]
+__all__ = ["VOTES", "read", "write"]
 
 _FORMAT = "weighbors.TableModel"
 _VERSION = 1
 _ARRAYS = ("low", "high", "numbers", "cells", "codes", "classes")
 _SETTINGS: dict[str, Any] = {"n_neighbors": int, "weigher": str, "votes": str, "random_state": int, "version": str}
 _WEIGHTS = "weights."
+#: Ways to vote that a model can have.
+VOTES = ("uniform", "distance")
 
 
 def write(
@@ -87,7 +89,7 @@ def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
     _require(bool(((codes >= 0) & (codes < len(classes))).all()), "labels among the classes")
     settings = {key: _typed(about["settings"][key], kind, key) for key, kind in _SETTINGS.items()}
     _require(1 <= settings["n_neighbors"] <= len(rows), "as many rows as neighbours")
-    _require(settings["votes"] in ("uniform", "distance"), "a known way to vote")
+    _require(settings["votes"] in VOTES, "a known way to vote")
     weights = Weights(**_parts({k.removeprefix(_WEIGHTS): v for k, v in state.items() if k.startswith(_WEIGHTS)}))
     _require(weights.n_features in (None, len(scaler.names)), "one weight per feature")
     return {

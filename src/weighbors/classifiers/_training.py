@@ -9,7 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d, compute_class_weight
 
+from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .._validation import codes_of
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 
@@ -77,6 +79,7 @@ def declared_classes(classes: Any) -> AnyArray:
             "classes must be passed on the first call to partial_fit: list all labels that will ever come"
         )
     declared = np.unique(column_or_1d(classes))
+    require_text(declared, "class")
     if len(declared) < 2:
         raise InvalidDataError(f"at least 2 classes are needed; classes lists {len(declared)}")
     return declared
@@ -92,14 +95,16 @@ def codes_among(y: Any, classes: AnyArray, declared: Any = None) -> IndexArray:
     if declared is not None and not np.array_equal(declared_classes(declared), classes):
         raise InvalidDataError(f"classes={list(declared)} differ from those of the first call, {classes.tolist()}")
     y = column_or_1d(y)
-    codes = pd.Index(classes).get_indexer(pd.Index(y))
+    if y.dtype.kind in "OU":
+        require_text(y, "label")
+    codes = codes_of(y, classes)
     if (codes < 0).any():
         strange = pd.unique(pd.Series(y[codes < 0])).tolist()[:5]
         raise InvalidDataError(
             f"y has labels that are not among the classes {classes.tolist()[:20]}: {strange}. Declare all classes in "
             "the first call, partial_fit(X, y, classes=...), or fit again"
         )
-    return codes.astype(np.int64)
+    return codes
 
 
 def check_growth(weights: Weights, classes: AnyArray, codes: IndexArray) -> None:

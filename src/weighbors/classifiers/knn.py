@@ -19,8 +19,9 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from .._checks import whole_number
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels, checked_sample_weight, require_labels
+from .._validation import TableCoder, TakesTables, check_labels, checked_sample_weight, require_labels
 from ..engine import Plan, decide, distance_votes, mass_votes, tally
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError
@@ -38,7 +39,7 @@ __all__ = ["WeightedKNeighborsClassifier"]
 BATCH_CELLS = 2_000_000  # neighbours in memory at once
 
 
-class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
+class WeightedKNeighborsClassifier(TakesTables, ClassifierMixin, BaseEstimator):
     """k nearest neighbours under learned weights.
 
     Without a weigher it answers as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or
@@ -249,12 +250,10 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             Row numbers of the training data as they were given to ``fit``.
         """
         check_is_fitted(self, "classes_")
-        k: Any = self.n_neighbors if n_neighbors is None else n_neighbors
-        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-            raise InvalidDataError(f"n_neighbors must be a whole number of at least 1; got {k!r}")
+        k = whole_number(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
         queries, own = self._queries(X)
-        check_enough(int(k), self._fitted.engine, None, own is not None)
-        distance, row = self._fitted.engine.search(queries, int(k), own_row=own, n_jobs=self.n_jobs)
+        check_enough(k, self._fitted.engine, None, own is not None)
+        distance, row = self._fitted.engine.search(queries, k, own_row=own, n_jobs=self.n_jobs)
         indices: IndexArray = self._fitted.training.row[row]
         return (distance, indices) if return_distance else indices
 
@@ -380,10 +379,3 @@ class WeightedKNeighborsClassifier(ClassifierMixin, BaseEstimator):
             mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="fit")
             router.add(weigher=self.weigher, method_mapping=mapping)
         return router
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags

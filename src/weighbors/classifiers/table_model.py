@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._checks import whole_number
 from .._names import known_names, require_text
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import check_labels
 from ..datasets import LeftOut, TableScaler, clean_table
 from ..datasets._text import shown
+from ..datasets.cleaning import require_frame
 from ..exceptions import InvalidDataError, ModelFileError, WeighborsError
 from ..weights import Weights
 from . import _model_file
@@ -131,6 +133,11 @@ class TableModel:
         TableModel
         """
         known_names([weigher], WEIGHERS, "weigher")
+        known_names([votes], _model_file.VOTES, "way to vote")
+        n_neighbors = whole_number(n_neighbors, "n_neighbors")
+        random_state = whole_number(random_state, "random_state", least=0)
+        if y is None:
+            raise InvalidDataError("one label per row is needed; y is None")
         name = str(target if target is not None else getattr(y, "name", None) or "class")
         require_text([name], "target")
         clean = clean_table(X, keep=keep, drop=drop)
@@ -144,10 +151,10 @@ class TableModel:
             n_neighbors, make_weigher(weigher, random_state, n_jobs), weights=votes, n_jobs=n_jobs
         ).fit(rows, classes[codes])
         settings = {
-            "n_neighbors": int(n_neighbors),
+            "n_neighbors": n_neighbors,
             "weigher": weigher,
             "votes": votes,
-            "random_state": int(random_state),
+            "random_state": random_state,
             "version": _version(),
         }
         return cls(scaler, rows, codes, classes, knn.weights_, name, settings, clean.left_out, clean.notes)
@@ -166,6 +173,7 @@ class TableModel:
         InvalidDataError
             Where columns are missing or hold something else than in fit.
         """
+        require_frame(X)
         ignored = [self.target, *(column.name for column in self.left_out)]
         frame, notes = self.scaler.read(X.drop(columns=ignored, errors="ignore"))
         shares = self.classifier.predict_proba(self.scaler.scale(frame))

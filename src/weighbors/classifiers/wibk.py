@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import check_labels, checked_sample_weight, require_labels
+from .._validation import TakesTables, check_labels, checked_sample_weight, require_labels
 from ..engine import Plan
 from ..engine.plan import BACKENDS
 from ..weighers.discretize import IntegerCoder
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["WIBK"]
 
 
-class WIBK(ClassifierMixin, BaseEstimator):
+class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
     """k nearest neighbours on unscaled integers, weighed by representative intervals.
 
     :class:`~weighbors.RepresentativeIntervals` weighs, :class:`~weighbors.WeightedKNeighborsClassifier`
@@ -295,10 +295,3 @@ class WIBK(ClassifierMixin, BaseEstimator):
     def plan_(self) -> Plan:
         """What runs in ``predict``, and why."""
         return self._asked(None)[0].plan_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ._errors import UsageError
 from ._say import notes
@@ -65,9 +65,13 @@ def check_directory(path: Path | None) -> None:
 
 
 def check_format(path: Path | None) -> None:
-    """Refuse a name that tells no format of a table."""
+    """Refuse, before any work is done, a name that tells no format of a table, or one that cannot be written."""
     if path is not None and path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
         raise UsageError(f"'{path}' should end in .csv, .tsv or .parquet, so that the format is known")
+    if path is not None and path.suffix.lower() == ".parquet":
+        from .._files import require_pyarrow
+
+        require_pyarrow(path.name)
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> None:
@@ -78,18 +82,9 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
 
     buffer = io.BytesIO()
     if path.suffix.lower() == ".parquet":
-        _parquet(frame, buffer)
+        frame.to_parquet(buffer, index=False)
     else:
         separator = "\t" if path.suffix.lower() == ".tsv" else ","
         frame.to_csv(buffer, index=False, sep=separator, lineterminator="\n", encoding="utf-8")
     with written_whole(path) as file:
         file.write(buffer.getvalue())
-
-
-def _parquet(frame: pd.DataFrame, buffer: Any) -> None:
-    from ..exceptions import MissingDependencyError
-
-    try:
-        frame.to_parquet(buffer, index=False)
-    except ImportError as problem:
-        raise MissingDependencyError("writing parquet needs pyarrow: pip install 'weighbors[parquet]'") from problem

@@ -91,13 +91,7 @@ def run(
         random_state=seed,
         n_jobs=jobs,
     )
-    search = found.search
-    if search.stop_reason_ == "interrupted":
-        sys.stderr.write("\n" if on_terminal() else "")  # below the bar
-        raise KeyboardInterrupt(
-            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is kept in '{place}'; "
-            "the same command with --resume goes on"
-        )
+    _check_end(found, evaluations, place)
     rows = X.index[found.rows]
     write_frame(_reduced(table.cells(), rows, found.columns, str(y.name)), output)
     if checkpoint is None:
@@ -106,7 +100,7 @@ def run(
         emit(_told(found, clean, X.shape, rows, output))
         return
     kept = f"{len(rows)} of {len(X)} rows, {len(found.columns)} of {X.shape[1]} features"
-    say(f"{output}: {kept}; {fitness.value} of the nearest neighbour on all rows {search.performance_:.3f}")
+    say(f"{output}: {kept}; {fitness.value} of the nearest neighbour on all rows {found.search.performance_:.3f}")
 
 
 def _checked_tasks(tasks: str) -> str:
@@ -131,6 +125,17 @@ def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
 
     with held(path):  # not that of a search that runs
         path.unlink()
+
+
+def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:
+    """A search that was interrupted is kept, and writes no table."""
+    search = found.search
+    if search.stop_reason_ == "interrupted":
+        sys.stderr.write("\n" if on_terminal() else "")  # below the bar
+        raise KeyboardInterrupt(
+            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is kept in '{place}'; "
+            "the same command with --resume goes on"
+        )
 
 
 def _reduced(cells: pd.DataFrame, rows: pd.Index, columns: tuple[str, ...], target: str) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from ._errors import FAILED_CELLS, UsageError
 from ._options import Json, Quiet, jobs_checked
 from ._say import emit, note, on_terminal, quietly, say
 from ._tables import check_directory
+
+if TYPE_CHECKING:
+    from ..presets import PresetResult
 
 __all__ = ["NAME", "run"]
 
@@ -72,21 +75,20 @@ def run(
         raise KeyboardInterrupt(
             f"interrupted; the cells that are done are kept in '{output}', and the same command goes on"
         ) from None
-    failed = len(result.failures)
     if json:
-        tables = {key: table.to_dict("records") for key, table in result.tables.items()}
-        paths = {key: str(path) for key, path in result.paths.items()}
-        emit(
-            {
-                "made": result.made,
-                "text": result.text,
-                "failed": failed,
-                "left_out": result.left_out,
-                "tables": tables,
-                "paths": paths,
-            }
-        )
+        emit(_told(result))
     else:
         say(str(result))
     note(f"written to '{result.paths['made'].parent}'")
-    return FAILED_CELLS if failed else 0
+    return FAILED_CELLS if len(result.failures) else 0
+
+
+def _told(result: PresetResult) -> dict[str, Any]:
+    return {
+        "made": result.made,
+        "text": result.text,
+        "failed": len(result.failures),
+        "left_out": result.left_out,
+        "tables": {key: table.to_dict("records") for key, table in result.tables.items()},
+        "paths": {key: str(path) for key, path in result.paths.items()},
+    }

@@ -16,12 +16,27 @@ _LOADERS = {
 
 
 def builtin_names() -> tuple[str, ...]:
-    """Names that `load_builtin` knows."""
+    """Names that `load_builtin` knows.
+
+    Examples
+    --------
+    >>> builtin_names()
+    ('breast-cancer', 'digits', 'iris', 'wine')
+    """
     return tuple(_LOADERS)
 
 
 def load_builtin(name: str = "breast-cancer") -> Dataset:
     """Load a data set that comes with scikit-learn; classes by their names.
+
+    Parameters
+    ----------
+    name : str, default="breast-cancer"
+        One of `builtin_names`.
+
+    Returns
+    -------
+    Dataset
 
     Examples
     --------

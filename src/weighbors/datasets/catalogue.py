@@ -62,6 +62,23 @@ def describe_dataset(
 ) -> dict[str, Any]:
     """What a data set holds: rows, columns, classes, missing cells, and where it comes from.
 
+    Parameters
+    ----------
+    name : str
+    group : str, optional
+        Which one, where several share the name; by default the first of `known_datasets`.
+    data_home : path, optional
+        By default what ``WEIGHBORS_DATA`` names, if it is set.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InvalidDataError
+        Where there is none of that name.
+
     Examples
     --------
     >>> told = describe_dataset("iris", "built-in")

@@ -22,6 +22,7 @@ __all__ = ["CleanTable", "LeftOut", "clean_table"]
 FEW = 10  # rows below which nothing is taken for an identifier
 OWN_VALUES = 0.9  # share of different texts above which a column names rows instead of describing them
 MOSTLY_NUMBERS = 0.9  # share of numbers above which other text in a column is a missing value
+_TIMES = ("date", "datetime", "datetime64", "period", "time", "timedelta", "timedelta64")  # as pandas calls them
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|idx|index|uid|uuid|guid|row|rowid|key|nr|no|number)$|^unnamed: \d+$", re.I)
 
 
@@ -65,7 +66,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     X : DataFrame
         Unique names.
     keep : iterable of str
-        Columns that stay although they look like identifiers.
+        Columns that stay although they look like identifiers. A name alone is one column.
     drop : iterable of str
         Columns that go.
 
@@ -95,7 +96,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
 
     X = named(X)
     names = list(X.columns)
-    kept, dropped = (set(known_names(list(wanted), names, "column")) for wanted in (keep, drop))
+    kept, dropped = (set(known_names(wanted, names, "column")) for wanted in (keep, drop))
     out: dict[str, str] = {name: "as asked" for name in names if name in dropped}
     notes: list[str] = []
     is_number = dict(zip(names, map(_is_number, X.dtypes), strict=True))
@@ -127,10 +128,20 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     return CleanTable(clean if list(clean.columns) == left else clean[left], left_out, tuple(notes))
 
 
+def require_frame(X: Any) -> None:
+    """Refuse a table that is no DataFrame, where the names of columns matter."""
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        raise InvalidDataError(
+            f"a DataFrame is needed, whose columns have names; got {type(X).__name__}. "
+            "Use pandas.DataFrame(X, columns=[...])"
+        )
+
+
 def named(X: pd.DataFrame) -> pd.DataFrame:
     """The table with text as names; they must be unique."""
     import pandas as pd
 
+    require_frame(X)
     names = pd.Index([str(name) for name in X.columns], dtype=object)
     if not names.is_unique:
         raise InvalidDataError(f"there is more than one column {shown(names[names.duplicated()][0])}: rename them")
@@ -150,8 +161,11 @@ def _described(column: pd.Series, name: str, notes: list[str]) -> Any:
     import pandas as pd
 
     kind = getattr(column.dtype, "kind", "O")
-    if kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
+    inside = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == np.dtype(object) else ""
+    if kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inside in _TIMES:
         return "it holds dates or durations; turn them into numbers, such as days since a date"
+    if inside == "decimal":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
     if kind == "c":
         return "it holds complex numbers"
     text = as_categories(column)
@@ -166,9 +180,14 @@ def _described(column: pd.Series, name: str, notes: list[str]) -> Any:
     if strange.sum() > (1 - MOSTLY_NUMBERS) * present.sum() or len(np.unique(numbers[present & ~strange])) < FEW:
         return text
     if strange.any():
-        cells = "1 cell is" if strange.sum() == 1 else f"{strange.sum()} cells are"
-        notes.append(f"{shown(name)}: {cells} no number ({shown(text[strange][0], 20)}) and count as missing")
+        notes.append(no_numbers(name, int(strange.sum()), text[strange][0]))
     return numbers
+
+
+def no_numbers(name: str, count: int, first: object) -> str:
+    """What is said of cells of text in a column of numbers."""
+    cells = "1 cell is no number" if count == 1 else f"{count} cells are no numbers"
+    return f"{shown(name)}: {cells} ({shown(first, 20)}) and {'counts' if count == 1 else 'count'} as missing"
 
 
 def as_categories(column: pd.Series) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._files import require_pyarrow
+from .._names import hint
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError
 
@@ -31,7 +32,16 @@ class Dataset:
 
 
 def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """The directory of data sets: ``data_home``, or else the environment variable ``WEIGHBORS_DATA``.
+    """The directory of data sets.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        By default what the environment variable ``WEIGHBORS_DATA`` names.
+
+    Returns
+    -------
+    Path
 
     Raises
     ------
@@ -48,28 +58,85 @@ def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFrame:
-    """The manifest of `data_directory`: one row per data set."""
+    r"""The manifest of `data_directory`: one row per data set.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        As in `data_directory`.
+
+    Returns
+    -------
+    DataFrame
+        At least name, group and file.
+
+    Raises
+    ------
+    InvalidDataError
+        Where the manifest lacks one of these columns.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> home = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (home / "MANIFEST.csv").write_text("name,group,file\ntiny,own,tiny.csv\n")
+    >>> list_datasets(home)
+       name group      file
+    0  tiny   own  tiny.csv
+    """
     import pandas as pd
 
-    manifest = pd.read_csv(data_directory(data_home) / "MANIFEST.csv")
-    splits = manifest["name"].str.contains("_split")
+    path = data_directory(data_home) / "MANIFEST.csv"
+    try:
+        manifest = pd.read_csv(path, dtype={"name": str, "group": str})
+    except ValueError as error:  # also those of pandas' parser
+        raise InvalidDataError(f"'{path}' is no readable csv file: {error}") from error
+    lacking = [column for column in ("name", "group", "file") if column not in manifest]
+    if lacking:
+        raise InvalidDataError(f"'{path}' needs the columns name, group and file; it lacks {', '.join(lacking)}")
+    splits = manifest["name"].str.contains("_split", na=False)
     return manifest[~splits].reset_index(drop=True)
 
 
 def load_dataset(name: str, group: str | None = None, *, data_home: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load the data set called ``name``, from ``group`` where several share the name.
+    r"""Load a data set of `list_datasets`. Missing cells are NaN; a table keeps its column types.
 
-    Missing cells are NaN. A csv or parquet table keeps its column types. ``data_home`` is as in
-    `data_directory`.
+    Parameters
+    ----------
+    name : str
+    group : str, optional
+        Which one, where several share the name; by default the first of the manifest.
+    data_home : path, optional
+        As in `data_directory`.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    InvalidDataError
+        Where there is none of that name, or no directory of data sets.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> home = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (home / "MANIFEST.csv").write_text("name,group,file\ntiny,own,tiny.csv\n")
+    >>> _ = (home / "tiny.csv").write_text("size,class\n1.5,a\n2.5,b\n")
+    >>> data = load_dataset("tiny", data_home=home)
+    >>> data.X.shape, data.y.tolist()
+    ((2, 1), ['a', 'b'])
     """
     manifest = list_datasets(data_home)
     found = manifest[manifest["name"] == name]
     if group is not None:
         found = found[found["group"] == group]
     if found.empty:
-        close = difflib.get_close_matches(name, manifest["name"].unique().tolist(), n=3)
-        hint = f" Did you mean {' or '.join(close)}?" if close else ""
-        raise InvalidDataError(f"no data set '{name}'{f' in group {group}' if group else ''}.{hint}")
+        groups = manifest.loc[manifest["name"] == name, "group"].tolist()
+        if groups:
+            raise InvalidDataError(f"there is no data set '{name}' in group {group}; it is in {', '.join(groups)}")
+        raise InvalidDataError(f"there is no data set '{name}'. {hint(name, manifest['name'].unique())}")
     return _read(name, data_directory(data_home) / str(found.iloc[0]["file"]))
 
 
@@ -78,6 +145,8 @@ def _read(name: str, path: Path) -> Dataset:
 
     if path.suffix == ".npz":
         return _read_npz(name, path)
+    if path.suffix == ".parquet":
+        require_pyarrow(path.name)
     table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     return Dataset(name, table.iloc[:, :-1], table.iloc[:, -1].to_numpy())
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._archive import DAMAGE, read_arrays
+from .._files import require_pyarrow
 from .._names import hint, require_text
-from ..exceptions import InvalidDataError, MissingDependencyError
+from ..exceptions import InvalidDataError
 from . import _delimited
 from ._attributes import looks_declared, read_declared
 from ._text import decoded, shown, unique_names
@@ -113,19 +114,27 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True) -> Table:
 def _parquet(path: Path, name: str) -> Table:
     import pandas as pd
 
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"reading '{name}' needs pyarrow: pip install 'weighbors[parquet]', or save the table as csv"
-        ) from error
+    pyarrow = require_pyarrow(name)
     try:
         frame = pd.read_parquet(path)
+        if frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex):
+            frame = frame.reset_index()
+        _check_text(frame)
     except (pyarrow.ArrowException, *DAMAGE) as error:
         raise InvalidDataError(f"'{name}' is no readable parquet file: {error}") from error
-    if frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.reset_index()
     return _named(frame, None, name)
+
+
+def _check_text(frame: pd.DataFrame) -> None:
+    """Refuse text that is no UTF-8: Arrow looks at it only when it is used."""
+    import pandas as pd
+
+    for j, dtype in enumerate(frame.dtypes):
+        kind = dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype
+        if isinstance(kind, pd.StringDtype):
+            column = frame.iloc[:, j]
+            values = column.cat.categories if isinstance(dtype, pd.CategoricalDtype) else column
+            values.array.__arrow_array__().validate(full=True)
 
 
 def _npz(path: Path, name: str) -> Table:
@@ -204,6 +213,14 @@ def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame,
     ------
     InvalidDataError
         Where the target is not among the columns, holds measurements, one class, or no class twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = Table(pd.DataFrame({"size": [1.5, 2.5, 3.5, 4.5], "kind": ["a", "a", "b", None]}))
+    >>> X, y, notes = split_target(table, "kind")
+    >>> X.shape, y.tolist(), notes
+    ((3, 1), ['a', 'a', 'b'], ("1 row has no label in 'kind' and was left out (row 3)",))
     """
     frame = table.frame
     target = target_of(table, target)
@@ -215,8 +232,9 @@ def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame,
     if not known.all():
         count = int((~known).sum())
         first = int(np.flatnonzero(~known)[0])
-        rows = "1 row has" if count == 1 else f"{count} rows have"
-        notes.append(f"{rows} no label in {shown(target)} and were left out (the first is row {first})")
+        told = f"no label in {shown(target)} and"
+        one = f"1 row has {told} was left out (row {first})"
+        notes.append(one if count == 1 else f"{count} rows have {told} were left out (the first is row {first})")
     y = _labels(labels[known], target)
     _check_classes(y, len(frame), target)
     return frame.drop(columns=target)[known], y, tuple(notes)

@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._text import shown
-from .cleaning import as_categories, named
+from .cleaning import as_categories, named, no_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,6 +165,5 @@ def _numbers(column: pd.Series, name: str, notes: list[str]) -> FloatArray:
             f"column {shown(name)} was numbers in fit and holds text now ({shown(strange.iloc[0], 20)}, ...)"
         )
     if len(strange):
-        cells = "1 cell is" if len(strange) == 1 else f"{len(strange)} cells are"
-        notes.append(f"{shown(name)}: {cells} no number ({shown(strange.iloc[0], 20)}) and count as missing")
+        notes.append(no_numbers(name, len(strange), strange.iloc[0]))
     return numbers.reindex(column.index).to_numpy(dtype=np.float64)

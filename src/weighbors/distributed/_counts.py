@@ -46,7 +46,7 @@ def _counted(values: FloatArray, codes: IndexArray, weight: FloatArray | None, n
     return Counts(values[first], codes[first], count)
 
 
-def count_block(block: Block, first: int, weight: FloatArray | None, columns: list[int], door: Door) -> list[Counts]:
+def count_block(block: Block, weight: FloatArray | None, columns: list[int], door: Door) -> list[Counts]:
     """Counts of some columns of a block; rows of weight 0 do not count."""
     parts = []
     begin = 0
@@ -94,7 +94,7 @@ def column_counts(
     whole = table.measured.high.astype(np.float64) - table.measured.low + 1
     broken = np.isnan(table.broken[0]) if table.broken is not None else np.zeros(len(whole), dtype=bool)
     distinct = np.where(broken, np.minimum(whole, table.n), table.n) * len(table.classes)
-    each = [(begin, None if sample_weight is None else sample_weight[begin:end]) for begin, end in table.ranges()]
+    each = [(None if sample_weight is None else sample_weight[begin:end],) for begin, end in table.ranges()]
     for group in _groups(columns, np.minimum(distinct, table.n) * 24, table.max_bytes):
         found = table.executor.reduce(count_block, table.blocks, each, group, table.door, merge=merge_counts)
         yield from zip(group, found, strict=True)

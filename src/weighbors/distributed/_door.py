@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder
+from .._validation import TableCoder, codes_of, joined_categories
 from ..engine import Extent
 from ..engine.references import bounds, integral
 from ..exceptions import InvalidDataError
@@ -85,8 +85,7 @@ class Door:
     def codes(self, labels: Any) -> IndexArray:
         """Position of each label among the classes."""
         assert self.classes is not None
-        found: IndexArray = pd.Index(self.classes).get_indexer(pd.Index(column_or_1d(labels))).astype(np.int64)
-        return found
+        return codes_of(column_or_1d(labels), self.classes)
 
 
 @dataclass
@@ -167,7 +166,7 @@ def merge_profiles(parts: list[BlockProfile]) -> BlockProfile:
         labels = np.unique(np.concatenate([part.labels for part in parts]))
     except TypeError as error:
         raise InvalidDataError(f"labels of different kinds cannot be compared: {error}") from error
-    codes = [pd.Index(labels).get_indexer(pd.Index(part.labels))[part.codes] for part in parts]
+    codes = [codes_of(part.labels, labels)[part.codes] for part in parts]
     unlabelled = [int(offset[i]) + part.first_unlabelled for i, part in enumerate(parts) if part.unlabelled]
     return BlockProfile(
         int(sum(part.rows for part in parts)),
@@ -207,7 +206,7 @@ def _merged_coder(coders: list[Any]) -> Any:
             )
         for j, found in other.categories.items():
             known = table.categories.get(j)
-            table.categories[j] = found if known is None else known.append(found[known.get_indexer(found) < 0])
+            table.categories[j] = joined_categories(known, found)
     if isinstance(first, IntegerCoder):
         first.ranks = coders[0].ranks
         if any(

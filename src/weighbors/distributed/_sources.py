@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from .._cluster import is_dask
-from ..exceptions import InvalidDataError, MissingDependencyError
+from .._files import require_pyarrow
+from ..exceptions import InvalidDataError
 from ._blocks import ArrayBlock, Block, FrameBlock, Header, JoinedBlock, MappedBlock, ParquetBlock
 
 __all__ = ["Source", "open_source"]
@@ -198,7 +199,9 @@ def _of_dask_frame(X: Any, y: Any, piece_bytes: int) -> Source:
 
 
 def _of_parquet(path: Path, y: Any, piece_bytes: int, names: Any) -> Source:
-    pq = _pyarrow_parquet()
+    require_pyarrow(path.name)
+    import pyarrow.parquet as pq
+
     files = _parquet_files(path)
     if y is not None and not isinstance(y, str):
         raise InvalidDataError(f"with parquet files y must be the name of a column; got {type(y).__name__}")
@@ -216,14 +219,6 @@ def _of_parquet(path: Path, y: Any, piece_bytes: int, names: Any) -> Source:
             blocks.append(ParquetBlock(str(file), (group,), header, size, number))
             sizes.append(rows)
     return Source(blocks, header, sizes, False, y is not None)
-
-
-def _pyarrow_parquet() -> Any:
-    try:
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingDependencyError("parquet files need pyarrow: pip install pyarrow") from error
-    return pq
 
 
 def _parquet_files(path: Path) -> list[Path]:

@@ -141,6 +141,19 @@ _PARAMETERS = """
     Over all rows the weights are those of the ordinary estimator to the bit, for any cut of the table. With
     ``n_samples`` they are those of the ordinary one with a ``sample_weight`` of 1 for the drawn rows and 0
     for the others, up to the order of sums (1e-12).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weighbors.distributed import {name}
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 3)).astype(np.float32)
+    >>> y = (X[:, 1] > 0).astype(int)
+    >>> weigher = {name}(n_samples=200, max_bytes=2**16, random_state=0).fit(X, y)
+    >>> int(weigher.feature_weights_.argmax())
+    1
+    >>> weigher.to_local()
+    {name}()
 """
 
 
@@ -159,24 +172,7 @@ class RelievedF(_BlockWeigher, weighers.RelievedF):
 
 
 class ReliefF(_BlockWeigher, weighers.ReliefF):
-    __doc__ = (
-        "ReliefF over a table in blocks.\n"
-        + _PARAMETERS.format(name="ReliefF", more="", attributes="")
-        + """
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weighbors.distributed import ReliefF
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(2000, 3)).astype(np.float32)
-    >>> y = (X[:, 1] > 0).astype(int)
-    >>> weigher = ReliefF(n_samples=200, max_bytes=2**16, random_state=0).fit(X, y)
-    >>> int(weigher.feature_weights_.argmax())
-    1
-    >>> weigher.to_local()
-    ReliefF()
-    """
-    )
+    __doc__ = "ReliefF over a table in blocks.\n" + _PARAMETERS.format(name="ReliefF", more="", attributes="")
     _local = weighers.ReliefF
     _parameter_constraints = {**weighers.ReliefF._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
 

@@ -18,6 +18,7 @@ def contributions(references: References, queries: Any, rows: IndexArray) -> Flo
 
     Parameters
     ----------
+    references : References
     queries : array or CSR of shape (n_queries, M)
     rows : ndarray of shape (n_queries, k)
         Training rows, all of them stored.
@@ -26,6 +27,15 @@ def contributions(references: References, queries: Any, rows: IndexArray) -> Flo
     -------
     ndarray of shape (n_queries, k, M)
         Over the columns of the original table; 0 where a column does not count.
+
+    Examples
+    --------
+    >>> from weighbors import Weights
+    >>> from weighbors.engine import build_references
+    >>> stored = build_references(np.array([[0.0, 5.0], [1.0, 7.0]]), weights=Weights(feature_weights=[2.0, 1.0]))
+    >>> contributions(stored, np.array([[1.0, 5.0]]), np.array([[0, 1]]))
+    array([[[2., 0.],
+            [0., 4.]]])
     """
     slots = np.searchsorted(references.row_of_slot, rows)
     flat = references.rows[slots.ravel()]

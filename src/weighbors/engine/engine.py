@@ -20,7 +20,13 @@ __all__ = ["NeighborEngine", "rooted"]
 
 
 def rooted(ranked: FloatArray, p: int) -> FloatArray:
-    """Distances from what neighbours are ranked by, in its place."""
+    """Distances from what neighbours are ranked by (their squares, with p = 2), in its place.
+
+    Examples
+    --------
+    >>> rooted(np.array([4.0, 9.0]), 2)
+    array([2., 3.])
+    """
     return np.sqrt(ranked, out=ranked) if p == 2 else ranked
 
 
@@ -130,6 +136,7 @@ class NeighborEngine:
         Parameters
         ----------
         queries : array or CSR of shape (n_queries, M)
+        k : int
         own_row : int ndarray of shape (n_queries,), optional
             Row number of the training data that a query must not find.
         n_jobs : int, optional

@@ -142,10 +142,27 @@ def block_bytes(references: References) -> int:
 def make_plan(references: References, *, backend: str = "auto", part_bytes: int = PART_BYTES) -> Plan:
     """Choose a backend for these references.
 
+    Parameters
+    ----------
+    references : References
+    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
+    part_bytes : int
+        Packed references that are in memory at once.
+
+    Returns
+    -------
+    Plan
+
     Raises
     ------
     BackendError
         Where the backend asked for cannot serve this kind of distance.
+
+    Examples
+    --------
+    >>> from weighbors.engine import build_references
+    >>> make_plan(build_references(np.zeros((2, 3)))).backend
+    'scan'
     """
     if backend not in BACKENDS:
         raise BackendError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")

@@ -196,9 +196,15 @@ def build_references(
 ) -> References:
     """Select rows and columns, measure the columns, attach the weights.
 
-    ``class_of_row`` numbers the classes as ``weights.classes`` does; ``groups`` are codes below
-    ``n_groups`` for searches that want the nearest of each group. ``measured``: the extent of the
-    whole table, where ``X`` is a part of it.
+    Parameters are those of `NeighborEngine`: ``class_of_row`` numbers the classes as
+    ``weights.classes`` does; ``groups`` are codes below ``n_groups`` for searches that want the nearest
+    of each group; ``measured`` is the extent of the whole table, where ``X`` is a part of it.
+
+    Examples
+    --------
+    >>> references = build_references(np.eye(3), weights=Weights(feature_mask=[True, False, True]))
+    >>> references.n, references.columns
+    (3, array([0, 2]))
     """
     X = as_rows(X)
     weights = weights or Weights()

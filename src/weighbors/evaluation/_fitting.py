@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, check_random_state
 
+from .._checks import whole_number
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, NoPositiveWeightWarning
 
@@ -126,6 +127,7 @@ def folds_of(
     ``cv`` is a number of stratified folds (repeated ``n_repeats`` times, groups kept together), a
     scikit-learn splitter (its own repetitions are recognised), or an iterable of pairs of rows.
     """
+    n_repeats = whole_number(n_repeats, "n_repeats")
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         repetitions = _stratified(int(cv), y, groups, n_repeats, seeds)
     elif n_repeats != 1:
@@ -146,8 +148,8 @@ def folds_of(
 def _stratified(
     n_folds: int, y: AnyArray, groups: Any, n_repeats: int, seeds: np.random.SeedSequence
 ) -> list[list[Fold]]:
-    if n_folds < 2 or n_repeats < 1:
-        raise InvalidDataError(f"at least 2 folds and 1 repetition are needed; got {n_folds} and {n_repeats}")
+    if n_folds < 2:
+        raise InvalidDataError(f"at least 2 folds are needed; got cv={n_folds}")
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     rows = np.zeros(len(y))
     return [

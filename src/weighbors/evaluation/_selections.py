@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from .._checks import whole_number
 from .._typing import BoolArray, FloatArray, IndexArray
+from .._warnings import warn
 from ..exceptions import InvalidDataError, UndefinedStabilityWarning
 
 __all__ = ["check_selections", "check_weights", "pairs_of_runs", "top_selections", "undefined"]
@@ -29,6 +30,7 @@ def check_selections(selections: Any, n_features: int | None = None) -> BoolArra
 
 
 def _as_matrix(selections: Any, n_features: int | None) -> BoolArray:
+    n_features = None if n_features is None else whole_number(n_features, "n_features")
     values = getattr(selections, "to_numpy", lambda: selections)()
     if not (isinstance(values, np.ndarray) and values.ndim == 2):
         if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
@@ -59,7 +61,7 @@ def _from_sets(runs: list[Any], n_features: int | None) -> BoolArray:
         raise InvalidDataError(
             "sets of selected features need n_features=, the number of features there were to select from"
         )
-    matrix = np.zeros((len(runs), int(n_features)), dtype=bool)
+    matrix = np.zeros((len(runs), n_features), dtype=bool)
     for i, run in enumerate(runs):
         chosen = np.asarray(list(run))
         if not len(chosen):
@@ -111,7 +113,7 @@ def pairs_of_runs(n: int) -> tuple[IndexArray, IndexArray]:
 
 def undefined(measure: str, reason: str) -> float:
     """NaN, with a warning that says why."""
-    warnings.warn(f"{measure} is not defined: {reason}", UndefinedStabilityWarning, stacklevel=4)
+    warn(f"{measure} is not defined: {reason}", UndefinedStabilityWarning)
     return float("nan")
 
 

@@ -11,6 +11,7 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
+from .._checks import whole_number
 from .._results import Result, table_lines
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
@@ -172,8 +173,7 @@ def permutation_test(
     """
     from joblib import Parallel, delayed
 
-    if n_permutations < 1:
-        raise InvalidDataError(f"n_permutations must be at least 1; got {n_permutations!r}")
+    n_permutations = whole_number(n_permutations, "n_permutations")
     if fdr not in ("bh", "by"):
         raise InvalidDataError(f"fdr must be 'bh' or 'by'; got {fdr!r}")
     if null not in ("feature", "pooled"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,15 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._files import written_whole
+from .._files import require_pyarrow, written_whole
 from .._names import known_names
 from .._results import Result
 from .._typing import AnyArray
+from .._warnings import warn
 from ..exceptions import (
     IncompleteStudyError,
     IncompleteStudyWarning,
     InvalidDataError,
-    MissingDependencyError,
     StoreError,
 )
 from ._store import SCHEMA, Store, read_arrays, read_header
@@ -139,7 +138,7 @@ class StudyResults(Result):
                 "retry_failed=True), choose other methods or data sets, or leave data sets out with incomplete='drop'"
             )
         left_out = lacking["dataset"].unique().tolist()
-        warnings.warn(f"left out {left_out}, which lack cells: {told}", IncompleteStudyWarning, stacklevel=4)
+        warn(f"left out {left_out}, which lack cells: {told}", IncompleteStudyWarning)
         kept = cells[~cells["dataset"].isin(left_out)]
         if kept.empty:
             raise IncompleteStudyError(f"no data set has all its cells: {told}")
@@ -215,8 +214,7 @@ class StudyResults(Result):
         if target.suffix == ".csv":
             write: Callable[[Any], None] = lambda file: self.cells.to_csv(file, index=False)  # noqa: E731
         elif target.suffix == ".parquet":
-            if not _has_parquet():
-                raise MissingDependencyError("parquet files need pyarrow: pip install pyarrow, or save as .csv")
+            require_pyarrow(target.name)
             write = lambda file: self.cells.to_parquet(file, index=False)  # noqa: E731
         else:
             raise InvalidDataError(f"results are saved as .parquet or .csv; got '{target.name}'")
@@ -311,6 +309,19 @@ def load_results(path: str | os.PathLike[str]) -> StudyResults:
     ------
     StoreError
         Where there is no study, or one of another schema.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from weighbors import WeightedKNeighborsClassifier
+    >>> from weighbors.evaluation import Study, load_results
+    >>> place = tempfile.mkdtemp()
+    >>> methods = {"plain": WeightedKNeighborsClassifier(5)}
+    >>> _ = Study({"iris": load_iris(return_X_y=True)}, methods, place, cv=3).run()
+    >>> load_results(place)
+    Results of a study: 1 data sets × 1 methods, 3 cells
+      3 done
     """
     place = Path(path)
     if place.is_dir():
@@ -319,6 +330,8 @@ def load_results(path: str | os.PathLike[str]) -> StudyResults:
         return read_results(store, study["cells"], study["datasets"])
     if not place.is_file():
         raise StoreError(f"there is neither a study nor a table of results at '{place}'")
+    if place.suffix != ".csv":
+        require_pyarrow(place.name)
     try:
         table = _read_csv(place) if place.suffix == ".csv" else pd.read_parquet(place)
     except (ValueError, OSError, json.JSONDecodeError) as error:

@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 from .._results import Result, number
 from .._typing import BoolArray, FloatArray
+from .._warnings import warn
 from ..exceptions import FewRunsWarning, InvalidDataError, UndefinedStabilityWarning
 from ._selections import check_selections, equal_sizes, pairs_of_runs, undefined
 
@@ -241,10 +242,9 @@ class Stability(Result):
         if not 0 < level < 1:
             raise InvalidDataError(f"level must lie between 0 and 1; got {level!r}")
         if self.n_runs < _MANY_RUNS:
-            warnings.warn(
+            warn(
                 f"an interval from {self.n_runs} runs is rough; it leans on at least {_MANY_RUNS}",
                 FewRunsWarning,
-                stacklevel=2,
             )
         reach = float(norm.ppf((1 + level) / 2)) * self.standard_error
         return self.stability - reach, min(1.0, self.stability + reach)
@@ -352,10 +352,9 @@ def nogueira_test(first: Any, second: Any, n_features: int | None = None) -> Sta
         if stability.reason:
             raise InvalidDataError(f"a stability that is not defined cannot be compared ({stability.reason})")
         if stability.n_runs < _MANY_RUNS:
-            warnings.warn(
+            warn(
                 f"a test of {stability.n_runs} runs is rough; it leans on at least {_MANY_RUNS}",
                 FewRunsWarning,
-                stacklevel=2,
             )
     difference, spread = one.stability - two.stability, np.sqrt(one.variance + two.variance)
     z = float(difference / spread) if spread > 0 else float(np.copysign(np.inf, difference) if difference else 0.0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._checks import whole_number
 from .._names import known_names
 from .._results import Result
 from .._threads import effective_n_jobs
@@ -120,8 +121,6 @@ class Study(Result):
             )
         if time_limit is not None and not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
             raise InvalidDataError(f"time_limit must be a number of seconds above 0; got {time_limit!r}")
-        if isinstance(n_repeats, bool) or not isinstance(n_repeats, (int, np.integer)) or n_repeats < 1:
-            raise InvalidDataError(f"n_repeats must be a whole number of at least 1; got {n_repeats!r}")
         if executor not in ("local", "dask"):
             raise InvalidDataError(f"executor must be 'local' or 'dask'; got {executor!r}")
         if client is not None and executor != "dask":
@@ -133,7 +132,7 @@ class Study(Result):
         self.measures = check_measures(measures, self.scoring)
         self.store = Store(store)
         self.cv = list(cv) if isinstance(cv, Iterator) else cv
-        self.n_repeats = n_repeats
+        self.n_repeats = whole_number(n_repeats, "n_repeats")
         self.time_limit = time_limit
         self.random_state = int(random_state)
         self.executor, self.client = executor, client

@@ -25,6 +25,15 @@ PRESETS = tuple(_FILES)
 def load_preset(name: str) -> Preset:
     """The preset called ``name``.
 
+    Parameters
+    ----------
+    name : str
+        One of `PRESETS`.
+
+    Returns
+    -------
+    Preset
+
     Raises
     ------
     InvalidDataError

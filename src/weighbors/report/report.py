@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import whole_number
 from .._files import written_whole
+from .._names import require_text
 from ..evaluation._fitting import seed_sequence
 from ..exceptions import InvalidDataError
 from ._measure import Progress, effort_for, measure_folds, measure_whole, sampled
@@ -161,8 +163,9 @@ def build_report(
     """
     begun = time.perf_counter()
     tell = progress or (lambda done, total, what: None)
-    if not isinstance(n_neighbors, (int, np.integer)) or isinstance(n_neighbors, bool) or n_neighbors < 1:
-        raise InvalidDataError(f"n_neighbors must be a whole number of at least 1; got {n_neighbors!r}")
+    n_neighbors = whole_number(n_neighbors, "n_neighbors")
+    notes = [str(note) for note in notes]
+    require_text([target, title, *notes], "title, target or note")
     full = open_report_table(X, y, row_labels=row_labels, groups=groups)
     root = seed_sequence(random_state)
     sample_seed, fold_seed = root.spawn(2)
@@ -177,7 +180,7 @@ def build_report(
         "schema": SCHEMA,
         "title": str(title) if title is not None else f"What tells {target} apart",
         "target": str(target),
-        "notes": [str(note) for note in notes],
+        "notes": notes,
         **sections(full, table, drawn, effort, folds, whole, order),
     }
     data["made"] = {

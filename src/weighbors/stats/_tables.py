@@ -12,8 +12,20 @@ from .._names import hint
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 
-__all__ = ["check_control", "check_pairs", "check_table", "mean_ranks", "rank_rows", "rounded", "tie_sizes"]
+__all__ = [
+    "NUMBERS",
+    "as_numbers",
+    "check_control",
+    "check_pairs",
+    "check_table",
+    "mean_ranks",
+    "rank_rows",
+    "rounded",
+    "tie_sizes",
+]
 
+#: What counts as one number.
+NUMBERS = (int, float, np.integer, np.floating)
 #: Decimals kept, relative to the largest score: 0.1 + 0.2 and 0.3 are the same score.
 DECIMALS = 12
 
@@ -102,8 +114,16 @@ def check_pairs(x: Any, y: Any, least: int = 2) -> FloatArray:
     return rounded(first - second, scale)
 
 
+def as_numbers(values: Any, name: str) -> FloatArray:
+    """An array of float64; what holds something else is refused."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(f"{name} must be numbers ({error})") from error
+
+
 def _vector(values: Any, name: str) -> FloatArray:
-    out = np.asarray(values, dtype=np.float64)
+    out = as_numbers(values, name)
     if out.ndim != 1:
         raise InvalidDataError(f"{name} must be a vector of scores; got shape {out.shape}")
     if not np.isfinite(out).all():

@@ -17,6 +17,7 @@ import pandas as pd
 
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
+from ._tables import as_numbers
 
 __all__ = ["ADJUSTMENTS", "adjust", "bergmann_hommel", "bonferroni", "hochberg", "holm", "shaffer"]
 
@@ -24,7 +25,7 @@ _MOST_METHODS = 12  # 4.2 million ways to part 12 methods; 13 take 360 MB
 
 
 def _check(p_values: Any) -> FloatArray:
-    p = np.asarray(p_values, dtype=np.float64)
+    p = as_numbers(p_values, "p-values")
     if p.ndim != 1 or not len(p):
         raise InvalidDataError(f"p-values must be a vector that is not empty; got shape {p.shape}")
     if not ((p >= 0) & (p <= 1)).all():  # also NaN
@@ -47,7 +48,21 @@ def _step_down(p: FloatArray, factors: FloatArray) -> FloatArray:
 
 
 def bonferroni(p_values: Any) -> Any:
-    """Times their number."""
+    """Times their number, at most 1.
+
+    Parameters
+    ----------
+    p_values : array-like or Series of shape (m,)
+
+    Returns
+    -------
+    ndarray or Series of shape (m,)
+
+    Examples
+    --------
+    >>> bonferroni([0.01, 0.04, 0.03])
+    array([0.03, 0.12, 0.09])
+    """
     p = _check(p_values)
     return _like(p_values, p * len(p))
 
@@ -77,6 +92,15 @@ def hochberg(p_values: Any) -> Any:
     """Hochberg's step-up: Holm's factors from the largest p-value down.
 
     More powerful than Holm; needs independent or positively dependent tests.
+
+    Parameters
+    ----------
+    p_values : array-like or Series of shape (m,)
+
+    Returns
+    -------
+    ndarray or Series of shape (m,)
+        In the order given.
 
     Examples
     --------
@@ -123,6 +147,13 @@ def shaffer(p_values: Any) -> Any:
     References
     ----------
     .. [1] J. P. Shaffer, "Modified sequentially rejective multiple test procedures", JASA 81, 1986.
+
+    Examples
+    --------
+    Once a pair of three methods differs, at most one hypothesis can still be true:
+
+    >>> shaffer([0.01, 0.04, 0.03])
+    array([0.03, 0.04, 0.03])
     """
     p = _check(p_values)
     possible = np.array(sorted(_true_counts(_n_methods(len(p), "shaffer"))))
@@ -164,6 +195,11 @@ def bergmann_hommel(p_values: Any) -> Any:
     ----------
     .. [1] S. García, F. Herrera, "An extension on 'Statistical comparisons of classifiers over
        multiple data sets' for all pairwise comparisons", JMLR 9, 2008.
+
+    Examples
+    --------
+    >>> bergmann_hommel([0.001, 0.02, 0.03, 0.01, 0.2, 0.04])  # of four methods
+    array([0.006, 0.06 , 0.06 , 0.03 , 0.2  , 0.06 ])
     """
     p = _check(p_values)
     k = _n_methods(len(p), "bergmann_hommel")
@@ -188,7 +224,22 @@ def bergmann_hommel(p_values: Any) -> Any:
 
 
 def adjust(p_values: Any, method: str) -> Any:
-    """Adjust by the procedure called ``method``, one of `ADJUSTMENTS`."""
+    """Adjust by the procedure called ``method``.
+
+    Parameters
+    ----------
+    p_values : array-like or Series of shape (m,)
+    method : {"bonferroni", "holm", "hochberg", "shaffer", "bergmann"}
+
+    Returns
+    -------
+    ndarray or Series of shape (m,)
+
+    Examples
+    --------
+    >>> adjust([0.01, 0.04, 0.03], "holm")
+    array([0.03, 0.06, 0.06])
+    """
     if method not in ADJUSTMENTS:
         raise InvalidDataError(f"adjust must be one of {sorted(ADJUSTMENTS)}; got {method!r}")
     return ADJUSTMENTS[method](p_values)

@@ -10,10 +10,11 @@ import pandas as pd
 from scipy.stats import t as student
 from sklearn.utils import check_random_state
 
+from .._checks import whole_number
 from .._results import Result
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._tables import check_pairs
+from ._tables import NUMBERS, check_pairs
 from .paired import fold_correlation
 
 __all__ = ["BayesianResult", "bayesian_correlated_ttest", "bayesian_signed_rank"]
@@ -55,8 +56,8 @@ class BayesianResult(Result):
         return [f"{self.test}, {self.n} differences: {answers}"]
 
 
-def _check_rope(rope: float) -> None:
-    if not rope >= 0 or not np.isfinite(rope):
+def _check_rope(rope: Any) -> None:
+    if not isinstance(rope, NUMBERS) or not 0 <= rope < np.inf:
         raise InvalidDataError(f"rope must be a number of at least 0; got {rope!r}")
 
 
@@ -160,10 +161,9 @@ def bayesian_signed_rank(
     True
     """
     _check_rope(rope)
-    if not prior_strength > 0:
-        raise InvalidDataError(f"prior_strength must be above 0; got {prior_strength!r}")
-    if n_samples < 1:
-        raise InvalidDataError(f"n_samples must be at least 1; got {n_samples!r}")
+    if not isinstance(prior_strength, NUMBERS) or not prior_strength > 0:
+        raise InvalidDataError(f"prior_strength must be a number above 0; got {prior_strength!r}")
+    n_samples = whole_number(n_samples, "n_samples")
     d = check_pairs(x, y)
     z = np.concatenate([[0.0], d])
     parameters = np.ones(len(z))

@@ -134,7 +134,14 @@ def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool = Tr
 def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: bool = True) -> OmnibusResult:
     """Iman and Davenport's F, from Friedman's chi-square: less conservative.
 
-    Parameters and result as in `friedman`.
+    Parameters
+    ----------
+    table, ties, higher_is_better
+        As in `friedman`.
+
+    Returns
+    -------
+    OmnibusResult
 
     References
     ----------

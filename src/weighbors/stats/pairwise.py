@@ -13,7 +13,7 @@ from scipy.stats import norm, studentized_range
 from .._results import Result, table_lines
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._tables import check_control, check_pairs, check_table, mean_ranks
+from ._tables import NUMBERS, check_control, check_pairs, check_table, mean_ranks
 from .adjust import adjust as adjust_p
 
 __all__ = ["CriticalDifference", "Posthoc", "bonferroni_dunn", "nemenyi", "posthoc"]
@@ -150,6 +150,16 @@ def posthoc(table: Any, *, control: Any = None, adjust: str = "holm", higher_is_
     ----------
     .. [1] S. García, F. Herrera, "An extension on 'Statistical comparisons of classifiers over
        multiple data sets' for all pairwise comparisons", JMLR 9, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from weighbors.stats import posthoc
+    >>> scores = np.random.default_rng(0).normal([0.9, 0.6, 0.5], 0.1, (12, 3))
+    >>> posthoc(pd.DataFrame(scores, columns=["ours", "old", "older"]), control="ours").frame()["adjusted"].round(4)
+    0    0.008
+    1    0.000
+    Name: adjusted, dtype: float64
     """
     frame = check_table(table)
     if control is not None:
@@ -218,6 +228,18 @@ def bonferroni_dunn(
     Returns
     -------
     CriticalDifference
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from weighbors.stats import bonferroni_dunn
+    >>> scores = np.random.default_rng(0).normal([0.9, 0.6, 0.5], 0.1, (12, 3))
+    >>> bonferroni_dunn(pd.DataFrame(scores, columns=["ours", "old", "older"]), "ours")
+    Bonferroni-Dunn against ours: critical difference 0.9150 at alpha = 0.05, 12 data sets
+      ours    1.000
+      old     2.083  *
+      older   2.917  *
+      (* differs from the control)
     """
     _check_alpha(alpha)
     frame = check_table(table)
@@ -237,8 +259,8 @@ def _critical(
     return CriticalDifference(test, difference, alpha, ranks, pairs, control, n)
 
 
-def _check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 1:
+def _check_alpha(alpha: Any) -> None:
+    if not isinstance(alpha, NUMBERS) or not 0 < alpha < 1:
         raise InvalidDataError(f"alpha must lie between 0 and 1; got {alpha!r}")
 
 

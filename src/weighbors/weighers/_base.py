@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
 from typing import Any
@@ -15,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels, require_labels
+from .._validation import TableCoder, TakesTables, check_labels, require_labels
+from .._warnings import warn
 from ..exceptions import ForeignWeightsError, InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from ..weights import Weights, fingerprint
 
@@ -32,7 +32,7 @@ __all__ = [
 TIES = StrOptions({"share", "index"})
 
 
-class FeatureWeigher(SelectorMixin, BaseEstimator):
+class FeatureWeigher(TakesTables, SelectorMixin, BaseEstimator):
     """Base of the estimators that weigh features. See the subclasses."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
@@ -101,14 +101,6 @@ class FeatureWeigher(SelectorMixin, BaseEstimator):
         importances: FloatArray = self.feature_weights_
         return importances
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags
-
 
 class ContributionWeigher(FeatureWeigher, ABC):
     """Base of the weighers that sum what instances contribute, each by its ``sample_weight``."""
@@ -152,11 +144,10 @@ def tell_lonely(classes: AnyArray, count: IndexArray) -> None:
     """Warn of classes that have one instance."""
     lonely = classes[count == 1]
     if len(lonely):
-        warnings.warn(
+        warn(
             f"{len(lonely)} class(es) have one instance and so no nearest hit ({lonely[:5].tolist()}); "
             "that term counts 0",
             LonelyClassWarning,
-            stacklevel=5,
         )
 
 
@@ -165,10 +156,9 @@ def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = Fa
     clipped = np.maximum(weights, 0.0)
     a = clipped**2 if square else clipped
     if not (a[support] > 0).any():
-        warnings.warn(
+        warn(
             "no feature got a positive weight; a k-NN with these weights treats all features alike",
             NoPositiveWeightWarning,
-            stacklevel=3,
         )
         return np.ones_like(a)
     return a

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._cluster import is_dask
 from .._random import seed_sequence
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import require_labels
+from .._validation import TakesTables, require_labels
 from ..exceptions import ForeignWeightsError, InvalidDataError
 from ..metrics import reduction_of
 from ..weights import Weights, fingerprint
@@ -40,7 +40,7 @@ _PUBLISHED = (
 )
 
 
-class CombinedWeigher(SelectorMixin, BaseEstimator):
+class CombinedWeigher(TakesTables, SelectorMixin, BaseEstimator):
     """Base of the estimators that fit a weigher to many strata. See the subclasses."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
@@ -89,7 +89,7 @@ class CombinedWeigher(SelectorMixin, BaseEstimator):
         self.n_strata_ = int((self.strata_["round"] == 0).sum())
         kept, support = self._elect(table, joined, np.random.Generator(np.random.PCG64(others)), client)
         self._publish(joined, kept, support)
-        repeat_warnings(fits.outcomes, stacklevel=4)
+        repeat_warnings(fits.outcomes)
         return self
 
     @property
@@ -235,14 +235,6 @@ class CombinedWeigher(SelectorMixin, BaseEstimator):
             raise AttributeError(f"{self._weigher_name} weighs no features")
         importances: FloatArray = np.where(self.support_, self.feature_weights_, 0.0)
         return importances
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 def _frame(fits: Fits) -> pd.DataFrame:

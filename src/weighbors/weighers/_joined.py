@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IndexArray
+from .._warnings import warn
 from ..exceptions import InvalidDataError
 from ._base import metric_weights
 from ._strata import Outcome
@@ -128,7 +128,7 @@ def elect_features(joined: Joined, threshold: float) -> BoolArray:
     return share >= min(threshold, float(share.max())) - tolerance
 
 
-def repeat_warnings(outcomes: Sequence[Outcome], *, stacklevel: int) -> None:
+def repeat_warnings(outcomes: Sequence[Outcome]) -> None:
     """Every kind of warning of the strata once, with how many gave it."""
     first: dict[type[Warning], str] = {}
     number: Counter[type[Warning]] = Counter()
@@ -138,4 +138,4 @@ def repeat_warnings(outcomes: Sequence[Outcome], *, stacklevel: int) -> None:
             first.setdefault(category, next(text for kind, text in outcome.warned if kind is category))
     for category, text in first.items():
         told = f" (in {number[category]} of {len(outcomes)} strata)" if len(outcomes) > 1 else ""
-        warnings.warn(f"{text}{told}", category, stacklevel=stacklevel)
+        warn(f"{text}{told}", category)

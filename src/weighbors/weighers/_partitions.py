@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from .._cluster import computed, dask_module, is_dask
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels
+from .._validation import TableCoder, check_labels, codes_of
 from ..engine import Extent
 from ..engine.references import bounds
 from ..exceptions import InvalidDataError
@@ -222,11 +222,6 @@ def shared_out(number: int, sizes: AnyArray) -> IndexArray:
     while out.sum() > number and (out > 1).any():
         out[np.argmin(np.where(out > 1, exact - out, np.inf))] -= 1
     return out
-
-
-def codes_of(labels: Any, classes: AnyArray) -> IndexArray:
-    """Position of each label among the classes."""
-    return np.asarray(pd.Index(classes).get_indexer(pd.Index(np.asarray(labels))), dtype=np.int64)
 
 
 def label_counts(labels: Any, p: int) -> tuple[AnyArray, IndexArray]:

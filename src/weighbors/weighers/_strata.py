@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .._warnings import warn
 from ..exceptions import InterruptedSearchWarning, InvalidDataError, RareClassWarning
 from ..weights import Weights
 
@@ -40,12 +41,11 @@ def count_strata(n_strata: Any, stratum_size: int, counts: IndexArray, classes: 
     wanted = max(1, round(int(counts.sum()) / stratum_size))
     number = max(1, min(wanted, int(counts[rarest]) // 2))
     if 2 * number < wanted:
-        warnings.warn(
+        warn(
             f"class {name} has {counts[rarest]} instances{where}, so there are {number} strata of about "
             f"{int(counts.sum()) // number} rows instead of {wanted} of {stratum_size}: a fit takes longer. "
             "Drop or join rare classes",
             RareClassWarning,
-            stacklevel=3,
         )
     return number
 

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
+from .._warnings import warn
 from ..engine.references import Extent, extent, integral
 from ..exceptions import InvalidDataError, NoCutWarning, UnknownCategoryError
 from ._instances import densified
@@ -216,10 +217,9 @@ class IntegerCoder:
         self._refuse_large(low, high, left, dtype)
         varied = (high > low)[left].any() or not numeric.all() or any(map(len, self.cuts.values()))
         if len(binned) and self.discretize == "mdlp" and not varied:
-            warnings.warn(
+            warn(
                 "MDLP found no cut that pays in any column; bins of equal frequency are used instead",
                 NoCutWarning,
-                stacklevel=5,
             )
             self._learn_bins(binned, n_classes, column, "frequency")
 

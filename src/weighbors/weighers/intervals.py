@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import check_labels, checked_sample_weight, require_labels
+from .._validation import TakesTables, check_labels, checked_sample_weight, require_labels
+from .._warnings import warn
 from ..exceptions import NoPositiveWeightWarning
 from ..weights import IntervalTable, Weights
 from ._runs import LEVELS, Runs, find_runs
@@ -171,7 +171,7 @@ def _told(runs: Runs, coders: list[IntegerCoder], upper: bool) -> AnyArray:
     return np.array(told, dtype=object if text else None)
 
 
-class RepresentativeIntervals(BaseEstimator):
+class RepresentativeIntervals(TakesTables, BaseEstimator):
     """Weigh intervals of values by how much of them belongs to one class alone.
 
     For each class and feature, the distinct integers are cut into runs of consecutive ones. Runs
@@ -309,10 +309,9 @@ class RepresentativeIntervals(BaseEstimator):
             smoothing=float(self.smoothing),
         )
         if table is None:
-            warnings.warn(
+            warn(
                 "no interval got a positive weight; a k-NN with these weights treats all features alike",
                 NoPositiveWeightWarning,
-                stacklevel=3,
             )
             return Weights(feature_weights=np.ones(M), feature_names=names)
         table = scaled_table(table, self.normalize, class_sums)
@@ -323,11 +322,3 @@ class RepresentativeIntervals(BaseEstimator):
         """All runs, kept or dropped, in the terms of the table."""
         check_is_fitted(self, "weights_")
         return interval_frame(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray
+from .._warnings import warn
 from ..engine.pairs import PackedRows
 from ._base import FeatureWeigher
 from ._instances import Instances
@@ -149,11 +149,10 @@ class IRelief(FeatureWeigher):
             if moved < self.tol or length == 0:
                 break
         else:
-            warnings.warn(
+            warn(
                 f"I-RELIEF did not settle in max_iter={self.max_iter} rounds (the last moved {moved:.2g}); "
                 "raise max_iter",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self._close(X, w)
         return self

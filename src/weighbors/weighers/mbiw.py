@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
+from .._validation import TakesTables
 from ..engine.pairs import distance_sums
 from ..weights import Weights, fingerprint
 from ._base import open_table
@@ -105,7 +106,7 @@ def mbiw(
     return instance_weights(margin_vectors(instances, n_neighbors), effective_n_jobs(n_jobs))
 
 
-class MBIW(BaseEstimator):
+class MBIW(TakesTables, BaseEstimator):
     """Weigh instances by how usual their margins are.
 
     Each instance becomes the vector of its differences to its nearest miss less those to its
@@ -116,7 +117,7 @@ class MBIW(BaseEstimator):
     ----------
     n_neighbors : int or "all", default=1
         Hits and misses per instance.
-    categorical_features : "from_dtype", None, or list of names, numbers or bools
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     n_jobs : int, optional
         Threads. Results do not depend on it.
@@ -176,11 +177,3 @@ class MBIW(BaseEstimator):
         votes = self.instance_weights_ * len(self.instance_weights_)
         self.weights_ = Weights(votes=votes, n_samples=X.shape[0], fingerprint=fingerprint(X))
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags

@@ -129,7 +129,7 @@ _PARAMETERS = """
         Neighbours tied at the k-th distance share its slots, so that the order of rows does not
         matter (distances within 1e-10 of each other, relatively, are tied; 1e-5 for float32); or
         the lower rows win.
-    categorical_features : "from_dtype", None, or list of names, numbers or bools
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     n_jobs : int, optional
         Threads. Results do not depend on it.

@@ -87,7 +87,7 @@ _PARAMETERS = """
         How many features, or which share of them, `transform` keeps. None: all.
     threshold : float, optional
         Keep only features of a larger weight.
-    categorical_features : "from_dtype", None, or list of names, numbers or bools
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     n_jobs : int, optional
         Threads. Results do not depend on it.
@@ -103,6 +103,20 @@ _PARAMETERS = """
 """
 
 
+_EXAMPLE = """
+    Examples
+    --------
+    Two features that tell the classes apart only together:
+
+    >>> import numpy as np
+    >>> from weighbors import {name}
+    >>> X = np.random.default_rng(0).integers(0, 2, (200, 8))
+    >>> y = X[:, 0] ^ X[:, 1]
+    >>> {name}(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+
 class SURF(_ThresholdWeigher):
     __doc__ = (
         """SURF: all neighbours nearer than the mean distance of all pairs.
@@ -113,7 +127,8 @@ class SURF(_ThresholdWeigher):
     ----------
     .. [1] C. S. Greene et al., "Spatially Uniform ReliefF (SURF) for computationally-efficient
        filtering of gene-gene interactions", BioData Mining 2, 2009.
-    """
+"""
+        + _EXAMPLE.format(name="SURF")
     )
 
 
@@ -127,7 +142,8 @@ class SURFStar(_ThresholdWeigher):
     ----------
     .. [1] C. S. Greene et al., "The informative extremes: using both nearest and farthest
        individuals can improve Relief algorithms in the domain of human genetics", EvoBIO 2010.
-    """
+"""
+        + _EXAMPLE.format(name="SURFStar")
     )
     _star = True
 
@@ -142,7 +158,8 @@ class MultiSURF(_ThresholdWeigher):
     ----------
     .. [1] R. J. Urbanowicz et al., "Benchmarking relief-based feature selection methods for
        bioinformatics data mining", J. Biomedical Informatics 85, 2018.
-    """
+"""
+        + _EXAMPLE.format(name="MultiSURF")
     )
     _multi = True
 
@@ -157,7 +174,8 @@ class MultiSURFStar(_ThresholdWeigher):
     ----------
     .. [1] D. Granizo-Mackenzie, J. H. Moore, "Multiple threshold spatially uniform ReliefF for the
        genetic analysis of complex human diseases", EvoBIO 2013.
-    """
+"""
+        + _EXAMPLE.format(name="MultiSURFStar")
     )
     _multi = True
     _star = True

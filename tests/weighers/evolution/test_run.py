@@ -346,6 +346,14 @@ def test_a_lock_file_that_says_nothing(tmp_path, content):
     assert os.listdir(tmp_path) == []
 
 
+def test_long_names_of_checkpoints_have_locks_of_their_own(tmp_path):
+    one, two = tmp_path / ("x" * 250 + ".0.0"), tmp_path / ("x" * 250 + ".0.1")  # 254 of the 255 bytes a name may have
+    with held(one), held(two):
+        assert len(os.listdir(tmp_path)) == 2
+        with pytest.raises(CheckpointError, match="in use"), held(one):
+            pass
+
+
 def test_of_many_at_once_one_gets_the_lock(tmp_path):
     path, inside, most, refused = tmp_path / "run.ckpt", [], [], []
 

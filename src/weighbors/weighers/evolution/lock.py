@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import socket
@@ -40,13 +41,20 @@ def held(path: str | os.PathLike[str] | None) -> Iterator[None]:
     if fcntl is None or not place.name or not place.absolute().parent.is_dir():  # Checkpoint tells what is wrong
         yield
         return
-    lock = place.with_name(f".{place.name}.lock")
+    lock = _beside(place)
     file = _taken(lock, os.fspath(place))
     try:
         yield
     finally:
         with file, suppress(FileNotFoundError):  # removed while it is still held
             lock.unlink()
+
+
+def _beside(place: Path) -> Path:
+    """The lock file of a checkpoint; long names, which leave no room for more, by their digest."""
+    raw = os.fsencode(place.name)
+    name = place.name if len(raw) <= 240 else hashlib.blake2b(raw, digest_size=16).hexdigest()
+    return place.with_name(f".{name}.lock")
 
 
 def _taken(lock: Path, name: str) -> IO[str]:

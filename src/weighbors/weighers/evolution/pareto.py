@@ -42,7 +42,13 @@ def non_dominated_ranks(goals: FloatArray) -> IndexArray:
 
 
 def crowding(goals: FloatArray) -> FloatArray:
-    """Crowding distance of the points of one front; infinite at the ends of every goal."""
+    """Crowding distance of the points of one front; infinite at the ends of every goal.
+
+    Examples
+    --------
+    >>> crowding(np.array([[0.0, 3.0], [1.0, 1.0], [3.0, 0.0]]))
+    array([inf,  2., inf])
+    """
     count = len(goals)
     distance = np.zeros(count)
     for column in goals.T:

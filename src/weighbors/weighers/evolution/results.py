@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
 from ...metrics import reduction_of
 from ...weights import Weights
@@ -51,11 +51,10 @@ def warn_of_lonely(classes: AnyArray, codes: IndexArray) -> None:
     """Tell of classes of one instance."""
     lonely = classes[np.bincount(codes) == 1]
     if len(lonely):
-        warnings.warn(
+        warn(
             f"{len(lonely)} class(es) have one instance ({lonely[:5].tolist()}), which is always wrong when "
             "it is left out; G-mean does not count them",
             LonelyClassWarning,
-            stacklevel=5,
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray
+from ..._warnings import warn
 from ...exceptions import InterruptedSearchWarning
 from .checkpoint import Checkpoint
 from .genome import Population
@@ -117,10 +117,9 @@ class Run:
                 raise
             self.reason = "interrupted"
             self._end()
-            warnings.warn(
+            warn(
                 f"interrupted after {self.search.evaluations} evaluations: the answer is the best found so far",
                 InterruptedSearchWarning,
-                stacklevel=4,
             )
         except Exception:
             if self._whole is not None:

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._typing import BoolArray, FloatArray, IndexArray
-from ..._validation import TableCoder, check_labels, require_labels
+from ..._validation import TableCoder, TakesTables, check_labels, require_labels
 from ...engine.population import CACHE_BYTES
 from ...exceptions import InvalidDataError
 from ...weights import fingerprint
@@ -29,7 +29,7 @@ from .run import Progress
 __all__ = ["EvolutionaryWeigher"]
 
 
-class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
+class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
     """Select and weigh instances and features by an evolutionary search, in any combination.
 
     Individuals hold a bit and a weight per instance and per feature. Under
@@ -382,11 +382,3 @@ class EvolutionaryWeigher(SelectorMixin, BaseEstimator):
         check_is_fitted(self, "feature_support_")
         importances: FloatArray = np.where(self.feature_support_, self.feature_weights_, 0.0)
         return importances
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        return tags
