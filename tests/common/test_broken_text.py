@@ -55,6 +55,12 @@ def test_broken_text_is_refused(door, table):
     str(caught.value).encode()  # the message itself can be written
 
 
+def test_ordered_categories():
+    order = pd.CategoricalDtype(pd.Index(["a", BROKEN, "b"], dtype=object), ordered=True)
+    with pytest.raises(InvalidDataError, match=f"column 'c': the category {TOLD}"):
+        wb.RepresentativeIntervals(discretize="mdlp").fit(CELLS.astype({"c": order}), Y)
+
+
 def test_rows_that_come_later():
     model = wb.WeightedKNeighborsClassifier(3)
     with pytest.raises(InvalidDataError, match=f"class {TOLD}"):

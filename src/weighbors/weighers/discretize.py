@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from .._warnings import warn
@@ -161,6 +162,8 @@ class IntegerCoder:
         """Learn the columns of a training table: float rows, categories as codes or ranks."""
         self.table = TableCoder(self.categorical_features, self.handle_unknown)
         self.ranks = _ordered(X, self.categorical_features)
+        for j, order in self.ranks.items():
+            require_text(order, f"column {str(X.columns[j])!a}: the category")
         return self.table.fit_transform(estimator, self._ranked(X))
 
     def learn(self, X: Any, codes: IndexArray, n_classes: int, sample_weight: FloatArray | None = None) -> None:
@@ -284,7 +287,7 @@ class IntegerCoder:
 
         columns = {}
         for j, order in self.ranks.items():
-            values = pd.Index(X.iloc[:, j].astype(object))
+            values = pd.Index(X.iloc[:, j].astype(object), dtype=object)
             rank = order.get_indexer(values).astype(np.float64)
             strange = (rank < 0) & ~values.isna()
             if strange.any() and self.handle_unknown == "error":
