@@ -35,7 +35,7 @@ $(VENV)/zig/c++: $(VENV)/made
 
 # $(VENV)/with-EXTRA: weighbors[EXTRA] as it is in the sources now. What it needs is installed while it is built.
 $(VENV)/with-%: $(VENV)/made $(COMPILER) $(SOURCES)
-	@$(MAKE) --no-print-directory -j2 $(VENV)/built $(VENV)/needs-$*
+	@$(MAKE) --silent --no-print-directory -j2 $(VENV)/built $(VENV)/needs-$*
 	@$(PIP) --no-deps --force-reinstall $(VENV)/dist/*.whl
 	@touch $@
 
