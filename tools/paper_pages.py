@@ -375,15 +375,13 @@ def ifsw_undersampling() -> str:
 
 
 def ifsw_data() -> str:
-    """Data sets whose cells are all there, and those that are not."""
+    """The data sets and their sizes."""
     found = read("ifsw", "data_sets")
     facts = json.loads((DOCS / "results" / "ifsw" / "made.json").read_text(encoding="utf8"))
     sizes, rows = facts["settings"]["data_sets"], []
     for block in ("standard", "imbalanced"):
         names = found[found["block"] == block]["dataset"].unique()
         rows.append([block, str(len(names)), ", ".join(f"{name} ({sizes[name]['rows']})" for name in names)])
-    if facts["left_out"]:
-        rows.append(["not run yet", str(len(facts["left_out"])), ", ".join(facts["left_out"])])
     return lines_of(["", "number", "data sets (rows)"], rows)
 
 
