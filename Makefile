@@ -12,6 +12,8 @@ ifeq ($(shell command -v $(or $(filter-out default,$(CXX)),c++) g++ clang++ 2>/d
 ZIG := $(CURDIR)/$(VENV)/zig
 BUILD := CC=$(ZIG)/cc CXX=$(ZIG)/c++ CMAKE_ARGS="-DWEIGHBORS_MARCH_NATIVE=ON -DCMAKE_AR=$(ZIG)/ar -DCMAKE_RANLIB=$(ZIG)/ranlib"
 COMPILER := $(VENV)/zig/c++
+else
+HERE := CMAKE_ARGS=-DWEIGHBORS_MARCH_NATIVE=ON
 endif
 
 .PHONY: help demo test slow bench lint docs clean
@@ -36,13 +38,22 @@ $(VENV)/zig/c++: $(VENV)/made
 # $(VENV)/with-EXTRA: weighbors[EXTRA] as it is in the sources now. What it needs is installed while it is built.
 $(VENV)/with-%: $(VENV)/made $(COMPILER) $(SOURCES)
 	@$(MAKE) --silent --no-print-directory -j2 $(VENV)/built $(VENV)/needs-$*
-	@$(PIP) --no-deps --force-reinstall $(VENV)/dist/*.whl
+	@$(PIP) --no-deps --force-reinstall $(VENV)/built-wheel/*.whl
+	@rm -f $(VENV)/demo
 	@touch $@
 
-$(VENV)/built: $(SOURCES)
+# The same for the demonstration, built for this CPU alone, which takes half as long.
+$(VENV)/demo: $(VENV)/made $(COMPILER) $(SOURCES)
+	@$(MAKE) --silent --no-print-directory -j2 $(VENV)/built-here $(VENV)/needs-report
+	@$(PIP) --no-deps --force-reinstall $(VENV)/built-here-wheel/*.whl
+	@$(BIN)/python -c "import weighbors.report, matplotlib.figure, jinja2, sklearn.datasets"  # compiles what it imports
+	@rm -f $(VENV)/with-*
+	@touch $@
+
+$(VENV)/built $(VENV)/built-here: $(SOURCES)
 	@echo "building weighbors ..."
-	@rm -rf $(VENV)/dist
-	@$(BUILD) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(VENV)/dist .
+	@rm -rf $@-wheel
+	@$(BUILD) $(if $(findstring here,$@),$(HERE)) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $@-wheel .
 	@touch $@
 
 $(VENV)/needs-%: pyproject.toml
@@ -51,12 +62,7 @@ $(VENV)/needs-%: pyproject.toml
 	@$(PIP) --requirement $@.txt
 	@touch $@
 
-# the first import compiles: part of the set-up
-$(VENV)/warm: $(VENV)/with-report
-	@$(BIN)/python -c "import weighbors.report, matplotlib.figure, jinja2, sklearn.datasets"
-	@touch $@
-
-demo: $(VENV)/warm
+demo: $(VENV)/demo
 	@$(BIN)/weighbors demo --force
 
 test: $(VENV)/with-test
