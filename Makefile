@@ -53,7 +53,8 @@ $(VENV)/demo: $(VENV)/made $(COMPILER) $(SOURCES)
 $(VENV)/built $(VENV)/built-here: $(SOURCES)
 	@echo "building weighbors ..."
 	@rm -rf $@-wheel
-	@$(BUILD) $(if $(findstring here,$@),$(HERE)) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $@-wheel .
+	@$(BUILD) $(if $(filter %-here,$@),$(HERE)) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	  --config-settings build-dir=build/$(notdir $@) --wheel-dir $@-wheel .
 	@touch $@
 
 $(VENV)/needs-%: pyproject.toml
