@@ -81,6 +81,7 @@ lint: $(VENV)/with-lint
 	$(BIN)/mypy
 
 docs: $(VENV)/with-docs
+	@rm -rf docs/api/generated  # names that are gone would stay
 	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
