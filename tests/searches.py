@@ -16,3 +16,18 @@ def same(a, b):
     assert a.fitness_ == b.fitness_
     assert a.weights_ == b.weights_
     pd.testing.assert_frame_equal(a.history_.drop(columns="seconds"), b.history_.drop(columns="seconds"))
+
+
+# A search in a process of its own that says where it is and saves every generation: to be killed.
+KILLED = """
+import sys, time
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+from weighbors import EvolutionaryWeigher
+X, y = load_wine(return_X_y=True)
+def slow(progress):
+    print(progress.evaluations, flush=True)
+    time.sleep(0.02)
+EvolutionaryWeigher({tasks!r}, objective={objective!r}, population_size=10, max_evaluations=1500, random_state=0,
+                    checkpoint=sys.argv[1], checkpoint_seconds=0, callback=slow).fit(scale(X), y)
+"""

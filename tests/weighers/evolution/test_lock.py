@@ -1,0 +1,138 @@
+"""A checkpoint belongs to one search at a time."""
+
+import errno
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from searches import FAST, KILLED, X, Y, same
+
+from weighbors import EvolutionaryWeigher
+from weighbors.exceptions import CheckpointError, InterruptedSearchWarning
+from weighbors.weighers.evolution import lock
+from weighbors.weighers.evolution.lock import held
+
+
+def lock_of(path):
+    return path.with_name(f".{path.name}.lock")
+
+
+def test_a_second_search_on_a_checkpoint_is_refused(tmp_path):
+    path, told = tmp_path / "run.ckpt", []
+
+    def intrude(progress):
+        if progress.generation == 3:
+            for resume in (False, True):
+                with pytest.raises(
+                    CheckpointError, match=f"in use by another search \\(process {os.getpid()} on .*Wait"
+                ):
+                    EvolutionaryWeigher("FS", checkpoint=path, resume=resume, **FAST).fit(X, Y)
+                told.append(resume)
+
+    first = EvolutionaryWeigher("IS", checkpoint=path, checkpoint_seconds=0, callback=intrude, **FAST).fit(X, Y)
+    assert told == [False, True]
+    same(first, EvolutionaryWeigher("IS", **FAST).fit(X, Y))
+    assert os.listdir(tmp_path) == ["run.ckpt"]
+    same(EvolutionaryWeigher("IS", checkpoint=path, resume=True, **FAST).fit(X, Y), first)
+
+
+def test_searches_of_other_processes_are_seen_until_they_are_killed(tmp_path):
+    path = tmp_path / "run.ckpt"
+    code = KILLED.format(tasks="IS", objective="single")
+    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        child.stdout.readline()
+        given = {"checkpoint": path, "resume": True, **FAST, "max_evaluations": 1500}
+        with pytest.raises(CheckpointError, match=f"process {child.pid} on"):
+            EvolutionaryWeigher("IS", **given).fit(X, Y)
+    finally:
+        child.kill()
+        child.wait()
+    assert lock_of(path).exists()  # nobody could take it away, and it stops nobody
+    EvolutionaryWeigher("IS", **given).fit(X, Y)
+    assert os.listdir(tmp_path) == ["run.ckpt"]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, RuntimeError, SystemExit])
+@pytest.mark.parametrize("generation", [0, 4])
+def test_a_lock_is_released_however_a_search_ends(tmp_path, end, generation):
+    path = tmp_path / "run.ckpt"
+
+    def fitness(a, b):  # before the first generation is whole
+        if generation == 0:
+            raise end
+        return float(np.mean(a == b))
+
+    def ends(progress):
+        if progress.generation == generation:
+            raise end
+
+    with warnings.catch_warnings(), suppress(end):
+        warnings.simplefilter("ignore", InterruptedSearchWarning)
+        EvolutionaryWeigher("IS", fitness, checkpoint=path, callback=ends, **FAST).fit(X, Y)
+    assert not lock_of(path).exists()
+    path.unlink(missing_ok=True)
+    EvolutionaryWeigher("IS", checkpoint=path, **FAST).fit(X, Y)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"pid": 1}', "\0" * 9])
+def test_a_lock_file_that_says_nothing(tmp_path, content):
+    path = tmp_path / "run.ckpt"
+    lock_of(path).write_text(content)  # left by somebody, held by nobody
+    with held(path):
+        lock_of(path).write_text(content)
+        with pytest.raises(CheckpointError, match="in use by another search, and"), held(path):
+            pass
+    with held(path):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_long_names_of_checkpoints_have_locks_of_their_own(tmp_path):
+    one, two = tmp_path / ("x" * 250 + ".0.0"), tmp_path / ("x" * 250 + ".0.1")  # 254 of the 255 bytes a name may have
+    with held(one), held(two):
+        assert len(os.listdir(tmp_path)) == 2
+        with pytest.raises(CheckpointError, match="in use"), held(one):
+            pass
+
+
+def test_of_many_at_once_one_gets_the_lock(tmp_path):
+    path, inside, most, refused = tmp_path / "run.ckpt", [], [], []
+
+    def work():
+        for _ in range(200):
+            try:
+                with held(path):
+                    inside.append(1)
+                    most.append(len(inside))
+                    time.sleep(0)
+                    inside.pop()
+            except CheckpointError:
+                refused.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(most) == {1}
+    assert len(most) + len(refused) == 800
+    assert os.listdir(tmp_path) == []
+
+
+def test_file_systems_without_locks_are_not_guarded(tmp_path, monkeypatch):
+    def none(*args):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(lock.fcntl, "flock", none)
+    EvolutionaryWeigher("IS", checkpoint=tmp_path / "run.ckpt", **FAST).fit(X, Y)
+    assert os.listdir(tmp_path) == ["run.ckpt"]
+    monkeypatch.setattr(lock, "fcntl", None)
+    with held(tmp_path / "run.ckpt"), held(tmp_path / "run.ckpt"):
+        assert os.listdir(tmp_path) == ["run.ckpt"]
