@@ -109,18 +109,30 @@ def referee(name: str, java: str, jar: Path, repeats: int, only: list[str] | Non
     return share.assign(data=name, instances=table["instances"]).reset_index()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def weka_parser(text: str, sets: list[str]) -> argparse.ArgumentParser:
+    """The options of every script that asks Weka."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("--weka", type=Path, default=Path("/usr/share/java/weka.jar"), help="weka.jar")
-    parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
-    parser.add_argument("--schemes", nargs="+", choices=list(schemes(1)))
-    parser.add_argument("--repeats", type=int, default=1)
-    given = parser.parse_args()
+    parser.add_argument("--sets", nargs="+", choices=sets, default=sets)
+    return parser
+
+
+def java_of(jar: Path) -> str:
+    """The Java that runs Weka, or what to install."""
     java = shutil.which("java")
     if java is None:
         raise SystemExit("Java is not on the PATH: install a Java runtime (Debian: default-jre-headless)")
-    if not given.weka.is_file():
-        raise SystemExit(f"no Weka at {given.weka}: install it (Debian: weka) or name weka.jar with --weka")
+    if not jar.is_file():
+        raise SystemExit(f"no Weka at {jar}: install it (Debian: weka) or name weka.jar with --weka")
+    return java
+
+
+def main() -> None:
+    parser = weka_parser(__doc__, list(SETS))
+    parser.add_argument("--schemes", nargs="+", choices=list(schemes(1)))
+    parser.add_argument("--repeats", type=int, default=1)
+    given = parser.parse_args()
+    java = java_of(given.weka)
     parts = []
     for name in given.sets:
         parts.append(referee(name, java, given.weka, given.repeats, given.schemes))
