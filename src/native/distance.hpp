@@ -37,20 +37,24 @@ template <class T, int P, bool W, class V> WB_INLINE V add_term(V sum, V weight,
   if constexpr (P == 1 && !W) return sum + diff;
 }
 
+template <class T> using Sums = Vec<T>[TILE_QUERIES][TILE_VECTORS];
+
+// Adds the features `first` to `last` to sums that are 0, or hold those before `first`.
 // queries: (m, TILE_QUERIES); block and weights: (m, BLOCK_LANES)
 template <class T, int P, bool W, bool MISSING>
-WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Features<T>& features,
-                    Vec<T> (&sum)[TILE_QUERIES][TILE_VECTORS]) {
+WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Features<T>& features, std::int64_t first,
+                    std::int64_t last, Sums<T>& sum) {
   constexpr int LANES = VECTOR_LANES<T>;
-  Vec<T> acc[TILE_QUERIES][TILE_VECTORS];
+  Sums<T> acc;
   WB_UNROLL
   for (int q = 0; q < TILE_QUERIES; ++q)
     WB_UNROLL
-    for (int v = 0; v < TILE_VECTORS; ++v) acc[q][v] = broadcast<T>(T(0));
+    for (int v = 0; v < TILE_VECTORS; ++v) acc[q][v] = sum[q][v];
 
-  std::int64_t j = 0;
+  std::int64_t j = first;
+  const std::int64_t numeric = std::min(features.numeric, last);
   const Vec<T> one = P == 1 && !W && !MISSING ? hidden_one<T>() : broadcast<T>(T(1));
-  for (; j < features.numeric; ++j) {
+  for (; j < numeric; ++j) {
     Vec<T> ref[TILE_VECTORS], weight[TILE_VECTORS];
     WB_UNROLL
     for (int v = 0; v < TILE_VECTORS; ++v) {
@@ -70,7 +74,7 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
       }
     }
   }
-  for (; j < features.count; ++j) {
+  for (; j < last; ++j) {
     const Vec<T> zero = broadcast<T>(T(0)), gap = broadcast<T>(features.gap[j]);
     Vec<T> ref[TILE_VECTORS], weight[TILE_VECTORS];
     WB_UNROLL
@@ -93,6 +97,20 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
   for (int q = 0; q < TILE_QUERIES; ++q)
     WB_UNROLL
     for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = acc[q][v];
+}
+
+template <class T> WB_INLINE void clear(Sums<T>& sum) {
+  WB_UNROLL
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    WB_UNROLL
+    for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = broadcast<T>(T(0));
+}
+
+// All features at once.
+template <class T, int P, bool W, bool MISSING>
+WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Features<T>& features, Sums<T>& sum) {
+  clear<T>(sum);
+  tile<T, P, W, MISSING>(queries, block, weights, features, 0, features.count, sum);
 }
 
 // query, reference, weights: (m,); weights may be null (all one)

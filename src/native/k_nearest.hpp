@@ -56,71 +56,113 @@ WB_APART WB_KERNEL T enter(const Queries<T>& queries, const References<T>& refs,
   return limit;
 }
 
+// Rows too wide for the caches are taken in panels of features, some tiles of queries at a time.
+constexpr std::int64_t WIDE_BYTES = 256 * 1024, PANEL = 4096, PANEL_TILES = 8;
+
+// Some features of a tile's queries side by side: (last - first, TILE_QUERIES); a short tile repeats its last query.
+template <class T>
+WB_INLINE void pack_queries(const T* rows, std::int64_t row, std::int64_t end, std::int64_t m, std::int64_t first,
+                            std::int64_t last, T* packed) {
+  const T* query[TILE_QUERIES];
+  for (int q = 0; q < TILE_QUERIES; ++q) query[q] = rows + std::min(row + q, end - 1) * m;
+  for (std::int64_t j = first; j < last; ++j)
+    WB_UNROLL
+    for (int q = 0; q < TILE_QUERIES; ++q) packed[(j - first) * TILE_QUERIES + q] = query[q][j];
+}
+
+// Sums of a tile and a block between two panels.
+template <class T> WB_INLINE void save(const Sums<T>& sum, T* at) {
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    for (int v = 0; v < TILE_VECTORS; ++v) store<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>, sum[q][v]);
+}
+
+template <class T> WB_INLINE void restore(const T* at, Sums<T>& sum) {
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = load<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>);
+}
+
+// Lets what is below a query's limit into its list.
+template <class T, int P>
+WB_INLINE void offer(const Queries<T>& queries, const References<T>& refs, const Recheck<T>& recheck,
+                     const Lists<T>& lists, const Place& place, Sums<T>& sum, T (&limit)[TILE_QUERIES]) {
+  if (refs.scales)
+    for (int v = 0; v < TILE_VECTORS; ++v) {
+      const Vec<T> scale = load<T>(refs.scales + place.block * BLOCK_LANES<T> + v * VECTOR_LANES<T>);
+      for (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = sum[q][v] * scale;
+    }
+  Mask<T> hit = no_lane<T>();
+  WB_UNROLL
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    WB_UNROLL
+    for (int v = 0; v < TILE_VECTORS; ++v) hit = hit | less<T>(sum[q][v], broadcast<T>(limit[q]));
+  if (!any<T>(hit)) return;
+
+  WB_UNROLL
+  for (int q = 0; q < TILE_QUERIES; ++q) {
+    unsigned lanes = 0;
+    WB_UNROLL
+    for (int v = 0; v < TILE_VECTORS; ++v)
+      lanes |= bits<T>(less<T>(sum[q][v], broadcast<T>(limit[q]))) << (v * VECTOR_LANES<T>);
+    if (!lanes) continue;
+    T distance[BLOCK_LANES<T>];
+    for (int v = 0; v < TILE_VECTORS; ++v) store<T>(distance + v * VECTOR_LANES<T>, sum[q][v]);
+    limit[q] = enter<T, P>(queries, refs, recheck, lists, {place.row + q, place.group, place.block}, lanes, distance, limit[q]);
+  }
+}
+
 template <class T, int P, bool W, bool MISSING>
 WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, const Features<T>& features,
                          const Recheck<T>& recheck, const Lists<T>& lists, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES;
   constexpr std::int64_t CACHE_BYTES = 256 * 1024;  // references that stay in the second-level cache
   const std::int64_t m = features.count, k = lists.k, groups = refs.n_groups;
-  const std::int64_t n_queries = end - begin, n_tiles = (n_queries + TILE_QUERIES - 1) / TILE_QUERIES;
-  const std::int64_t n_blocks = refs.group_start[groups];
-  const std::int64_t blocks_per_part =
-      std::max<std::int64_t>(1, CACHE_BYTES / std::max<std::int64_t>(1, m * LANES * std::int64_t(sizeof(T)) * (W ? 2 : 1)));
+  const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES, n_blocks = refs.group_start[groups];
+  const bool wide = m * std::int64_t(sizeof(T)) > WIDE_BYTES;
+  const std::int64_t panel = wide ? PANEL : m, tiles_together = wide ? PANEL_TILES : n_tiles;
+  const std::int64_t blocks_together = std::max<std::int64_t>(
+      1, CACHE_BYTES / std::max<std::int64_t>(1, panel * LANES * std::int64_t(sizeof(T)) * (W ? 2 : 1)));
   const T infinity = std::numeric_limits<T>::infinity();
 
-  // Queries of a tile side by side; a last short tile repeats its last query.
-  std::vector<T> packed(std::size_t(n_tiles * m * TILE_QUERIES));
-  for (std::int64_t t = 0; t < n_tiles; ++t)
-    for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
-      const std::int64_t row = std::min(begin + t * TILE_QUERIES + q, end - 1);
-      for (std::int64_t j = 0; j < m; ++j) packed[(t * m + j) * TILE_QUERIES + q] = queries.rows[row * m + j];
-    }
   for (std::int64_t row = begin; row < end; ++row)
     for (std::int64_t g = 0; g < groups; ++g) {  // sorted -> heap: descending order is one
       std::reverse(lists.distance + (row * groups + g) * k, lists.distance + (row * groups + g + 1) * k);
       std::reverse(lists.id + (row * groups + g) * k, lists.id + (row * groups + g + 1) * k);
     }
 
-  for (std::int64_t part = 0; part < n_blocks; part += blocks_per_part) {
-    const std::int64_t part_end = std::min(part + blocks_per_part, n_blocks);
-    const std::int64_t first_group =
-        std::upper_bound(refs.group_start, refs.group_start + groups + 1, part) - refs.group_start - 1;
-    for (std::int64_t t = 0; t < n_tiles; ++t) {
-      const T* tile_queries = packed.data() + t * m * TILE_QUERIES;
-      for (std::int64_t g = first_group; g < groups && refs.group_start[g] < part_end; ++g) {
-        T limit[TILE_QUERIES];
-        for (int q = 0; q < TILE_QUERIES; ++q) {
-          const std::int64_t row = begin + t * TILE_QUERIES + q;
-          const T worst = row < end ? lists.distance[(row * groups + g) * k] : T(0);
-          limit[q] = row < end ? entry_limit<T, P>(worst, recheck, row, m) : -infinity;  // -inf: a repeated query
-        }
-        const std::int64_t stop = std::min(part_end, refs.group_start[g + 1]);
-        for (std::int64_t block = std::max(part, refs.group_start[g]); block < stop; ++block) {
-          Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
-          tile<T, P, W, MISSING>(tile_queries, refs.packed + block * m * LANES,
-                                 W ? refs.weights + block * m * LANES : nullptr, features, sum);
-          if (refs.scales)
-            for (int v = 0; v < TILE_VECTORS; ++v) {
-              const Vec<T> scale = load<T>(refs.scales + block * LANES + v * VECTOR_LANES<T>);
-              for (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = sum[q][v] * scale;
+  std::vector<T> packed(std::size_t(std::min(tiles_together, n_tiles) * panel * TILE_QUERIES));
+  std::vector<T> sums(wide ? std::size_t(std::min(tiles_together, n_tiles) * n_blocks * TILE_SUMS) : 0);
+  for (std::int64_t tiles = 0; tiles < n_tiles; tiles += tiles_together) {
+    const std::int64_t tiles_end = std::min(tiles + tiles_together, n_tiles);
+    for (std::int64_t first = 0; first < m; first += panel) {
+      const std::int64_t last = std::min(first + panel, m);
+      for (std::int64_t t = tiles; t < tiles_end; ++t)
+        pack_queries(queries.rows, begin + t * TILE_QUERIES, end, m, first, last,
+                     packed.data() + (t - tiles) * panel * TILE_QUERIES);
+      for (std::int64_t part = 0; part < n_blocks; part += blocks_together) {
+        const std::int64_t part_end = std::min(part + blocks_together, n_blocks);
+        const std::int64_t first_group =
+            std::upper_bound(refs.group_start, refs.group_start + groups + 1, part) - refs.group_start - 1;
+        for (std::int64_t t = tiles; t < tiles_end; ++t) {
+          // counted from feature 0, so that queries and references share a number
+          const T* tile_queries = packed.data() + ((t - tiles) * panel - first) * TILE_QUERIES;
+          for (std::int64_t g = first_group; g < groups && refs.group_start[g] < part_end; ++g) {
+            T limit[TILE_QUERIES];
+            for (int q = 0; q < TILE_QUERIES; ++q) {
+              const std::int64_t row = begin + t * TILE_QUERIES + q;
+              const T worst = row < end ? lists.distance[(row * groups + g) * k] : T(0);
+              limit[q] = row < end ? entry_limit<T, P>(worst, recheck, row, m) : -infinity;  // -inf: a repeated query
             }
-          Mask<T> hit = no_lane<T>();
-          WB_UNROLL
-          for (int q = 0; q < TILE_QUERIES; ++q)
-            WB_UNROLL
-            for (int v = 0; v < TILE_VECTORS; ++v) hit = hit | less<T>(sum[q][v], broadcast<T>(limit[q]));
-          if (!any<T>(hit)) continue;
-
-          WB_UNROLL
-          for (int q = 0; q < TILE_QUERIES; ++q) {
-            unsigned lanes = 0;
-            WB_UNROLL
-            for (int v = 0; v < TILE_VECTORS; ++v)
-              lanes |= bits<T>(less<T>(sum[q][v], broadcast<T>(limit[q]))) << (v * VECTOR_LANES<T>);
-            if (!lanes) continue;
-            T distance[LANES];
-            for (int v = 0; v < TILE_VECTORS; ++v) store<T>(distance + v * VECTOR_LANES<T>, sum[q][v]);
-            limit[q] = enter<T, P>(queries, refs, recheck, lists, {begin + t * TILE_QUERIES + q, g, block}, lanes, distance, limit[q]);
+            const std::int64_t stop = std::min(part_end, refs.group_start[g + 1]);
+            for (std::int64_t block = std::max(part, refs.group_start[g]); block < stop; ++block) {
+              T* kept = sums.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS;
+              Sums<T> sum;
+              if (first == 0) clear<T>(sum);
+              else restore<T>(kept, sum);
+              tile<T, P, W, MISSING>(tile_queries, refs.packed + block * m * LANES,
+                                     W ? refs.weights + block * m * LANES : nullptr, features, first, last, sum);
+              if (last < m) save<T>(sum, kept);
+              else offer<T, P>(queries, refs, recheck, lists, {begin + t * TILE_QUERIES, g, block}, sum, limit);
+            }
           }
         }
       }

@@ -348,3 +348,34 @@ def test_the_core_refuses_arrays_that_do_not_fit():
         _native.k_nearest(*arguments, *lists, *[None] * 6, 0, 4)
     with pytest.raises(ValueError, match="packed: wrong shape"):
         _native.k_nearest(np.zeros((3, 4)), *arguments[1:], *lists, *[None] * 6, 0, 3)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("kind", ["none", "feature", "instance"])
+@pytest.mark.parametrize(("dtype", "wide"), [(np.float64, 33_000), (np.float32, 66_000)])
+def test_wide_rows_have_the_sums_of_narrow_ones(dtype, wide, kind, p, missing):
+    # columns that are equal everywhere add 0 to every sum, so the bits must be those without them
+    rng, n, m = RNG(0), 30, 40
+    place = np.sort(rng.choice(wide, m, replace=False))
+    narrow = rng.normal(size=(n, m)).astype(dtype)
+    if missing:
+        narrow[rng.random(narrow.shape) < 0.1] = np.nan
+    nominal = np.arange(wide) >= place[30]
+    narrow[:, 30:] = rng.integers(0, 3, size=(n, 10))
+    X = np.zeros((n, wide), dtype=dtype)
+    X[:, place] = narrow
+    shape = {"none": None, "feature": (wide,), "instance": (n, wide)}[kind]
+    a = None if shape is None else rng.random(shape) + 0.1
+    groups = rng.integers(0, 2, size=n)
+
+    def search(X, a, nominal, **options):
+        weights = None if a is None else Weights(feature_weights=a)
+        engine = NeighborEngine(X, weights=weights, p=p, nominal=nominal, groups=groups, n_groups=2, **options)
+        return engine.search_groups(X, 4, own_row=np.arange(n))
+
+    expected = search(narrow, None if a is None else np.ascontiguousarray(a[..., place]), nominal[place])
+    for options in ({}, {"n_jobs": 2}, {"part_bytes": 1}):
+        distance, row = search(X, a, nominal, **options)
+        assert distance.tobytes() == expected[0].tobytes()
+        assert row.tobytes() == expected[1].tobytes()

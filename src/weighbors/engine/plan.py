@@ -14,7 +14,7 @@ from .references import References
 __all__ = ["BACKENDS", "PART_BYTES", "Plan", "make_plan"]
 
 BACKENDS = ("auto", "scan", "bytes", "tree", "faiss", "hnsw")
-#: Packed references that are in memory at once.
+#: Packed references that are in memory at once; of wide rows up to four times as many (`part_bytes_of`).
 PART_BYTES = 32 * 2**20
 _BYTE_FEATURES, _BYTE_ROWS = 8, 512  # features, and rows per group: fewer do not pay for the rounding
 _MOST_BYTES = 128 * 2**20  # rows as bytes stay in memory
@@ -139,15 +139,25 @@ def block_bytes(references: References) -> int:
     return lanes_of(references.dtype) * references.m * references.dtype.itemsize * copies
 
 
-def make_plan(references: References, *, backend: str = "auto", part_bytes: int = PART_BYTES) -> Plan:
+def part_bytes_of(references: References) -> int:
+    """Packed references in memory at once: of wide rows eight blocks, which queries are read for, where they fit."""
+    return max(PART_BYTES, min(8 * block_bytes(references), 4 * PART_BYTES))
+
+
+def blocks_per_part(references: References, part_bytes: int) -> int:
+    """Whole blocks, at least one."""
+    return max(1, part_bytes // block_bytes(references))
+
+
+def make_plan(references: References, *, backend: str = "auto", part_bytes: int | None = None) -> Plan:
     """Choose a backend for these references.
 
     Parameters
     ----------
     references : References
     backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
-    part_bytes : int
-        Packed references that are in memory at once.
+    part_bytes : int, optional
+        Packed references that are in memory at once; by default `part_bytes_of` the references.
 
     Returns
     -------
@@ -168,7 +178,7 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
         raise BackendError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")
     chosen, reason = _choose(references, backend)
     blocks = n_blocks(references)
-    per_part = max(1, part_bytes // block_bytes(references))
+    per_part = blocks_per_part(references, part_bytes_of(references) if part_bytes is None else part_bytes)
     return Plan(
         backend=chosen,
         reason=reason,

@@ -12,7 +12,7 @@ import numpy as np
 from ... import _native
 from ..._threads import row_ranges, run_ranges
 from ..._typing import FloatArray, IndexArray
-from ..plan import PART_BYTES, block_bytes, lanes_of
+from ..plan import block_bytes, blocks_per_part, lanes_of, part_bytes_of
 from ..references import References
 
 __all__ = ["Scan", "aligned_empty", "lane_layout"]
@@ -57,9 +57,9 @@ class Part:
 class Scan:
     """Full scan over packed references, in parts of at most ``part_bytes``."""
 
-    def __init__(self, references: References, *, part_bytes: int = PART_BYTES) -> None:
+    def __init__(self, references: References, *, part_bytes: int | None = None) -> None:
         self.references = references
-        self.part_bytes = part_bytes
+        self.part_bytes = part_bytes_of(references) if part_bytes is None else part_bytes
         self._cached: list[Part] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -74,10 +74,9 @@ class Scan:
         if self._cached is not None:
             yield from self._cached
             return
-        size = block_bytes(self.references)
-        per_part = max(1, self.part_bytes // size)
+        per_part = blocks_per_part(self.references, self.part_bytes)
         total = int(self._layout[1][-1])
-        keep = total * size <= CACHE_BYTES and not self.references.sparse
+        keep = total * block_bytes(self.references) <= CACHE_BYTES and not self.references.sparse
         parts = []
         for begin in range(0, total, per_part):
             part = self._pack(begin, min(begin + per_part, total), n_jobs)
