@@ -34,6 +34,14 @@ def kill_a_worker(client):
     return pid
 
 
+def kill_who_marked_last(marks):
+    """End the worker process that has just begun a fit of `Slow`, so that the fit is lost."""
+    newest = max(os.listdir(marks), key=lambda name: int(name.split("-")[1]))
+    pid = int(newest.split("-")[0])
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
 @contextmanager
 def meanwhile(action, *, when, seconds=60):
     """Run ``action`` in a thread as soon as ``when()`` holds."""

@@ -172,7 +172,7 @@ WB_KERNEL std::int64_t byte_nearest(const ByteJob<T>& job, const Lists<T>& lists
   std::vector<float> sums(std::size_t(TILE_QUERIES * std::min(part, n_blocks) * BYTE_LANES));
   for (std::int64_t from = 0; from < n_blocks; from += part)
     for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-      gather_tile(job.query_words, first, end, words, tile_rows.data());
+      gather_tile(job.query_words, first, end, words, 0, words, tile_rows.data());
       for (std::int64_t g = 0; g < job.n_groups; ++g) {
         const std::int64_t start = std::max(from, job.group_start[g]), stop = std::min(from + part, job.group_start[g + 1]);
         if (start >= stop) continue;

@@ -113,6 +113,32 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
   tile<T, P, W, MISSING>(queries, block, weights, features, 0, features.count, sum);
 }
 
+// Rows too wide for the caches are taken in panels of features, some tiles of queries at a time.
+constexpr std::int64_t WIDE_BYTES = 256 * 1024, PANEL = 4096, PANEL_TILES = 8;
+
+// Some features of a tile's queries side by side: (last - first, TILE_QUERIES); a short tile repeats its last query.
+template <class T>
+WB_INLINE void gather_tile(const T* rows, std::int64_t row, std::int64_t end, std::int64_t m, std::int64_t first,
+                           std::int64_t last, T* packed) {
+  constexpr std::int64_t NEAR = 64;  // features whose places stay in the first-level cache
+  for (std::int64_t from = first; from < last; from += NEAR)
+    for (int q = 0; q < TILE_QUERIES; ++q) {
+      const T* query = rows + std::min(row + q, end - 1) * m;
+      for (std::int64_t j = from; j < std::min(from + NEAR, last); ++j) packed[(j - first) * TILE_QUERIES + q] = query[j];
+    }
+}
+
+// Sums of a tile and a block between two panels.
+template <class T> WB_INLINE void save(const Sums<T>& sum, T* at) {
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    for (int v = 0; v < TILE_VECTORS; ++v) store<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>, sum[q][v]);
+}
+
+template <class T> WB_INLINE void restore(const T* at, Sums<T>& sum) {
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = load<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>);
+}
+
 // query, reference, weights: (m,); weights may be null (all one)
 template <class T, int P>
 WB_INLINE T exact(const T* query, const T* reference, const T* weights, const Features<T>& features) {

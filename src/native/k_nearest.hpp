@@ -56,31 +56,6 @@ WB_APART WB_KERNEL T enter(const Queries<T>& queries, const References<T>& refs,
   return limit;
 }
 
-// Rows too wide for the caches are taken in panels of features, some tiles of queries at a time.
-constexpr std::int64_t WIDE_BYTES = 256 * 1024, PANEL = 4096, PANEL_TILES = 8;
-
-// Some features of a tile's queries side by side: (last - first, TILE_QUERIES); a short tile repeats its last query.
-template <class T>
-WB_INLINE void pack_queries(const T* rows, std::int64_t row, std::int64_t end, std::int64_t m, std::int64_t first,
-                            std::int64_t last, T* packed) {
-  const T* query[TILE_QUERIES];
-  for (int q = 0; q < TILE_QUERIES; ++q) query[q] = rows + std::min(row + q, end - 1) * m;
-  for (std::int64_t j = first; j < last; ++j)
-    WB_UNROLL
-    for (int q = 0; q < TILE_QUERIES; ++q) packed[(j - first) * TILE_QUERIES + q] = query[q][j];
-}
-
-// Sums of a tile and a block between two panels.
-template <class T> WB_INLINE void save(const Sums<T>& sum, T* at) {
-  for (int q = 0; q < TILE_QUERIES; ++q)
-    for (int v = 0; v < TILE_VECTORS; ++v) store<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>, sum[q][v]);
-}
-
-template <class T> WB_INLINE void restore(const T* at, Sums<T>& sum) {
-  for (int q = 0; q < TILE_QUERIES; ++q)
-    for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = load<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>);
-}
-
 // Lets what is below a query's limit into its list.
 template <class T, int P>
 WB_INLINE void offer(const Queries<T>& queries, const References<T>& refs, const Recheck<T>& recheck,
@@ -136,8 +111,8 @@ WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, c
     for (std::int64_t first = 0; first < m; first += panel) {
       const std::int64_t last = std::min(first + panel, m);
       for (std::int64_t t = tiles; t < tiles_end; ++t)
-        pack_queries(queries.rows, begin + t * TILE_QUERIES, end, m, first, last,
-                     packed.data() + (t - tiles) * panel * TILE_QUERIES);
+        gather_tile(queries.rows, begin + t * TILE_QUERIES, end, m, first, last,
+                    packed.data() + (t - tiles) * panel * TILE_QUERIES);
       for (std::int64_t part = 0; part < n_blocks; part += blocks_together) {
         const std::int64_t part_end = std::min(part + blocks_together, n_blocks);
         const std::int64_t first_group =

@@ -6,15 +6,6 @@
 
 namespace wb::WB_LEVEL {
 
-// Queries of one tile side by side: (m, TILE_QUERIES); a short tile repeats its last query.
-template <class T>
-WB_INLINE void gather_tile(const T* rows, std::int64_t first, std::int64_t end, std::int64_t m, T* tile_rows) {
-  for (int q = 0; q < TILE_QUERIES; ++q) {
-    const T* row = rows + std::min(first + q, end - 1) * m;
-    for (std::int64_t j = 0; j < m; ++j) tile_rows[j * TILE_QUERIES + q] = row[j];
-  }
-}
-
 // City-block distances: (end - begin, n_lanes)
 template <class T, bool MISSING>
 WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
@@ -23,7 +14,7 @@ WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& f
   const std::int64_t m = features.count, width = n_blocks * LANES;
   std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES));
   for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-    gather_tile(queries, first, end, m, tile_rows.data());
+    gather_tile(queries, first, end, m, 0, m, tile_rows.data());
     const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
     for (std::int64_t block = 0; block < n_blocks; ++block) {
       Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
@@ -113,7 +104,7 @@ WB_KERNEL void add_differences(const T* queries, const T* packed, const Features
   for (std::int64_t from = 0; from < n_blocks; from += RUN) {
     const std::int64_t to = std::min(from + RUN, n_blocks);
     for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-      gather_tile(queries, first, end, m, tile_rows.data());
+      gather_tile(queries, first, end, m, 0, m, tile_rows.data());
       const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
       std::fill(by_lane.begin(), by_lane.end(), T(0));
       for (std::int64_t block = from; block < to; ++block) {
@@ -159,32 +150,50 @@ WB_KERNEL void add_differences(const T* queries, const T* packed, const Features
   }
 }
 
+// Adds the roots of a tile's squares, of the first `lanes` references, to the totals of each query and lane.
+template <class T> WB_INLINE void add_roots(const Sums<T>& sum, std::int64_t lanes, double* by_lane) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
+    T out[LANES];
+    for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, root<T>(sum[q][v]));
+    for (std::int64_t i = lanes; i < LANES; ++i) out[i] = 0;
+    for (std::int64_t i = 0; i < LANES; ++i) by_lane[q * LANES + i] += double(out[i]);
+  }
+}
+
 // sums[i] = sum over references of the Euclidean distance, in double, for rows [begin, end)
 template <class T>
 WB_KERNEL void distance_sums(const T* queries, const T* packed, const Features<T>& features, std::int64_t n,
                              double* sums, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>, CACHE_BYTES = 256 * 1024;
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES, CACHE_BYTES = 256 * 1024;
   const std::int64_t m = features.count, n_blocks = (n + LANES - 1) / LANES;
-  const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (m * LANES * std::int64_t(sizeof(T))));
   const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES;
-  std::vector<T> tile_rows(std::size_t(n_tiles * m * TILE_QUERIES));
-  for (std::int64_t t = 0; t < n_tiles; ++t)
-    gather_tile(queries, begin + t * TILE_QUERIES, end, m, tile_rows.data() + t * m * TILE_QUERIES);
-  std::vector<double> by_lane(std::size_t(n_tiles * TILE_QUERIES * LANES), 0.0);
-  for (std::int64_t from = 0; from < n_blocks; from += part)
-    for (std::int64_t t = 0; t < n_tiles; ++t)
-      for (std::int64_t block = from; block < std::min(from + part, n_blocks); ++block) {
-        Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
-        tile<T, 2, false, false>(tile_rows.data() + t * m * TILE_QUERIES, packed + block * m * LANES, nullptr, features, sum);
-        const std::int64_t lanes = std::min(LANES, n - block * LANES);
-        for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
-          T out[LANES];
-          for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, root<T>(sum[q][v]));
-          for (std::int64_t i = lanes; i < LANES; ++i) out[i] = 0;
-          double* total = by_lane.data() + (t * TILE_QUERIES + q) * LANES;
-          for (std::int64_t i = 0; i < LANES; ++i) total[i] += double(out[i]);
-        }
-      }
+  const bool wide = m * std::int64_t(sizeof(T)) > WIDE_BYTES;
+  const std::int64_t panel = wide ? PANEL : m, tiles_together = wide ? std::min(PANEL_TILES, n_tiles) : n_tiles;
+  const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (panel * LANES * std::int64_t(sizeof(T))));
+  std::vector<T> tile_rows(std::size_t(tiles_together * panel * TILE_QUERIES));
+  std::vector<T> squares(wide ? std::size_t(tiles_together * n_blocks * TILE_SUMS) : 0);
+  std::vector<double> by_lane(std::size_t(n_tiles * TILE_SUMS), 0.0);
+  for (std::int64_t tiles = 0; tiles < n_tiles; tiles += tiles_together) {
+    const std::int64_t tiles_end = std::min(tiles + tiles_together, n_tiles);
+    for (std::int64_t first = 0; first < m; first += panel) {
+      const std::int64_t last = std::min(first + panel, m);
+      for (std::int64_t t = tiles; t < tiles_end; ++t)
+        gather_tile(queries, begin + t * TILE_QUERIES, end, m, first, last, tile_rows.data() + (t - tiles) * panel * TILE_QUERIES);
+      for (std::int64_t from = 0; from < n_blocks; from += part)
+        for (std::int64_t t = tiles; t < tiles_end; ++t)
+          for (std::int64_t block = from; block < std::min(from + part, n_blocks); ++block) {
+            T* kept = squares.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS;
+            Sums<T> sum;
+            if (first == 0) clear<T>(sum);
+            else restore<T>(kept, sum);
+            tile<T, 2, false, false>(tile_rows.data() + ((t - tiles) * panel - first) * TILE_QUERIES,
+                                     packed + block * m * LANES, nullptr, features, first, last, sum);
+            if (last < m) save<T>(sum, kept);
+            else add_roots<T>(sum, std::min(LANES, n - block * LANES), by_lane.data() + t * TILE_SUMS);
+          }
+    }
+  }
   for (std::int64_t row = begin; row < end; ++row)
     sums[row] = std::accumulate(by_lane.data() + (row - begin) * LANES, by_lane.data() + (row - begin + 1) * LANES, 0.0);
 }

@@ -42,7 +42,7 @@ template <class T> WB_INLINE bool any_below(const TileSums<T>& sum, const T* bou
     WB_UNROLL
     for (int q = 0; q < TILE_QUERIES; ++q) {
       Vec<T> most = broadcast<T>(bound[q]);
-      if (column) most = choose<T>(less<T>(least, most), most, least);
+      if (column) most = larger<T>(least, most);
       hit = hit | less<T>(sum[q][v], most);
     }
   }

@@ -18,11 +18,11 @@ template <class T> WB_INLINE T kth_smallest(const T* distance, std::int64_t n, s
       WB_UNROLL
       for (int i = 0; i < 4; ++i) {
         const Vec<T> d = load<T>(distance + at + i * LANES);
-        low[i] = choose<T>(less<T>(d, low[i]), d, low[i]);
+        low[i] = smaller<T>(d, low[i]);
       }
     for (; at < n; at += LANES) {
       const Vec<T> d = load<T>(distance + at);
-      low[0] = choose<T>(less<T>(d, low[0]), d, low[0]);
+      low[0] = smaller<T>(d, low[0]);
     }
     T lanes[LANES], best = infinity;
     for (int i = 0; i < 4; ++i) {

@@ -21,7 +21,15 @@ template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) {
   return (Vec<T>)((Mask<T>)v & ~sign);
 }
 // lanes of `no` where the comparison failed, of `yes` where it held
-template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) { return m ? yes : no; }
+template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) {
+#ifdef WB_MOVEMASK
+  return m ? yes : no;
+#else  // GCC takes a vector that the level has no register for apart, lane by lane, if asked by ?:
+  return (Vec<T>)(((Mask<T>)yes & m) | ((Mask<T>)no & ~m));
+#endif
+}
+template <class T> WB_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return a < b ? b : a; }  // one instruction each
+template <class T> WB_INLINE Vec<T> smaller(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
 template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return a == b; }
 template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return a < b; }
 template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
@@ -78,6 +86,8 @@ template <class T> WB_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) { return map<T
 template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) { return map<T>([&](int i) { return v.lane[i] < 0 ? -v.lane[i] : v.lane[i]; }); }
 template <class T> WB_INLINE Vec<T> root(Vec<T> v) { return map<T>([&](int i) { return std::sqrt(v.lane[i]); }); }
 template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) { return map<T>([&](int i) { return m.lane[i] ? yes.lane[i] : no.lane[i]; }); }
+template <class T> WB_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return map<T>([&](int i) { return a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i]; }); }
+template <class T> WB_INLINE Vec<T> smaller(Vec<T> a, Vec<T> b) { return map<T>([&](int i) { return a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]; }); }
 template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] == b.lane[i]; }); }
 template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return test<T>([&](int i) { return a.lane[i] < b.lane[i]; }); }
 template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }

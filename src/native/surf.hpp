@@ -20,7 +20,7 @@ WB_INLINE void distances_by_maxima(const ZoneJob& job, std::int64_t n, double* d
   const Vec<double> one = hidden_one<double>(), two = broadcast<double>(2.0);
   std::vector<double> tile_rows(std::size_t(job.stride * TILE_QUERIES));  // the padding of rows is gathered, not read
   for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-    gather_tile(job.rows, first, end, job.stride, tile_rows.data());
+    gather_tile(job.rows, first, end, job.stride, 0, job.stride, tile_rows.data());
     for (std::int64_t block = 0; block < n_blocks; ++block) {
       const double* values = job.packed + block * m * LANES;
       Vec<double> sum[TILE_QUERIES][TILE_VECTORS];
@@ -33,7 +33,7 @@ WB_INLINE void distances_by_maxima(const ZoneJob& job, std::int64_t n, double* d
           const Vec<double> query = broadcast<double>(tile_rows[std::size_t(j * TILE_QUERIES + q)]);
           WB_UNROLL
           for (int v = 0; v < TILE_VECTORS; ++v)
-            sum[q][v] = add_product<double>(sum[q][v], one, choose<double>(less<double>(query, ref[v]), ref[v], query));
+            sum[q][v] = add_product<double>(sum[q][v], one, larger<double>(query, ref[v]));
         }
       }
       const double* sums = job.row_sums + block * LANES;  // whole blocks
@@ -42,7 +42,7 @@ WB_INLINE void distances_by_maxima(const ZoneJob& job, std::int64_t n, double* d
           const Vec<double> both = load<double>(sums + v * WIDE) + broadcast<double>(job.row_sums[first + q]);
           const Vec<double> d = two * sum[q][v] - both;
           store<double>(distance + (first - begin + q) * width + block * LANES + v * WIDE,
-                        choose<double>(less<double>(d, broadcast<double>(0.0)), broadcast<double>(0.0), d));
+                        larger<double>(d, broadcast<double>(0.0)));
         }
     }
   }

@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import Deadly, Slow, kill_a_worker, meanwhile, two_workers
+from clusters import Deadly, Slow, kill_who_marked_last, meanwhile, two_workers
 from naive import strata as naive
 from sklearn.datasets import make_classification
 
@@ -170,7 +170,7 @@ def test_a_worker_that_dies_changes_nothing(client, tmp_path, partitioned):
     given = arrays(300) if partitioned else (X, Y)
     expected.fit(*given)
     slow = Stratified(Slow(str(tmp_path), 0.25), 24, random_state=0)
-    with meanwhile(lambda: kill_a_worker(client), when=lambda: len(os.listdir(tmp_path)) >= 3) as killed:
+    with meanwhile(lambda: kill_who_marked_last(tmp_path), when=lambda: len(os.listdir(tmp_path)) >= 3) as killed:
         slow.fit(*given, client=client)
     assert killed
     assert len(os.listdir(tmp_path)) > 24  # something was computed again

@@ -183,8 +183,9 @@ class Neighborhoods(ABC):
             if self.plain:
                 return sparse.diags((z >= 0).astype(np.float64)) @ abs(a.astype(np.float64) - b.astype(np.float64))
             a, b = a.toarray(), b.toarray()
-        a, b = a.astype(np.float64), b.astype(np.float64)
-        out = np.abs(a - b)
+        a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
+        out: FloatArray = np.subtract(a, b)
+        np.abs(out, out=out)
         out[:, self.n_numeric :] = a[:, self.n_numeric :] != b[:, self.n_numeric :]
         if self.missing:
             out = np.where(np.isnan(out), self.gap.astype(np.float64), out)
@@ -221,6 +222,8 @@ class Neighborhoods(ABC):
 
     def in_place(self, total: FloatArray) -> FloatArray:
         """Columns back in the order of the original table."""
+        if self.n_numeric in (0, self.n_features):
+            return total
         out = np.empty_like(total)
         out[:, self.columns] = total
         return out
@@ -255,7 +258,10 @@ class Instances(Neighborhoods):
         self.missing = bool(np.isnan(self.rows.data if self.sparse else self.rows).any())
 
     def take(self, rows: IndexArray) -> Any:
-        """Some of the rows."""
+        """Some of the rows; a view where they follow each other."""
+        first, n = (int(rows[0]), len(rows)) if len(rows) else (0, 0)
+        if not self.sparse and np.array_equal(rows, np.arange(first, first + n)):
+            return self.rows[first : first + n]
         return self.rows[rows]
 
     def column(self, at: int) -> FloatArray:

@@ -20,6 +20,8 @@ from ._instances import Instances, Neighborhoods, refuse_dense
 
 __all__ = ["MBIW", "instance_weights", "inverse_weights", "margin_vectors"]
 
+_CELLS = 2**18  # of differences in memory at once, about: they stay in the cache
+
 
 def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any:
     """x′ = |x − m(x)| − |x − h(x)|, elementwise, of the rows asked for: array of shape (n, n_features), float64.
@@ -46,13 +48,15 @@ def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any
             row = np.take_along_axis(row, order, axis=-1)
             share = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
             for slot in range(row.shape[1]):
-                pairs = instances.differences(found.query, row[:, slot])
                 part = sign * share[:, slot]
                 if as_sparse:
                     place = (part, (at, np.arange(len(part))))
+                    pairs = instances.differences(found.query, row[:, slot])
                     out = out + sparse.csr_matrix(place, shape=(shape[0], len(part))) @ pairs
-                else:
-                    out[at] += part[:, None] * pairs
+                    continue
+                for some in np.array_split(np.arange(len(part)), max(1, len(part) * shape[1] // _CELLS)):
+                    pairs = instances.differences(found.query[some], row[some, slot])
+                    out[at[some]] += part[some, None] * pairs
     return out
 
 
