@@ -83,6 +83,22 @@ def leave_one_out_case(n: int, m: int, wanted: tuple[float, float]) -> None:
     verdict("FAISS Flat / ours", best["FAISS Flat"] / best["weighbors"], wanted[1])
 
 
+def wide_case(n: int, m: int, dtype) -> None:
+    """Few rows, very many features: a row is larger than the caches."""
+    X = np.random.default_rng(0).normal(size=(n, m)).astype(dtype)
+    rows = np.arange(n)
+    finder = NearestNeighbors(n_neighbors=5, algorithm="brute", n_jobs=THREADS).fit(X)
+    engine = NeighborEngine(X, n_jobs=THREADS)
+    best = best_of(
+        {
+            "weighbors": lambda: engine.search(X, 5, own_row=rows),
+            "scikit-learn brute": lambda: finder.kneighbors(),
+        },
+        rounds=5,
+    )
+    show(f"wide rows, 5 nearest, {n} x {m}, {np.dtype(dtype).name}", best, "weighbors", cells=n * n * m)
+
+
 def weights_case(dtype) -> None:
     rng = np.random.default_rng(0)
     X, Q = rng.normal(size=(20_000, 50)).astype(dtype), rng.normal(size=(5_000, 50)).astype(dtype)
@@ -108,4 +124,6 @@ if __name__ == "__main__":
     leave_one_out_case(2_000, 30, (4, 4))
     leave_one_out_case(5_000, 100, (2.3, 1.4))
     for kind in (np.float32, np.float64):
+        wide_case(200, 60_000, kind)
+        wide_case(100, 200_000, kind)
         weights_case(kind)
