@@ -42,6 +42,8 @@ class BlockInstances(Neighborhoods):
     all rows. The rows of lists are read from the blocks, some lists at a time, and summed here.
     """
 
+    cells = 2**25  # every `take` is a round of tasks
+
     def __init__(self, table: BlockTable, *, scaled: bool, p: int, asked: IndexArray | None = None) -> None:
         asked = np.arange(table.n) if asked is None else asked
         super().__init__(asked, table.codes, len(table.classes), table.nominal, p=p, n_jobs=None)

@@ -88,6 +88,7 @@ class Neighborhoods(ABC):
     missing: bool
     dtype: np.dtype[Any]
     sparse = False
+    cells = 2**20  # of `differences` worth asking for at once: what is in between stays in the cache
 
     def __init__(
         self, asked: IndexArray, codes: IndexArray, n_classes: int, nominal: BoolArray, *, p: int, n_jobs: int | None

@@ -20,8 +20,6 @@ from ._instances import Instances, Neighborhoods, refuse_dense
 
 __all__ = ["MBIW", "instance_weights", "inverse_weights", "margin_vectors"]
 
-_CELLS = 2**18  # of differences in memory at once, about: they stay in the cache
-
 
 def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any:
     """x′ = |x − m(x)| − |x − h(x)|, elementwise, of the rows asked for: array of shape (n, n_features), float64.
@@ -54,7 +52,7 @@ def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any
                     pairs = instances.differences(found.query, row[:, slot])
                     out = out + sparse.csr_matrix(place, shape=(shape[0], len(part))) @ pairs
                     continue
-                for some in np.array_split(np.arange(len(part)), max(1, len(part) * shape[1] // _CELLS)):
+                for some in np.array_split(np.arange(len(part)), max(1, len(part) * shape[1] // instances.cells)):
                     pairs = instances.differences(found.query[some], row[some, slot])
                     out[at[some]] += part[some, None] * pairs
     return out
