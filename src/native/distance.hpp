@@ -40,7 +40,7 @@ template <class T, int P, bool W, class V> WB_INLINE V add_term(V sum, V weight,
 template <class T> using Sums = Vec<T>[TILE_QUERIES][TILE_VECTORS];
 
 // Adds the features `first` to `last` to sums that are 0, or hold those before `first`.
-// queries: (m, TILE_QUERIES); block and weights: (m, BLOCK_LANES)
+// queries: (last - first, TILE_QUERIES); block and weights: (m, BLOCK_LANES)
 template <class T, int P, bool W, bool MISSING>
 WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Features<T>& features, std::int64_t first,
                     std::int64_t last, Sums<T>& sum) {
@@ -63,7 +63,7 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
     }
     WB_UNROLL
     for (int q = 0; q < TILE_QUERIES; ++q) {
-      const Vec<T> query = broadcast<T>(queries[j * TILE_QUERIES + q]);
+      const Vec<T> query = broadcast<T>(queries[(j - first) * TILE_QUERIES + q]);
       WB_UNROLL
       for (int v = 0; v < TILE_VECTORS; ++v) {
         Vec<T> diff = ref[v] - query;
@@ -84,7 +84,7 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
     }
     WB_UNROLL
     for (int q = 0; q < TILE_QUERIES; ++q) {
-      const Vec<T> query = broadcast<T>(queries[j * TILE_QUERIES + q]);
+      const Vec<T> query = broadcast<T>(queries[(j - first) * TILE_QUERIES + q]);
       WB_UNROLL
       for (int v = 0; v < TILE_VECTORS; ++v) {
         // a missing category (NaN) equals nothing, not even another missing one
@@ -113,8 +113,20 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
   tile<T, P, W, MISSING>(queries, block, weights, features, 0, features.count, sum);
 }
 
-// Rows too wide for the caches are taken in panels of features, some tiles of queries at a time.
-constexpr std::int64_t WIDE_BYTES = 256 * 1024, PANEL = 4096, PANEL_TILES = 8;
+// How tiles and blocks are cut so that what is read again stays in the second-level cache. Rows too wide for
+// that are taken in panels of features, some tiles of queries at a time, and sums are kept from panel to panel.
+template <class T> struct Cut {
+  static constexpr std::int64_t CACHE_BYTES = 256 * 1024, PANEL = 4096, PANEL_TILES = 8;
+  bool wide;
+  std::int64_t panel, tiles, blocks;  // features, tiles and blocks at a time
+
+  // `copies`: arrays of the size of the references that are read side by side
+  Cut(std::int64_t m, std::int64_t n_tiles, std::int64_t copies)
+      : wide(m * std::int64_t(sizeof(T)) > CACHE_BYTES),
+        panel(wide ? PANEL : std::max<std::int64_t>(m, 1)),
+        tiles(wide ? std::min(PANEL_TILES, n_tiles) : n_tiles),
+        blocks(std::max<std::int64_t>(1, CACHE_BYTES / (panel * BLOCK_LANES<T> * std::int64_t(sizeof(T)) * copies))) {}
+};
 
 // Some features of a tile's queries side by side: (last - first, TILE_QUERIES); a short tile repeats its last query.
 template <class T>

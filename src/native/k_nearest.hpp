@@ -89,14 +89,9 @@ template <class T, int P, bool W, bool MISSING>
 WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, const Features<T>& features,
                          const Recheck<T>& recheck, const Lists<T>& lists, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES;
-  constexpr std::int64_t CACHE_BYTES = 256 * 1024;  // references that stay in the second-level cache
   const std::int64_t m = features.count, k = lists.k, groups = refs.n_groups;
   const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES, n_blocks = refs.group_start[groups];
-  const bool wide = m * std::int64_t(sizeof(T)) > WIDE_BYTES;
-  const std::int64_t panel = wide ? PANEL : m, tiles_together = wide ? PANEL_TILES : n_tiles;
-  const std::int64_t blocks_together = std::max<std::int64_t>(
-      1, CACHE_BYTES / std::max<std::int64_t>(1, panel * LANES * std::int64_t(sizeof(T)) * (W ? 2 : 1)));
-  const T infinity = std::numeric_limits<T>::infinity();
+  const Cut<T> cut(m, n_tiles, W ? 2 : 1);
 
   for (std::int64_t row = begin; row < end; ++row)
     for (std::int64_t g = 0; g < groups; ++g) {  // sorted -> heap: descending order is one
@@ -104,32 +99,31 @@ WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, c
       std::reverse(lists.id + (row * groups + g) * k, lists.id + (row * groups + g + 1) * k);
     }
 
-  std::vector<T> packed(std::size_t(std::min(tiles_together, n_tiles) * panel * TILE_QUERIES));
-  std::vector<T> sums(wide ? std::size_t(std::min(tiles_together, n_tiles) * n_blocks * TILE_SUMS) : 0);
-  for (std::int64_t tiles = 0; tiles < n_tiles; tiles += tiles_together) {
-    const std::int64_t tiles_end = std::min(tiles + tiles_together, n_tiles);
-    for (std::int64_t first = 0; first < m; first += panel) {
-      const std::int64_t last = std::min(first + panel, m);
+  std::vector<T> packed(std::size_t(cut.tiles * cut.panel * TILE_QUERIES));
+  std::vector<T> sums(cut.wide ? std::size_t(cut.tiles * n_blocks * TILE_SUMS) : 0);
+  for (std::int64_t tiles = 0; tiles < n_tiles; tiles += cut.tiles) {
+    const std::int64_t tiles_end = std::min(tiles + cut.tiles, n_tiles);
+    for (std::int64_t first = 0; first < m; first += cut.panel) {
+      const std::int64_t last = std::min(first + cut.panel, m);
       for (std::int64_t t = tiles; t < tiles_end; ++t)
         gather_tile(queries.rows, begin + t * TILE_QUERIES, end, m, first, last,
-                    packed.data() + (t - tiles) * panel * TILE_QUERIES);
-      for (std::int64_t part = 0; part < n_blocks; part += blocks_together) {
-        const std::int64_t part_end = std::min(part + blocks_together, n_blocks);
+                    packed.data() + (t - tiles) * cut.panel * TILE_QUERIES);
+      for (std::int64_t part = 0; part < n_blocks; part += cut.blocks) {
+        const std::int64_t part_end = std::min(part + cut.blocks, n_blocks);
         const std::int64_t first_group =
             std::upper_bound(refs.group_start, refs.group_start + groups + 1, part) - refs.group_start - 1;
         for (std::int64_t t = tiles; t < tiles_end; ++t) {
-          // counted from feature 0, so that queries and references share a number
-          const T* tile_queries = packed.data() + ((t - tiles) * panel - first) * TILE_QUERIES;
+          const T* tile_queries = packed.data() + (t - tiles) * cut.panel * TILE_QUERIES;
           for (std::int64_t g = first_group; g < groups && refs.group_start[g] < part_end; ++g) {
             T limit[TILE_QUERIES];
             for (int q = 0; q < TILE_QUERIES; ++q) {
               const std::int64_t row = begin + t * TILE_QUERIES + q;
-              const T worst = row < end ? lists.distance[(row * groups + g) * k] : T(0);
-              limit[q] = row < end ? entry_limit<T, P>(worst, recheck, row, m) : -infinity;  // -inf: a repeated query
+              if (row < end) limit[q] = entry_limit<T, P>(lists.distance[(row * groups + g) * k], recheck, row, m);
+              else limit[q] = -std::numeric_limits<T>::infinity();  // a repeated query
             }
             const std::int64_t stop = std::min(part_end, refs.group_start[g + 1]);
             for (std::int64_t block = std::max(part, refs.group_start[g]); block < stop; ++block) {
-              T* kept = sums.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS;
+              T* kept = cut.wide ? sums.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS : nullptr;
               Sums<T> sum;
               if (first == 0) clear<T>(sum);
               else restore<T>(kept, sum);

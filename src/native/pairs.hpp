@@ -165,29 +165,28 @@ template <class T> WB_INLINE void add_roots(const Sums<T>& sum, std::int64_t lan
 template <class T>
 WB_KERNEL void distance_sums(const T* queries, const T* packed, const Features<T>& features, std::int64_t n,
                              double* sums, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES, CACHE_BYTES = 256 * 1024;
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES;
   const std::int64_t m = features.count, n_blocks = (n + LANES - 1) / LANES;
   const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES;
-  const bool wide = m * std::int64_t(sizeof(T)) > WIDE_BYTES;
-  const std::int64_t panel = wide ? PANEL : m, tiles_together = wide ? std::min(PANEL_TILES, n_tiles) : n_tiles;
-  const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (panel * LANES * std::int64_t(sizeof(T))));
-  std::vector<T> tile_rows(std::size_t(tiles_together * panel * TILE_QUERIES));
-  std::vector<T> squares(wide ? std::size_t(tiles_together * n_blocks * TILE_SUMS) : 0);
+  const Cut<T> cut(m, n_tiles, 1);
+  std::vector<T> tile_rows(std::size_t(cut.tiles * cut.panel * TILE_QUERIES));
+  std::vector<T> squares(cut.wide ? std::size_t(cut.tiles * n_blocks * TILE_SUMS) : 0);
   std::vector<double> by_lane(std::size_t(n_tiles * TILE_SUMS), 0.0);
-  for (std::int64_t tiles = 0; tiles < n_tiles; tiles += tiles_together) {
-    const std::int64_t tiles_end = std::min(tiles + tiles_together, n_tiles);
-    for (std::int64_t first = 0; first < m; first += panel) {
-      const std::int64_t last = std::min(first + panel, m);
+  for (std::int64_t tiles = 0; tiles < n_tiles; tiles += cut.tiles) {
+    const std::int64_t tiles_end = std::min(tiles + cut.tiles, n_tiles);
+    for (std::int64_t first = 0; first < m; first += cut.panel) {
+      const std::int64_t last = std::min(first + cut.panel, m);
       for (std::int64_t t = tiles; t < tiles_end; ++t)
-        gather_tile(queries, begin + t * TILE_QUERIES, end, m, first, last, tile_rows.data() + (t - tiles) * panel * TILE_QUERIES);
-      for (std::int64_t from = 0; from < n_blocks; from += part)
+        gather_tile(queries, begin + t * TILE_QUERIES, end, m, first, last,
+                    tile_rows.data() + (t - tiles) * cut.panel * TILE_QUERIES);
+      for (std::int64_t from = 0; from < n_blocks; from += cut.blocks)
         for (std::int64_t t = tiles; t < tiles_end; ++t)
-          for (std::int64_t block = from; block < std::min(from + part, n_blocks); ++block) {
-            T* kept = squares.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS;
+          for (std::int64_t block = from; block < std::min(from + cut.blocks, n_blocks); ++block) {
+            T* kept = cut.wide ? squares.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS : nullptr;
             Sums<T> sum;
             if (first == 0) clear<T>(sum);
             else restore<T>(kept, sum);
-            tile<T, 2, false, false>(tile_rows.data() + ((t - tiles) * panel - first) * TILE_QUERIES,
+            tile<T, 2, false, false>(tile_rows.data() + (t - tiles) * cut.panel * TILE_QUERIES,
                                      packed + block * m * LANES, nullptr, features, first, last, sum);
             if (last < m) save<T>(sum, kept);
             else add_roots<T>(sum, std::min(LANES, n - block * LANES), by_lane.data() + t * TILE_SUMS);
