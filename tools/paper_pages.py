@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from weighbors.presets.wibk import to_the_digit
+
 DOCS = Path(__file__).parents[1] / "docs"
 Blocks = dict[str, Callable[[], str]]
 
@@ -259,45 +261,42 @@ def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _beside_paper(table: str) -> str:
-    """The paper's row of each column, then ours: mean ± deviation of the repeats."""
+def _beside_paper(table: str, digits: int, cell: Callable[[pd.Series], str]) -> str:
+    """The paper's row of each column, then ours, one cell per data set."""
     found, rows = read("wibk", table), []
     for column, part in found.groupby("column", sort=False):
         name = str(column).replace("*", "\\*")
-        rows.append([f"*{name}, paper*", *(f"{value:.1f}" for value in part.drop_duplicates("dataset")["paper"])])
+        printed = part.drop_duplicates("dataset")["paper"]
+        rows.append([f"*{name}, paper*", *(f"{value:.{digits}f}" for value in printed)])
         for method, ours in part.groupby("method", sort=False):
-            rows.append(
-                [str(method), *(f"{m:.1f} ± {s:.1f}" for m, s in zip(ours["accuracy"], ours["std"], strict=True))]
-            )
+            rows.append([str(method), *(cell(row) for _, row in ours.iterrows())])
     return lines_of(["", *(SHORT[name] for name in found["dataset"].unique())], rows)
+
+
+def _over_repeats(row: pd.Series) -> str:
+    """Mean ± deviation of the repeats."""
+    return f"{row['accuracy']:.1f} ± {row['std']:.1f}"
+
+
+def _on_paper_folds(row: pd.Series) -> str:
+    """Bold where ours is the paper's figure to the digit."""
+    text = f"{row['paper_folds']:.3f}"
+    return f"**{text}**" if to_the_digit(row["paper_folds"], row["paper"]) else text
 
 
 def wibk_paper_folds() -> str:
-    """Table 4 on the paper's own folds; bold where ours is its figure to the digit."""
-    found, rows = read("wibk", "table4"), []
-    for column, part in found.groupby("column", sort=False):
-        name = str(column).replace("*", "\\*")
-        rows.append([f"*{name}, paper*", *(f"{value:.3f}" for value in part.drop_duplicates("dataset")["paper"])])
-        for method, ours in part.groupby("method", sort=False):
-            pairs = zip(ours["paper_folds"], ours["paper"], strict=True)
-            rows.append([str(method), *(_to_the_digit(one, printed) for one, printed in pairs)])
-    return lines_of(["", *(SHORT[name] for name in found["dataset"].unique())], rows)
-
-
-def _to_the_digit(ours: float, printed: float) -> str:
-    """Bold where the paper's figure is ours, cut off after the third decimal."""
-    text = f"{ours:.3f}"
-    return f"**{text}**" if -1e-9 < ours - printed < 1e-3 else text
+    """Table 4 on the paper's own folds."""
+    return _beside_paper("table4", 3, _on_paper_folds)
 
 
 def wibk_table4() -> str:
     """Table 4."""
-    return _beside_paper("table4")
+    return _beside_paper("table4", 1, _over_repeats)
 
 
 def wibk_table5() -> str:
     """Table 5."""
-    return _beside_paper("table5")
+    return _beside_paper("table5", 1, _over_repeats)
 
 
 def wibk_best() -> str:

@@ -37,15 +37,15 @@ template <class T, int P, bool W, class V> WB_INLINE V add_term(V sum, V weight,
   if constexpr (P == 1 && !W) return sum + diff;
 }
 
-template <class T> using Sums = Vec<T>[TILE_QUERIES][TILE_VECTORS];
+template <class T> using TileSums = Vec<T>[TILE_QUERIES][TILE_VECTORS];
 
 // Adds the features `first` to `last` to sums that are 0, or hold those before `first`.
 // queries: (last - first, TILE_QUERIES); block and weights: (m, BLOCK_LANES)
 template <class T, int P, bool W, bool MISSING>
 WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Features<T>& features, std::int64_t first,
-                    std::int64_t last, Sums<T>& sum) {
+                    std::int64_t last, TileSums<T>& sum) {
   constexpr int LANES = VECTOR_LANES<T>;
-  Sums<T> acc;
+  TileSums<T> acc;
   WB_UNROLL
   for (int q = 0; q < TILE_QUERIES; ++q)
     WB_UNROLL
@@ -99,7 +99,7 @@ WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Fe
     for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = acc[q][v];
 }
 
-template <class T> WB_INLINE void clear(Sums<T>& sum) {
+template <class T> WB_INLINE void clear(TileSums<T>& sum) {
   WB_UNROLL
   for (int q = 0; q < TILE_QUERIES; ++q)
     WB_UNROLL
@@ -108,7 +108,7 @@ template <class T> WB_INLINE void clear(Sums<T>& sum) {
 
 // All features at once.
 template <class T, int P, bool W, bool MISSING>
-WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Features<T>& features, Sums<T>& sum) {
+WB_INLINE void tile(const T* queries, const T* block, const T* weights, const Features<T>& features, TileSums<T>& sum) {
   clear<T>(sum);
   tile<T, P, W, MISSING>(queries, block, weights, features, 0, features.count, sum);
 }
@@ -141,12 +141,12 @@ WB_INLINE void gather_tile(const T* rows, std::int64_t row, std::int64_t end, st
 }
 
 // Sums of a tile and a block between two panels.
-template <class T> WB_INLINE void save(const Sums<T>& sum, T* at) {
+template <class T> WB_INLINE void save(const TileSums<T>& sum, T* at) {
   for (int q = 0; q < TILE_QUERIES; ++q)
     for (int v = 0; v < TILE_VECTORS; ++v) store<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>, sum[q][v]);
 }
 
-template <class T> WB_INLINE void restore(const T* at, Sums<T>& sum) {
+template <class T> WB_INLINE void restore(const T* at, TileSums<T>& sum) {
   for (int q = 0; q < TILE_QUERIES; ++q)
     for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = load<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>);
 }

@@ -59,7 +59,7 @@ WB_APART WB_KERNEL T enter(const Queries<T>& queries, const References<T>& refs,
 // Lets what is below a query's limit into its list.
 template <class T, int P>
 WB_INLINE void offer(const Queries<T>& queries, const References<T>& refs, const Recheck<T>& recheck,
-                     const Lists<T>& lists, const Place& place, Sums<T>& sum, T (&limit)[TILE_QUERIES]) {
+                     const Lists<T>& lists, const Place& place, TileSums<T>& sum, T (&limit)[TILE_QUERIES]) {
   if (refs.scales)
     for (int v = 0; v < TILE_VECTORS; ++v) {
       const Vec<T> scale = load<T>(refs.scales + place.block * BLOCK_LANES<T> + v * VECTOR_LANES<T>);
@@ -124,7 +124,7 @@ WB_KERNEL void k_nearest(const Queries<T>& queries, const References<T>& refs, c
             const std::int64_t stop = std::min(part_end, refs.group_start[g + 1]);
             for (std::int64_t block = std::max(part, refs.group_start[g]); block < stop; ++block) {
               T* kept = cut.wide ? sums.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS : nullptr;
-              Sums<T> sum;
+              TileSums<T> sum;
               if (first == 0) clear<T>(sum);
               else restore<T>(kept, sum);
               tile<T, P, W, MISSING>(tile_queries, refs.packed + block * m * LANES,

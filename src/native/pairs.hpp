@@ -17,7 +17,7 @@ WB_KERNEL void distances(const T* queries, const T* packed, const Features<T>& f
     gather_tile(queries, first, end, m, 0, m, tile_rows.data());
     const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
     for (std::int64_t block = 0; block < n_blocks; ++block) {
-      Vec<T> sum[TILE_QUERIES][TILE_VECTORS];
+      TileSums<T> sum;
       tile<T, 1, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
       for (int q = 0; q < used; ++q) {
         T* out = distance + (first - begin + q) * width + block * LANES;
@@ -151,7 +151,7 @@ WB_KERNEL void add_differences(const T* queries, const T* packed, const Features
 }
 
 // Adds the roots of a tile's squares, of the first `lanes` references, to the totals of each query and lane.
-template <class T> WB_INLINE void add_roots(const Sums<T>& sum, std::int64_t lanes, double* by_lane) {
+template <class T> WB_INLINE void add_roots(const TileSums<T>& sum, std::int64_t lanes, double* by_lane) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
     T out[LANES];
@@ -183,7 +183,7 @@ WB_KERNEL void distance_sums(const T* queries, const T* packed, const Features<T
         for (std::int64_t t = tiles; t < tiles_end; ++t)
           for (std::int64_t block = from; block < std::min(from + cut.blocks, n_blocks); ++block) {
             T* kept = cut.wide ? squares.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS : nullptr;
-            Sums<T> sum;
+            TileSums<T> sum;
             if (first == 0) clear<T>(sum);
             else restore<T>(kept, sum);
             tile<T, 2, false, false>(tile_rows.data() + (t - tiles) * cut.panel * TILE_QUERIES,

@@ -31,8 +31,6 @@ WB_INLINE int vote(const T* distance, const std::int64_t* id, std::int64_t k, co
   return best;
 }
 
-template <class T> using TileSums = Vec<T>[TILE_QUERIES][TILE_VECTORS];
-
 // Is any pair below its query's bound, or below its reference's? `column` may be null.
 template <class T> WB_INLINE bool any_below(const TileSums<T>& sum, const T* bound, const T* column) {
   Mask<T> hit = no_lane<T>();

@@ -13,13 +13,10 @@ from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .backends.bytes import Bytes
 from .backends.scan import Scan
-from .plan import Plan, make_plan, part_bytes_of
+from .plan import Plan, make_plan, part_bytes_of, queries_at_once
 from .references import Extent, References, build_references
 
 __all__ = ["NeighborEngine", "rooted"]
-
-# Packing references anew pays from so many queries on; wide ones may take so much memory for it.
-_QUERIES, _QUERY_BYTES = 192, 256 * 2**20
 
 
 def rooted(ranked: FloatArray, p: int) -> FloatArray:
@@ -118,7 +115,7 @@ class NeighborEngine:
             measured=measured,
         )
         self.part_bytes = part_bytes_of(self.references) if part_bytes is None else part_bytes
-        self._wide_bytes = self.part_bytes if part_bytes is not None else _QUERY_BYTES
+        self._batch = queries_at_once(self.references, part_bytes)
         self.plan = make_plan(self.references, backend=backend, part_bytes=self.part_bytes)
         self.n_jobs = n_jobs
         self._backend = _backend(self.plan, self.references, self.part_bytes)
@@ -176,7 +173,7 @@ class NeighborEngine:
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
         own_slot = None if own_row is None else self._slot_of(own_row)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
-        batch = self._batch()
+        batch = self._batch
         for begin in range(0, n, batch):
             part = queries[begin : begin + batch]
             part = references.select(part.toarray() if sparse.issparse(part) else part)
@@ -186,14 +183,6 @@ class NeighborEngine:
             distance[begin : begin + batch] = found
             row[begin : begin + batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
         return distance, row
-
-    def _batch(self) -> int:
-        """Queries that are searched for at once."""
-        references = self.references
-        row_bytes = max(1, references.m * references.dtype.itemsize)
-        # sparse references are packed anew for every batch: let there be fewer
-        room = self.part_bytes * (4 if references.sparse else 1)
-        return max(6, room // row_bytes, min(_QUERIES, self._wide_bytes // row_bytes))
 
     def _slot_of(self, own_row: IndexArray) -> IndexArray:
         slots = np.searchsorted(self.references.row_of_slot, own_row)

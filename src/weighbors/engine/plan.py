@@ -18,6 +18,8 @@ BACKENDS = ("auto", "scan", "bytes", "tree", "faiss", "hnsw")
 PART_BYTES = 32 * 2**20
 _BYTE_FEATURES, _BYTE_ROWS = 8, 512  # features, and rows per group: fewer do not pay for the rounding
 _MOST_BYTES = 128 * 2**20  # rows as bytes stay in memory
+# Packing references anew pays from so many queries on; wide ones may take so much memory for it.
+_QUERIES, _QUERY_BYTES = 192, 256 * 2**20
 # Where the tree overtakes the scan (benchmarks/backends.py prints the measurements).
 _TREE_ROWS = {1: 5_000, 2: 20_000, 3: 30_000, 4: 50_000, 5: 100_000}
 
@@ -142,6 +144,15 @@ def block_bytes(references: References) -> int:
 def part_bytes_of(references: References) -> int:
     """Packed references in memory at once: of wide rows eight blocks, which queries are read for, where they fit."""
     return max(PART_BYTES, min(8 * block_bytes(references), 4 * PART_BYTES))
+
+
+def queries_at_once(references: References, part_bytes: int | None = None) -> int:
+    """Queries of a batch: as many as fit ``part_bytes``, by default enough of wide ones too."""
+    row_bytes = max(1, references.m * references.dtype.itemsize)
+    # sparse references are packed anew for every batch: let there be fewer
+    room = (part_bytes_of(references) if part_bytes is None else part_bytes) * (4 if references.sparse else 1)
+    wide = min(_QUERIES, _QUERY_BYTES // row_bytes) if part_bytes is None else 0
+    return max(6, room // row_bytes, wide)
 
 
 def blocks_per_part(references: References, part_bytes: int) -> int:

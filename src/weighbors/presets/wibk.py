@@ -212,6 +212,12 @@ def beside_paper(found: pd.DataFrame, table: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def to_the_digit(ours: Any, printed: Any, digits: int = 3) -> Any:
+    """Whether the paper's figure is ours with the digits behind these cut off."""
+    gap = ours - printed
+    return (gap > -1e-9) & (gap < 10.0**-digits)
+
+
 def on_paper_folds(beside: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """On how many data sets ours is the paper's figure, on its own folds: to the digit, and within a point.
 
@@ -219,16 +225,15 @@ def on_paper_folds(beside: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """
     rows = []
     for table, part in beside.items():
-        digits = 3 if table == "4" else 2
         for (column, method), ours in part.groupby(["column", "method"], sort=False):
-            gap = ours["paper_folds"] - ours["paper"]
+            found, paper = ours["paper_folds"], ours["paper"]
             rows.append(
                 {
                     "table": table,
                     "column": column,
                     "method": method,
-                    "to_the_digit": int(((gap > -1e-9) & (gap < 10.0**-digits)).sum()),
-                    "within_1": int((gap.abs() <= 1).sum()),
+                    "to_the_digit": int(to_the_digit(found, paper, 3 if table == "4" else 2).sum()),
+                    "within_1": int(((found - paper).abs() <= 1).sum()),
                     "within_1_repeats": int((ours["difference"].abs() <= 1).sum()),
                     "data_sets": len(ours),
                 }
