@@ -16,13 +16,14 @@ else
 HERE := CMAKE_ARGS=-DWEIGHBORS_MARCH_NATIVE=ON
 endif
 
-.PHONY: help demo test slow bench lint docs clean
+.PHONY: help demo test slow bench lint docs house clean
 
 help:
 	@echo "make demo   tell what matters in real data: a summary here, and report.html"
 	@echo "make test   run the tests (make slow: the long studies)"
 	@echo "make bench  measure against scikit-learn, FAISS and fast-select"
-	@echo "make lint   ruff and mypy"
+	@echo "make lint   ruff, mypy, clang-format, and the rules of imports"
+	@echo "make house  show the packages, the imports between them, and the way of four calls through them"
 	@echo "make docs   build the documentation into docs/_build/html"
 
 $(VENV)/made:
@@ -79,6 +80,11 @@ lint: $(VENV)/with-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror src/native/*
+	$(BIN)/python tools/house.py --check
+
+house: $(VENV)/with-lint
+	@$(BIN)/python tools/house.py
 
 docs: $(VENV)/with-docs
 	@rm -rf docs/api/generated  # names that are gone would stay

@@ -25,7 +25,7 @@ NAMES = [f"x{j}" for j in range(M)]
 
 
 def rows_of(number: int, n: int) -> pd.DataFrame:
-    """Whole numbers below 256, two classes that differ in every fourth column."""
+    """Make rows of whole numbers below 256; two classes differ in every fourth column."""
     rng = np.random.default_rng([7, number])
     y = (rng.random(n) < 0.3).astype(np.int8)
     X = rng.integers(0, 200, size=(n, M)).astype(np.float32)
@@ -40,7 +40,7 @@ def write(folder: Path, n: int) -> None:
 
 
 def peak_mib() -> float:
-    """The most memory this process ever held."""
+    """Largest memory that this process has used, in MiB."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 
@@ -64,7 +64,7 @@ class Steps:
 
 
 def check_equal(folder: Path, client) -> None:
-    """On the first file: the same as the ordinary estimators."""
+    """Check on the first file that results equal those of the ordinary estimators."""
     path = folder / "part.0.parquet"
     frame = pd.read_parquet(path).iloc[:FILE_ROWS]
     X, y = frame[NAMES].to_numpy(), frame["label"].to_numpy()

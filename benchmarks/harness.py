@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def best_of(contestants: dict[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
-    """Best seconds of each contestant; they alternate, so that a busy machine hits all of them."""
+    """Best time of each contestant in seconds; they alternate, so that a busy machine slows down all of them."""
     best = dict.fromkeys(contestants, float("inf"))
     for run in contestants.values():
         run()
@@ -21,7 +21,7 @@ def best_of(contestants: dict[str, Callable[[], object]], rounds: int = 9) -> di
 
 
 def show(title: str, best: dict[str, float], ours: str, *, cells: float | None = None) -> None:
-    """Print one line per contestant: milliseconds, and how many times ours it takes."""
+    """Print one line per contestant: milliseconds, and the factor to our time."""
     print(title)
     for name, seconds in best.items():
         rate = f"  {3 * cells / seconds / 1e9:6.0f} GFLOP/s" if cells and name == ours else ""
@@ -31,7 +31,7 @@ def show(title: str, best: dict[str, float], ours: str, *, cells: float | None =
 
 
 def verdict(what: str, reached: float, wanted: float, *, at_most: bool = False) -> None:
-    """Print whether a figure reaches what was asked for."""
+    """Print whether a figure reaches its target."""
     holds = reached <= wanted if at_most else reached >= wanted
     print(
         f"  {'ok ' if holds else 'LOW'} {what}: {reached:.2f} (wanted {'<=' if at_most else '>='} {wanted:g})",

@@ -11,14 +11,14 @@ from harness import verdict
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from weighbors.evaluation import Study, load_results
-from weighbors.evaluation._cell import Cell, failure
-from weighbors.evaluation._store import Store, write_cell
+from weighbors.evaluation.study.cell import Cell, failure
+from weighbors.evaluation.study.store import Store, write_cell
 from weighbors.exceptions import InvalidDataError
 from weighbors.presets import PRESETS, run_preset
 
 
 class Nothing(ClassifierMixin, BaseEstimator):
-    """Answers the first label at once, with weights for its features."""
+    """A classifier that returns the first label at once, with weights for its features."""
 
     def __init__(self, number=0):
         self.number = number
@@ -32,7 +32,7 @@ class Nothing(ClassifierMixin, BaseEstimator):
 
 
 def timed(n_jobs: int, limit: float | None, repeats: int) -> tuple[int, float]:
-    """Number of cells, and seconds of a fresh study that none of them needed, over all workers."""
+    """Number of cells of a fresh study, and the seconds that they did not need, over all workers."""
     X, y = np.random.default_rng(0).normal(size=(100, 20)), np.arange(100) % 2
     methods = {f"method {i}": Nothing(i) for i in range(10)}
     with tempfile.TemporaryDirectory() as place:
@@ -44,7 +44,7 @@ def timed(n_jobs: int, limit: float | None, repeats: int) -> tuple[int, float]:
 
 
 def overhead(n_jobs: int, limit: float | None) -> None:
-    """Per cell, without what starting takes: a study of 200 cells against one of 2 000."""
+    """Overhead per cell without the start of the workers: a study of 200 cells against one of 2 000."""
     (few, short), (many, long) = (timed(n_jobs, limit, repeats) for repeats in (2, 20))
     slope = (long - short) / (many - few)
     where = "in this process" if n_jobs == 1 and limit is None else f"{n_jobs} worker process(es)"
@@ -85,7 +85,7 @@ def loading(n: int = 10_000, features: int = 50, rows: int = 20) -> None:
 
 
 def quick() -> None:
-    """The small version of every preset, in this process."""
+    """Run the small version of every preset in this process."""
     for name in PRESETS:
         with tempfile.TemporaryDirectory() as place:
             begin = time.perf_counter()

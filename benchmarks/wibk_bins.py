@@ -43,7 +43,7 @@ def accuracies(model, X, y, repeats: int) -> list[float]:
 
 
 class BinsAlone(wb.WIBK):
-    """WIBK's integers without its weights: what the bins do."""
+    """WIBK with its integers and without its weights, to see the effect of the bins alone."""
 
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y, sample_weight)
@@ -53,7 +53,7 @@ class BinsAlone(wb.WIBK):
 
 
 def models(k: int, numeric: list[str]) -> dict[str, object]:
-    """What is compared; ``numeric`` columns are scaled where it says so."""
+    """The models that are compared; ``numeric`` columns are scaled for those that need it."""
     knn = wb.WeightedKNeighborsClassifier
 
     def scaled(model):

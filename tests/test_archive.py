@@ -1,4 +1,4 @@
-"""Archives that are made to do harm are refused before they are unpacked; what is written can be read."""
+"""Archives that would fill the memory are refused before they are unpacked; archives that were written can be read."""
 
 import io
 import struct

@@ -1,8 +1,10 @@
+"""The thread pool: row ranges, results in order, errors, concurrent calls, and the meaning of n_jobs."""
+
 import threading
 
 import pytest
 
-from weighbors._threads import effective_n_jobs, row_ranges, run_crew, run_ranges
+from weighbors._parallel.threads import effective_n_jobs, row_ranges, run_ranges, run_with_helpers
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 6, 47, 500, 100_000])
@@ -59,14 +61,14 @@ def test_n_jobs_means_what_joblib_says():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 6])
-def test_a_crew_returns_what_its_leader_says_and_then_disperses(n_jobs):
-    assert run_crew(lambda crew: "led", n_jobs) == "led"
+def test_a_call_with_helpers_returns_what_its_leader_returns_and_then_releases_them(n_jobs):
+    assert run_with_helpers(lambda helpers: "led", n_jobs) == "led"
 
-    def fail(crew):
+    def fail(helpers):
         raise ValueError("no way")
 
     with pytest.raises(ValueError, match="no way"):
-        run_crew(fail, n_jobs)
+        run_with_helpers(fail, n_jobs)
     assert run_ranges(lambda b, e: b, [(0, 1), (1, 2)], n_jobs) == [0, 1]  # nobody is still helping
 
 
@@ -74,15 +76,15 @@ def test_a_call_does_not_wait_for_threads_that_serve_another():
     """The one helping thread is taken; a second caller does all the work and returns."""
     held, release = threading.Event(), threading.Event()
 
-    def lead(crew):
+    def lead(helpers):
         held.set()
         return release.wait(30)
 
-    first = threading.Thread(target=run_crew, args=(lead, 2))
+    first = threading.Thread(target=run_with_helpers, args=(lead, 2))
     first.start()
     assert held.wait(30)
     try:
-        assert run_crew(lambda crew: 1, 2) == 1
+        assert run_with_helpers(lambda helpers: 1, 2) == 1
         assert run_ranges(lambda b, e: b, [(0, 1), (1, 2)], 2) == [0, 1]
     finally:
         release.set()

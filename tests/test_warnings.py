@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from imblearn.pipeline import make_pipeline as make_imblearn_pipeline
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import weighbors as wb
 from weighbors import exceptions
-from weighbors.evaluation import kuncheva_index, nogueira_stability
+from weighbors.evaluation import kuncheva_index, nogueira_stability, permutation_test
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -63,6 +65,21 @@ CALLS = {
         exceptions.RareClassWarning,
     ),
     "undefined": (lambda: kuncheva_index(np.ones((2, 3), dtype=bool)), exceptions.UndefinedStabilityWarning),
+    "few neighbours": (lambda: wb.ReliefF(30).fit(X, Y), exceptions.FewNeighborsWarning),
+    "all columns kept": (
+        lambda: make_pipeline(StandardScaler(), wb.ReliefF(2), GaussianNB()).fit(X, Y),
+        exceptions.NothingSelectedWarning,
+    ),
+    "rows passed on": (
+        lambda: make_imblearn_pipeline(
+            wb.EvolutionaryWeigher("IS", population_size=4, max_evaluations=4, random_state=0), GaussianNB()
+        ).fit(X, Y),
+        exceptions.NothingSelectedWarning,
+    ),
+    "few permutations": (
+        lambda: permutation_test(wb.ReliefF(2), X, Y, n_permutations=3),
+        exceptions.FewPermutationsWarning,
+    ),
     "few runs": (
         lambda: nogueira_stability(RNG.integers(0, 2, (5, 6)).astype(bool)).confidence_interval(),
         exceptions.FewRunsWarning,
@@ -92,4 +109,4 @@ def test_where_there_is_no_line_outside_it_is_ours():
         until = time.monotonic() + 30
         while not caught and time.monotonic() < until:
             time.sleep(0.01)
-    assert [Path(one.filename).name for one in caught] == ["_base.py"]
+    assert [Path(one.filename).name for one in caught] == ["base.py"]

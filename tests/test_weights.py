@@ -15,9 +15,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from weighbors import IntervalTable, Weights
-from weighbors._intervals import IntervalLookup
 from weighbors.exceptions import InvalidWeightsError, WeightsFileError
 from weighbors.weights import fingerprint
+from weighbors.weights.intervals import IntervalLookup
 
 
 def table(**changes):
@@ -263,10 +263,11 @@ def test_nothing_in_a_file_is_executed(tmp_path):
     ],
 )
 def test_a_file_with_other_content_is_refused(tmp_path, parts, message, monkeypatch):
-    from weighbors import _weights_file
+    from weighbors.weights import file as _weights_file
 
     path = tmp_path / "w.npz"
-    monkeypatch.setattr(_weights_file, "_VERSION", parts.pop("version", 1))
+    kind = _weights_file._KIND
+    monkeypatch.setattr(_weights_file, "_KIND", kind._replace(version=parts.pop("version", 1)))
     _weights_file.write_state(path, parts)
     monkeypatch.undo()
     with pytest.raises(WeightsFileError, match=message):

@@ -1,16 +1,18 @@
-// The k best entries (distance, row) as a max-heap in two parallel arrays: the worst one on top.
+// The k best entries (distance, row) as a max-heap in two parallel arrays, with the worst entry on top: one comparison
+// with the top tells whether a new entry belongs among the k best.
 #pragma once
 
 #include "types.hpp"
 
 namespace wb {
 
-// Is entry (d1, i1) worse than (d2, i2)? Equal distances go to the lower row.
+// Whether entry (d1, i1) is worse than (d2, i2). Of equal distances the lower row is better: results then depend
+// neither on the order in which rows are compared nor on the number of threads.
 template <class T> WB_ALWAYS_INLINE bool worse(T d1, std::int64_t i1, T d2, std::int64_t i2) {
   return d1 > d2 || (d1 == d2 && i1 > i2);
 }
 
-// Replaces the root (the worst entry) of a max-heap of size k.
+// Replaces the root (the worst entry) of a max-heap of size k by (d, i): sifts down from the root.
 template <class T> void replace_worst(T* distance, std::int64_t* id, std::int64_t k, T d, std::int64_t i) {
   std::int64_t at = 0;
   for (std::int64_t child = 1; child < k; child = 2 * at + 1) {
@@ -24,7 +26,8 @@ template <class T> void replace_worst(T* distance, std::int64_t* id, std::int64_
   id[at] = i;
 }
 
-// Heap -> ascending order, empty entries (inf, -1) last.
+// Sorts a heap ascending, in place: moves the worst entry to the end, again and again. Empty entries (inf, -1) come
+// last.
 template <class T> void sort_list(T* distance, std::int64_t* id, std::int64_t k) {
   for (std::int64_t size = k; size > 1; --size) {
     const T d = distance[0];

@@ -1,46 +1,48 @@
 // The kernels as tables of functions, one table per CPU level, and the choice among them.
 //
-// level_NAME.cpp compiles every kernel for one level and fills its table (level.hpp). bindings.cpp
-// calls through the table in use, so it needs none of the kernels' headers.
+// level_NAME.cpp compiles every kernel for one level and fills its table (level-inl.hpp). The bindings call through
+// the table in use, so they need none of the kernels' headers. Kernels that differ by a compile-time choice, such as
+// whether values may be missing, are arrays indexed by that choice; the comment at the end of a line gives the index.
 #pragma once
 
 #include <span>
 
-#include "crew.hpp"
+#include "helper_threads.hpp"
 
 namespace wb {
 
 template <class T> struct Kernels {
-  using Rows = std::int64_t;  // a range of them: begin, end
+  using Rows = std::int64_t;  // A range of rows is [begin, end).
 
-  void (*k_nearest[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
-                             const Lists<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
+  void (*find_k_nearest[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
+                                  const Lists<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
   void (*rerank[2])(const Candidates<T>&, const Features<T>&, const Lists<T>&, Rows begin, Rows end);  // [p - 1]
-  void (*distances[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks, T* distance,
-                       Rows begin, Rows end);  // [missing]
-  void (*zone_rows[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks, const Zones&,
-                       T* coefficient, Rows begin, Rows end);  // [missing]
+  void (*compute_distances[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
+                               T* distance, Rows begin, Rows end);  // [missing]
+  void (*compute_zone_coefficients[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
+                                       const Zones&, T* coefficient, Rows begin, Rows end);  // [missing]
   void (*add_differences)(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
                           const T* coefficient, double* total, Rows begin, Rows end);
-  void (*distance_sums)(const T* queries, const T* packed, const Features<T>&, std::int64_t n, double* sums, Rows begin,
+  void (*sum_distances)(const T* queries, const T* packed, const Features<T>&, std::int64_t n, double* sums, Rows begin,
                         Rows end);
-  void (*to_bytes)(const T* rows, std::int64_t m, const double* low, double delta, std::uint8_t* bytes,
-                   std::int64_t width, double* residual, Rows begin, Rows end);
-  std::int64_t (*byte_nearest)(const ByteJob<T>&, const Lists<T>&, Rows begin, Rows end);
-  void (*population_scan[2])(const PopulationJob<T>&, std::int64_t first, std::int64_t last, Rows begin,
-                             Rows end);  // [missing]
-  void (*squared_distances[2])(const PopulationJob<T>&, T* square, Rows begin, Rows end);  // [missing]
-  void (*population_matrix)(const PopulationJob<T>&, const T* square, std::int64_t stride, std::int64_t first,
-                            std::int64_t last, Rows begin, Rows end);
+  void (*round_to_bytes)(const T* rows, std::int64_t m, const double* low, double delta, std::uint8_t* bytes,
+                         std::int64_t width, double* residual, Rows begin, Rows end);
+  std::int64_t (*find_k_nearest_by_bytes)(const ByteJob<T>&, const Lists<T>&, Rows begin, Rows end);
+  void (*predict_by_scan[2])(const PopulationJob<T>&, std::int64_t first, std::int64_t last, Rows begin,
+                             Rows end);                                                            // [missing]
+  void (*compute_squared_distances[2])(const PopulationJob<T>&, T* square, Rows begin, Rows end);  // [missing]
+  void (*predict_from_matrix)(const PopulationJob<T>&, const T* square, std::int64_t stride, std::int64_t first,
+                              std::int64_t last, Rows begin, Rows end);
 };
 
 struct Level {
   const char* name;
   Kernels<float> in_float;
   Kernels<double> in_double;
-  void (*zone_sums)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
-  std::pair<std::int64_t, std::int64_t> (*simba[2])(const MarginJob&, Crew&, double* w, std::int64_t begin,
-                                                    std::int64_t end);  // [mixed]
+  void (*add_zone_differences)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
+  std::pair<std::int64_t, std::int64_t> (*take_simba_steps[2])(const MarginJob&, HelperThreads&, double* w,
+                                                               std::int64_t begin,
+                                                               std::int64_t end);  // [mixed]
 
   template <class T> const Kernels<T>& of() const {
     if constexpr (sizeof(T) == sizeof(float)) return in_float;
@@ -48,13 +50,19 @@ struct Level {
   }
 };
 
-namespace baseline { extern const Level LEVEL; }
-#ifdef WB_DISPATCH  // set by CMake for x86 compilers that can
-namespace avx2 { extern const Level LEVEL; }
-namespace avx512 { extern const Level LEVEL; }
+namespace baseline {
+extern const Level LEVEL;
+}
+#ifdef WB_DISPATCH  // CMake defines it for x86 if compiler and linker can compile one function for several CPUs.
+namespace avx2 {
+extern const Level LEVEL;
+}
+namespace avx512 {
+extern const Level LEVEL;
+}
 #endif
 
-// The levels this build and this CPU have, the best one last.
+// The levels that both this build and this CPU have, the best one last.
 inline std::span<const Level* const> levels() {
 #ifdef WB_DISPATCH
   static constexpr const Level* ALL[] = {&baseline::LEVEL, &avx2::LEVEL, &avx512::LEVEL};

@@ -1,6 +1,7 @@
-// The kernels for x86 CPUs with AVX-512: its masks and its 32 registers, in vectors of 32 bytes.
+// The kernels for x86 CPUs with AVX-512. They use its masks and its 32 registers, but vectors of 32 bytes, since those
+// fix the shape of packed blocks and of tiles for all levels.
 #define WB_LEVEL avx512
 #define WB_TARGET __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")))
-#define WB_MOVEMASK
+#define WB_HAS_AVX2
 #define WB_FUSED
-#include "level.hpp"
+#include "level-inl.hpp"

@@ -1,10 +1,11 @@
-// The kernels for whatever CPU the compiler was told to compile for.
+// The kernels for the CPU that the compiler was told to compile for: any x86-64 or ARM CPU, or, with -march=native, the
+// CPU of the build.
 #define WB_LEVEL baseline
 #define WB_TARGET
 #ifdef __AVX2__
-#define WB_MOVEMASK
+#define WB_HAS_AVX2
 #endif
 #if defined(__FMA__) || (defined(__aarch64__) && defined(__GNUC__))
 #define WB_FUSED
 #endif
-#include "level.hpp"
+#include "level-inl.hpp"

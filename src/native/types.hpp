@@ -1,8 +1,11 @@
-// What all CPU levels share: the shape of a tile, the vector types, the arguments of the kernels.
+// What all CPU levels share: the shape of a tile, the vector types, and the arguments of the kernels.
 //
-// A tile is what the distance kernel keeps in registers: 6 queries against 2 vectors of packed
-// references. That makes 12 accumulators of 32 bytes, which fit the 16 registers of AVX2
-// together with the operands (docs/decisions.md has the measurements).
+// A tile is what the distance kernel keeps in registers: 6 queries against 2 vectors of packed references. That makes
+// 12 accumulators of 32 bytes, which fit the 16 registers of AVX2 together with the operands (docs/decisions.md has
+// the measurements).
+//
+// Kernels take their arguments as structs of pointers and sizes, which the bindings fill by name. Comments give the
+// shapes: n rows, m features, p the exponent of the distance, `a` feature weights, `v` scales of instances.
 #pragma once
 
 #include <algorithm>
@@ -18,28 +21,28 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define WB_ALWAYS_INLINE inline __attribute__((always_inline))
-#define WB_APART __attribute__((noinline))
+#define WB_NOINLINE __attribute__((noinline))
 #else
 #define WB_ALWAYS_INLINE inline
-#define WB_APART
+#define WB_NOINLINE
 #endif
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(WB_NO_VECTOR_EXTENSIONS)
 #define WB_VECTOR_EXTENSIONS 1
-#define WB_UNROLL _Pragma("GCC unroll 8")
+#define WB_UNROLLED_FOR _Pragma("GCC unroll 8") for
 #else
 #define WB_VECTOR_EXTENSIONS 0
-#define WB_UNROLL
+#define WB_UNROLLED_FOR for
 #endif
 
 namespace wb {
 
 constexpr int VECTOR_BYTES = 32;
 constexpr int TILE_QUERIES = 6;
-constexpr int TILE_VECTORS = 2;  // pairs.hpp writes the two out
+constexpr int TILE_VECTORS = 2;  // pairs-inl.hpp and surf-inl.hpp rely on two.
 
 template <class T> constexpr int VECTOR_LANES = VECTOR_BYTES / int(sizeof(T));
-// References per packed block.
+// The number of references in a packed block.
 template <class T> constexpr int BLOCK_LANES = TILE_VECTORS * VECTOR_LANES<T>;
 
 #if WB_VECTOR_EXTENSIONS
@@ -64,87 +67,94 @@ template <class T> struct Mask {
 };
 #endif
 
-// Features are ordered numeric first, nominal last. `gap[j]` is what a nominal mismatch counts,
-// and what a missing numeric value counts (HEOM: the feature's full range).
+// Features are ordered numeric first, nominal last. `missing_distance[j]` is the difference that a mismatch of
+// categories counts, and that a missing numeric value counts (HEOM: the feature's full range).
 template <class T> struct Features {
-  const T* gap;          // (m,)
-  std::int64_t numeric;  // the first `numeric` features are numbers
-  std::int64_t count;    // m
+  const T* missing_distance = nullptr;  // (m,)
+  std::int64_t numeric = 0;             // the first `numeric` features are numbers
+  std::int64_t count = 0;               // m
 };
 
+// Packed references, group after group (a group is, for example, a class); every group begins with a new block.
 template <class T> struct References {
-  const T* packed;                  // (n_blocks, m, BLOCK_LANES), folded or not
-  const T* weights;                 // the same shape: a per reference and feature; or null
-  const T* scales;                  // (n_blocks * BLOCK_LANES,): v^p; or null
-  const std::int64_t* ids;          // (n_blocks * BLOCK_LANES,): row number to report, -1 padding
-  const std::int64_t* group_start;  // (n_groups + 1,) first block of each group
-  std::int64_t n_groups;
+  const T* packed = nullptr;                  // (n_blocks, m, BLOCK_LANES), folded or not
+  const T* weights = nullptr;                 // the same shape: a per reference and feature; or null
+  const T* scales = nullptr;                  // (n_blocks * BLOCK_LANES,): v^p; or null
+  const std::int64_t* ids = nullptr;          // (n_blocks * BLOCK_LANES,): row number to report, -1 padding
+  const std::int64_t* group_start = nullptr;  // (n_groups + 1,) first block of each group
+  std::int64_t n_groups = 0;
 };
 
-// How to measure a candidate again without the rounding of folded data. Absent: source == null.
+// What is needed to compute a candidate's distance again without the rounding of folded data. Without folding `source`
+// is null.
 template <class T> struct Recheck {
-  const T* source;            // (n, m) unfolded rows
-  const std::int64_t* order;  // lane -> row of source
-  const T* queries;           // (n_queries, m) unfolded
-  const T* weights;           // (m,)
-  const T* slack;             // (n_queries,) bound on the error of a folded distance (not squared)
-  Features<T> features;       // unfolded gaps
+  const T* source = nullptr;            // (n, m) unfolded rows
+  const std::int64_t* order = nullptr;  // lane -> row of source
+  const T* queries = nullptr;           // (n_queries, m) unfolded
+  const T* weights = nullptr;           // (m,)
+  const T* slack = nullptr;             // (n_queries,) bound on the error of a folded distance (not squared)
+  Features<T> features = {};            // Of the unfolded data.
 };
 
+// The rows whose neighbours are wanted.
 template <class T> struct Queries {
-  const T* rows;             // (n_queries, m), folded like the references
-  const std::int64_t* ids;   // (n_queries,) the query's own row number, or null
+  const T* rows = nullptr;            // (n_queries, m), folded like the references
+  const std::int64_t* ids = nullptr;  // (n_queries,) the query's own row number, or null
 };
 
+// The lists of the k nearest that a search fills.
 template <class T> struct Lists {
-  T* distance;       // (n_queries, n_groups, k); p = 2: squared
-  std::int64_t* id;  // the same shape; -1 where there are fewer than k
-  std::int64_t k;
+  T* distance = nullptr;       // (n_queries, n_groups, k); p = 2: squared
+  std::int64_t* id = nullptr;  // the same shape; -1 where there are fewer than k
+  std::int64_t k = 0;
 };
 
+// Candidates that another search proposed, for `rerank`.
 template <class T> struct Candidates {
-  const T* queries;                // (n_queries, m) unfolded
-  const T* source;                 // (n, m) unfolded
-  const std::int64_t* candidates;  // (n_queries, width) rows of source, -1 for none
-  std::int64_t width;
-  const T* weights;                // (n_weights, m), or null
-  const std::int64_t* weight_row;  // (n,) row of `weights` of each reference, or null: row 0 for all
-  const T* scales;                 // (n,) v^p, or null
-  const std::int64_t* self;        // (n_queries,) row to leave out, or null
+  const T* queries = nullptr;                // (n_queries, m) unfolded
+  const T* source = nullptr;                 // (n, m) unfolded
+  const std::int64_t* candidates = nullptr;  // (n_queries, width) rows of source, -1 for none
+  std::int64_t width = 0;
+  const T* weights = nullptr;                // (n_weights, m), or null
+  const std::int64_t* weight_row = nullptr;  // (n,) row of `weights` of each reference, or null: row 0 for all
+  const T* scales = nullptr;                 // (n,) v^p, or null
+  const std::int64_t* own_row = nullptr;     // (n_queries,) row to leave out, or null
 };
 
-// References per packed block of bytes: two vectors of four words.
+// The number of references in a packed block of bytes: two vectors of four words of eight bytes.
 constexpr int BYTE_LANES = 8;
 
+// What `find_k_nearest_by_bytes` reads.
 template <class T> struct ByteJob {
-  const std::uint64_t* packed;       // (n_blocks, words, BYTE_LANES): see byte_tile
-  std::int64_t words;                // of eight features each
-  const std::int64_t* ids;           // (n_blocks * BYTE_LANES,) row per lane, -1: padding, last in its group
-  const std::int64_t* group_start;   // (n_groups + 1,) first block of each group
-  std::int64_t n_groups;
-  double delta;                      // what one level of a byte is worth
-  double largest_residual;           // of the references
-  const T* source;                   // (n, m)
-  std::int64_t m;
-  const std::uint64_t* query_words;  // (n_queries, words)
-  const double* query_residual;      // (n_queries,)
-  const T* queries;                  // (n_queries, m)
-  const std::int64_t* own_lane;      // (n_queries,) the lane a query must not find, -1: none; or null
+  const std::uint64_t* packed = nullptr;      // (n_blocks, words, BYTE_LANES): see accumulate_byte_tile
+  std::int64_t words = 0;                     // of eight features each
+  const std::int64_t* ids = nullptr;          // (n_blocks * BYTE_LANES,) row per lane, -1: padding, last in its group
+  const std::int64_t* group_start = nullptr;  // (n_groups + 1,) first block of each group
+  std::int64_t n_groups = 0;
+  double delta = 0;             // what one level of a byte is worth
+  double largest_residual = 0;  // of the references
+  const T* source = nullptr;    // (n, m)
+  std::int64_t m = 0;
+  const std::uint64_t* query_words = nullptr;  // (n_queries, words)
+  const double* query_residual = nullptr;      // (n_queries,)
+  const T* queries = nullptr;                  // (n_queries, m)
+  const std::int64_t* own_lane = nullptr;      // (n_queries,) the lane a query must not find, -1: none; or null
 };
 
-// What the SURF family makes of a row's distances.
+// How the SURF family turns the distances of a row into coefficients: rows nearer than a threshold count as neighbours,
+// and far ones may count with the opposite sign.
 struct Zones {
-  std::int64_t n;                   // rows, ordered by class
-  const std::int64_t* class_start;  // (n_classes + 1,) first row of each class
-  std::int64_t n_classes;
-  const double* factor;             // (n_classes, n_classes): own class, class of the neighbour
-  const double* weight;             // (n,) of each row's contribution
-  double threshold;                 // of all rows; negative: each row's mean, half its deviation on either side
-  bool far;                         // far rows count too, the other way round
-  double tolerance;                 // distances within this share of a threshold are neither
+  std::int64_t n = 0;                         // rows, ordered by class
+  const std::int64_t* class_start = nullptr;  // (n_classes + 1,) first row of each class
+  std::int64_t n_classes = 0;
+  const double* factor = nullptr;  // (n_classes, n_classes): own class, class of the neighbour
+  const double* weight = nullptr;  // (n,) of each row's contribution
+  double threshold = 0;            // of all rows; negative: each row's mean, half its deviation on either side
+  bool far = false;                // far rows count too, the other way round
+  double tolerance = 0;            // distances within this share of a threshold are neither
 };
 
-// The places of the bits set in a byte, ascending, one byte each (little-endian).
+// For every byte, the positions of its set bits in ascending order, one byte per position (little-endian).
 constexpr std::array<std::uint64_t, 256> BIT_PLACES = [] {
   std::array<std::uint64_t, 256> places{};
   for (unsigned byte = 0; byte < 256; ++byte)
@@ -153,64 +163,64 @@ constexpr std::array<std::uint64_t, 256> BIT_PLACES = [] {
   return places;
 }();
 
-// Rows for `zone_sums`: ordered by class, numbers only, none missing.
+// The rows for `add_zone_differences`: ordered by class, numeric features only, no missing values.
 struct ZoneJob {
-  const double* rows;      // (n, stride), 0 beyond m
-  const double* packed;    // (n_blocks, m, BLOCK_LANES)
-  const double* row_sums;  // (n_blocks * BLOCK_LANES,)
-  std::int64_t m;
-  std::int64_t stride;     // whole vectors
+  const double* rows = nullptr;      // (n, stride), 0 beyond m
+  const double* packed = nullptr;    // (n_blocks, m, BLOCK_LANES)
+  const double* row_sums = nullptr;  // (n_blocks * BLOCK_LANES,)
+  std::int64_t m = 0;
+  std::int64_t stride = 0;  // whole vectors
 };
 
-// What SIMBA's steps read. Packed blocks hold centred rows of one class each, features in
-// `feature_order`; there may be none yet (n_blocks = 0).
+// What SIMBA's steps read (paper 000, algorithm 1). A packed block holds centred rows of one class, with the features
+// in `feature_order`; there may be no blocks yet (n_blocks = 0).
 struct MarginJob {
-  const double* rows;                 // (n, m)
-  const std::int64_t* codes;          // (n,) class of each row
-  std::int64_t m;
-  const double* gap;                  // (m,) what a mismatch or a missing value counts
-  const bool* nominal;                // (m,)
-  const float* packed;                // (n_blocks, m, BLOCK_LANES) where values are nominal or missing
-  const std::int16_t* packed_short;   // the same shape, elsewhere
-  const double* center;               // (m,) packed = (x - center) * levels
-  const double* levels;               // (m,)
-  const double* unit;                 // (m,) 1 / levels^2
-  const double* rounding;             // (m,) square of what packing moved a value by at most
-  const std::int64_t* ids;            // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
-  const std::int64_t* block_code;     // (n_blocks,)
-  std::int64_t n_blocks;
-  const std::int64_t* feature_order;  // (m,)
-  bool in_order;                      // feature_order counts up
-  bool expanded;                      // weights are so even that partial sums would not tell early
-  const std::int64_t* listed;         // (n, 2, width) nearest hits, nearest misses under `reference`; -1: none
-  const double* listed_square;        // (n, 2, width) their squared distances, ascending
-  std::int64_t width;
-  const double* reach;                // (n, 2) all others are at least this far under `reference`
-  const double* reference;            // (m,) positive
-  const std::int64_t* order;          // (n_steps,) row of each step
-  const double* step;                 // (n_steps,)
-  double beta;                        // sigmoid utility; 0: linear
+  const double* rows = nullptr;         // (n, m)
+  const std::int64_t* codes = nullptr;  // (n,) class of each row
+  std::int64_t m = 0;
+  const double* missing_distance = nullptr;    // (m,) what a mismatch or a missing value counts
+  const bool* nominal = nullptr;               // (m,)
+  const float* packed = nullptr;               // (n_blocks, m, BLOCK_LANES) where values are nominal or missing
+  const std::int16_t* packed_short = nullptr;  // the same shape, for all other data
+  const double* center = nullptr;              // (m,) packed = (x - center) * levels
+  const double* levels = nullptr;              // (m,)
+  const double* unit = nullptr;                // (m,) 1 / levels^2
+  const double* rounding = nullptr;            // (m,) square of the largest rounding error of a packed value
+  const std::int64_t* ids = nullptr;           // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
+  const std::int64_t* block_code = nullptr;    // (n_blocks,)
+  std::int64_t n_blocks = 0;
+  const std::int64_t* feature_order = nullptr;  // (m,)
+  bool in_order = false;                        // feature_order counts up
+  bool expanded = false;                        // weights are so even that partial sums would not end a scan early
+  const std::int64_t* listed = nullptr;   // (n, 2, width) nearest hits, nearest misses under `reference`; -1: none
+  const double* listed_square = nullptr;  // (n, 2, width) their squared distances, ascending
+  std::int64_t width = 0;
+  const double* unlisted_distance = nullptr;  // (n, 2) all others are at least this far under `reference`
+  const double* reference = nullptr;          // (m,) positive
+  const std::int64_t* order = nullptr;        // (n_steps,) row of each step
+  const double* step = nullptr;               // (n_steps,)
+  double beta = 0;                            // sigmoid utility; 0: linear
 };
 
-// Individuals of an evolutionary search: what each selects and weighs, and the rows to answer for.
+// Individuals of an evolutionary search (paper 004): what each of them selects and weights, and the rows to predict.
 template <class T> struct PopulationJob {
-  const T* rows;                // (n, m) numeric first
-  const T* centered;            // (n, m) numbers less the middle of their feature's range
-  std::int64_t n;
-  Features<T> features;
-  const std::int32_t* codes;    // (n,) classes
-  std::int64_t n_classes, k;
-  const T* weights;             // (n_individuals, n_sets, m): a, 0: not selected; or null: all 1
-  std::int64_t n_sets;          // 1, or one per class of the stored instance
-  const T* scales;              // (n_individuals, n): v^2; or null
-  const bool* kept;             // (n_individuals, n); or null
-  const std::int64_t* query;    // (n_queries,) rows
-  std::int64_t n_queries;
-  bool all_rows;                // query is 0 .. n - 1
-  const std::int32_t* orders;   // (m, n) rows by each feature; or null
-  const std::int32_t* guesses;  // (n, n_guesses) other rows that are near without weights
-  std::int64_t n_guesses;
-  std::int32_t* predicted;      // (n_individuals, n_queries): class, -1: nobody selected
+  const T* rows = nullptr;      // (n, m) numeric first
+  const T* centered = nullptr;  // (n, m) numbers less the middle of their feature's range
+  std::int64_t n = 0;
+  Features<T> features = {};
+  const std::int32_t* codes = nullptr;  // (n,) classes
+  std::int64_t n_classes = 1, k = 1;
+  const T* weights = nullptr;           // (n_individuals, n_sets, m): a, 0: not selected; or null: all 1
+  std::int64_t n_sets = 1;              // 1, or one per class of the stored instance
+  const T* scales = nullptr;            // (n_individuals, n): v^2; or null
+  const bool* kept = nullptr;           // (n_individuals, n); or null
+  const std::int64_t* query = nullptr;  // (n_queries,) rows
+  std::int64_t n_queries = 0;
+  bool all_rows = false;                  // query is 0 .. n - 1
+  const std::int32_t* orders = nullptr;   // (m, n) rows by each feature; or null
+  const std::int32_t* guesses = nullptr;  // (n, n_guesses) other rows that are near without weights
+  std::int64_t n_guesses = 0;
+  std::int32_t* predicted = nullptr;  // (n_individuals, n_queries): class, -1: no other row is selected
 };
 
 }  // namespace wb

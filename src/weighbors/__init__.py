@@ -7,6 +7,8 @@ use it in a fast k-NN. Names load when they are first used, so the import is che
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .weighers import WEIGHERS
+
 if TYPE_CHECKING:
     from .classifiers import IB1 as IB1
     from .classifiers import LWL as LWL
@@ -36,32 +38,17 @@ if TYPE_CHECKING:
 
     __version__: str
 
+#: The sub-package of each public name.
 _HOME = {
-    "ClassRelief": "weighers",
-    "Democratic": "weighers",
-    "EvolutionaryWeigher": "weighers",
     "IB1": "classifiers",
     "IBk": "classifiers",
-    "IRelief": "weighers",
     "IntervalTable": "weights",
     "KStar": "classifiers",
     "LWL": "classifiers",
-    "MBIW": "weighers",
-    "MultiSURF": "weighers",
-    "MultiSURFStar": "weighers",
-    "Relief": "weighers",
-    "ReliefF": "weighers",
-    "RelievedF": "weighers",
-    "RepresentativeIntervals": "weighers",
-    "SURF": "weighers",
-    "SURFStar": "weighers",
-    "Simba": "weighers",
-    "SimbaMBIW": "weighers",
-    "Stratified": "weighers",
-    "TuRF": "weighers",
     "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
     "Weights": "weights",
+    **dict.fromkeys(WEIGHERS, "weighers"),
 }
 _PACKAGES = (
     "classifiers",
@@ -79,33 +66,7 @@ _PACKAGES = (
     "weights",
 )
 
-__all__ = [
-    "ClassRelief",
-    "Democratic",
-    "EvolutionaryWeigher",
-    "IB1",
-    "IBk",
-    "IRelief",
-    "IntervalTable",
-    "KStar",
-    "LWL",
-    "MBIW",
-    "MultiSURF",
-    "MultiSURFStar",
-    "Relief",
-    "ReliefF",
-    "RelievedF",
-    "RepresentativeIntervals",
-    "SURF",
-    "SURFStar",
-    "Simba",
-    "SimbaMBIW",
-    "Stratified",
-    "TuRF",
-    "WIBK",
-    "WeightedKNeighborsClassifier",
-    "Weights",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Archives of arrays: npz with a JSON header that names the format and a digest; no pickle."""
+"""Archives of arrays: npz files with a JSON header that holds the format and a digest. No pickle is used."""
 
 from __future__ import annotations
 
@@ -9,24 +9,60 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._files import written_whole
+from ._files import atomic_write
 from ._typing import AnyArray
 
-__all__ = ["DAMAGE", "digest_of", "read_archive", "read_arrays", "write_archive"]
+__all__ = ["DAMAGE", "ArchiveKind", "digest_of", "read_archive", "read_arrays", "write_archive"]
 
-#: What reading a damaged or foreign file may raise.
+#: The errors that reading a damaged or foreign file may raise.
 DAMAGE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-PLAIN_BYTES = 2**30  # an archive may unpack to so much whatever the size of its file,
-MOST_PACKED = 200  # and to so many times that size; one made to fill memory reaches 1000
-_HEAD = 1024  # bytes, at most, before an array in its part of the archive
+PLAIN_BYTES = 2**30  # bytes that any archive may unpack to
+MOST_PACKED = 200  # a larger archive may unpack to at most 200 times its file size; zip bombs reach 1000
+_HEAD = 1024  # upper bound of the bytes that an archive stores before each array
+
+
+class ArchiveKind(NamedTuple):
+    """A kind of file that the library writes: its header, and the error messages for files that cannot be read.
+
+    Messages may contain ``{path}`` and ``{version}`` (the format version of this release). ``unreadable`` may also
+    contain ``{reason}`` (why the file is not readable), and ``other_version`` may contain ``{found}`` (the format
+    version of the file).
+    """
+
+    format: str
+    version: int
+    error: type[Exception]
+    unreadable: str
+    foreign: str
+    other_version: str
+    changed: str
+
+    def write(self, path: str | os.PathLike[str], state: Mapping[str, AnyArray], **header: Any) -> None:
+        """Write the arrays ``state`` with the header of this kind, in an atomic write."""
+        write_archive(path, {"format": self.format, "version": self.version, **header}, state)
+
+    def read(self, path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return header and arrays. Raise ``error`` if the file is damaged, changed, or of another kind or version."""
+        parts = {"path": os.fspath(path), "version": self.version}
+        try:
+            header, state = read_archive(path)
+        except DAMAGE as error:
+            raise self.error(self.unreadable.format(**parts, reason=error)) from error
+        if header.get("format") != self.format:
+            raise self.error(self.foreign.format(**parts))
+        if header.get("version") != self.version:
+            raise self.error(self.other_version.format(**parts, found=repr(header.get("version"))))
+        if header.get("digest") != digest_of(state):
+            raise self.error(self.changed.format(**parts))
+        return header, state
 
 
 def digest_of(state: Mapping[str, AnyArray]) -> str:
-    """Digest of the names, types and values of arrays."""
+    """Return a digest of the names, types and values of arrays."""
     digest = hashlib.blake2b(digest_size=16)
     for key in sorted(state):
         array = np.ascontiguousarray(state[key])
@@ -36,10 +72,10 @@ def digest_of(state: Mapping[str, AnyArray]) -> str:
 
 
 def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], state: Mapping[str, AnyArray]) -> None:
-    """Write arrays and header, with their digest, whole or not at all."""
+    """Write arrays and header, with their digest, in an atomic write."""
     arrays: dict[str, Any] = {"header": np.array(json.dumps({**header, "digest": digest_of(state)})), **state}
     size = sum(array.nbytes + _HEAD for array in arrays.values())
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         np.savez_compressed(file, **arrays)
         if _too_packed(size, file.tell()):  # it would be refused when read
             file.seek(0)
@@ -48,18 +84,22 @@ def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], state
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Header (empty where there is none) and arrays; raises one of `DAMAGE` for what is no npz."""
+    """Return the header and the arrays of an npz file.
+
+    The header is empty if it is absent or unreadable. If the file is damaged, is not npz, or declares arrays far larger
+    than itself, one of the errors in the tuple `DAMAGE` is raised.
+    """
     state = read_arrays(path)
     return _header(state.pop("header", None)), state
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, AnyArray]:
-    """The arrays of an npz archive, of which nothing is unpacked before their sizes are known to be sound.
+    """Return the arrays of an npz archive. The declared sizes are checked before any array is unpacked.
 
     Raises
     ------
     One of `DAMAGE`
-        For what is no npz, or says to be very much larger than its file.
+        If the file is no npz archive, or if it declares arrays that are very much larger than the file.
     """
     with open(path, "rb") as file:
         archive = np.load(file, allow_pickle=False)
@@ -72,7 +112,7 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, AnyArray]:
 
 
 def _check_sizes(archive: zipfile.ZipFile, file_size: int) -> None:
-    """Refuse a zip bomb: zip unpacks no more than it declares, so what it declares is all that counts."""
+    """Raise ValueError for a zip bomb. The declared sizes are checked, since zip never unpacks more bytes."""
     members = archive.infolist()
     declared = sum(member.file_size for member in members)
     if _too_packed(declared, file_size):
@@ -87,7 +127,10 @@ def _check_sizes(archive: zipfile.ZipFile, file_size: int) -> None:
 
 
 def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Refuse an array that says to have other bytes than there are: space is made for it before it is read."""
+    """Raise ValueError if the size that an array declares is not the size that is stored.
+
+    NumPy reserves memory for the declared size before it reads the array.
+    """
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -98,10 +141,12 @@ def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
 
 
 def _too_packed(unpacked: int, packed: int) -> bool:
+    """Return whether an archive unpacks to so much more than its size that it looks like a zip bomb."""
     return unpacked > max(PLAIN_BYTES, MOST_PACKED * packed)
 
 
 def _header(raw: AnyArray | None) -> dict[str, Any]:
+    """Return the header as a dict, which is empty if there is no readable header."""
     if raw is None or raw.ndim != 0 or raw.dtype.kind != "U":
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Checks of arrays of weights (finite, not negative, of the right shape; read-only copies) and of numbers."""
+"""Checks of weights (finite, not negative, of the right shape), of masks and of whole numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .exceptions import InvalidDataError, InvalidWeightsError
 
 
 def whole_number(value: Any, name: str, *, least: int = 1) -> int:
-    """The value as an int, or an error.
+    """Return the value as an int. Raise InvalidDataError if it is not a whole number of at least ``least``.
 
     Examples
     --------
@@ -26,23 +26,30 @@ def whole_number(value: Any, name: str, *, least: int = 1) -> int:
 
 
 def length(values: Sequence[Any] | AnyArray | None) -> int | None:
+    """Return the length of ``values``, or None if ``values`` is None."""
     return None if values is None else len(values)
 
 
-def frozen(values: Any, dtype: Any) -> AnyArray:
+def freeze(values: Any, dtype: Any) -> AnyArray:
+    """Return a read-only copy of the values, in C order."""
     out = np.array(values, dtype=dtype, order="C")
     out.setflags(write=False)
     return out
 
 
-def non_negative(values: Any, name: str, ndim: tuple[int, ...]) -> FloatArray:
+def check_non_negative(values: Any, name: str, ndim: tuple[int, ...]) -> FloatArray:
+    """Return a read-only copy of weights, after checks.
+
+    Raise InvalidWeightsError if a weight is negative or not finite, if all are zero, or if the number of dimensions is
+    not one of ``ndim``. ``name`` is the name of the weights in the message.
+    """
     raw = np.asarray(values)
     if raw.dtype.kind not in "fiub":
         raise InvalidWeightsError(f"{name} must be real numbers; got an array of {raw.dtype}")
     if raw.ndim not in ndim or raw.size == 0:
         wanted = " or ".join({1: "a vector", 2: "a matrix"}[n] for n in ndim)
         raise InvalidWeightsError(f"{name} must be {wanted} that is not empty; got shape {raw.shape}")
-    out = frozen(raw, np.float64)
+    out = freeze(raw, np.float64)
     bad = ~np.isfinite(out)
     if bad.any():
         where = np.argwhere(bad)[0].tolist()
@@ -60,8 +67,9 @@ def non_negative(values: Any, name: str, ndim: tuple[int, ...]) -> FloatArray:
     return out
 
 
-def mask(values: Any, name: str) -> BoolArray:
-    out = frozen(values, None)
+def check_mask(values: Any, name: str) -> BoolArray:
+    """Return a read-only copy of a mask. Raise InvalidWeightsError if it is no vector of bool, or all False."""
+    out = freeze(values, None)
     if out.ndim != 1 or out.dtype != bool:
         raise InvalidWeightsError(f"{name} must be a vector of bool; got {out.dtype} of shape {out.shape}")
     if not out.any():
@@ -70,4 +78,5 @@ def mask(values: Any, name: str) -> BoolArray:
 
 
 def _at(where: list[int]) -> str:
+    """Format the indices ``where`` of an array entry for a message."""
     return str(where[0]) if len(where) == 1 else str(tuple(where))

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all; parquet needs another package."""
+"""Atomic writes (a file is complete or not there), and checks of parquet files."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from .exceptions import MissingDependencyError
+from .exceptions import InvalidDataError, MissingDependencyError
 
-__all__ = ["require_pyarrow", "written_whole"]
+__all__ = ["require_pyarrow", "require_utf8", "atomic_write"]
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[IO[bytes]]:
-    """A binary file that takes its place at ``path`` only when the block ends without error.
+def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file that replaces ``path`` only if the ``with`` block ends without an error.
 
-    ``sync=False`` does not wait for the disk: whole after a kill, but perhaps not after a power cut. For
-    files that are checked when read and can be made again.
+    With ``sync=False`` the function does not wait for the disk. The file is then complete even if the process is
+    killed, but perhaps not after a power cut. Use this for files that are checked when they are read and can be
+    written again.
     """
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a directory; name a file to write to", str(target))
     try:
+        # The temporary file is in the same directory, so that the final rename is atomic.
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise type(error)(error.errno, "the directory of this file is not there: make it first", str(target)) from None
@@ -35,9 +37,10 @@ def written_whole(path: str | os.PathLike[str], *, sync: bool = True) -> Iterato
             file.flush()
             if sync:
                 os.fsync(file.fileno())
+        # The umask can be read only by setting it.
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes private files
+        os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes files that only the owner can read
         os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -46,7 +49,7 @@ def written_whole(path: str | os.PathLike[str], *, sync: bool = True) -> Iterato
 
 
 def require_pyarrow(name: str) -> Any:
-    """The package pyarrow, which the parquet file ``name`` needs."""
+    """Import pyarrow, which the parquet file ``name`` needs, or raise an error that says how to install it."""
     try:
         import pyarrow
     except ImportError as error:
@@ -54,3 +57,20 @@ def require_pyarrow(name: str) -> Any:
             f"parquet files need pyarrow, and '{name}' is one: pip install 'weighbors[parquet]', or use csv"
         ) from error
     return pyarrow
+
+
+def require_utf8(column: Any, name: Any, path: str) -> None:
+    """Raise InvalidDataError if a column of a parquet file holds text that is not UTF-8. Arrow does not check this.
+
+    ``column`` is an Arrow array. Columns that hold no text are accepted.
+    """
+    import pyarrow as pa
+
+    values = column.dictionary if pa.types.is_dictionary(column.type) else column
+    try:
+        values.validate(full=True)
+    except pa.ArrowException as error:
+        raise InvalidDataError(
+            f"'{path}' is no readable parquet file: column {name!r} holds text that is no UTF-8 ({error}). Write the "
+            "file anew with its text in UTF-8"
+        ) from error

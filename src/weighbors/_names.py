@@ -1,18 +1,19 @@
-"""Names of users: an error says which one was probably meant, or what is no text."""
+"""Names that users give: suggest a known name for a misspelt one, and quote, shorten or make names unique."""
 
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
 from .exceptions import InvalidDataError
 
-__all__ = ["hint", "known_names", "require_text"]
+__all__ = ["hint", "known_names", "quote_name", "require_text", "shorten_name", "unique_names"]
 
 
 def hint(name: Any, known: Iterable[Any]) -> str:
-    """The nearest of the known names, or all of them where none is near.
+    """Return a text that suggests the known name most like ``name``, or lists up to 20 known names if none is similar.
 
     Examples
     --------
@@ -25,7 +26,11 @@ def hint(name: Any, known: Iterable[Any]) -> str:
 
 
 def known_names(wanted: Iterable[str] | None, known: Iterable[str], what: str) -> list[str]:
-    """The names asked for, all by default; an unknown one is an error with the nearest match."""
+    """Return the wanted names as a list, or all known names if ``wanted`` is None.
+
+    Raise InvalidDataError with a suggestion if a name is not known. ``what`` says in the message what the names are
+    names of, for example "dataset".
+    """
     there = list(known)
     if wanted is None:
         return there
@@ -39,7 +44,9 @@ def known_names(wanted: Iterable[str] | None, known: Iterable[str], what: str) -
 
 
 def require_text(names: Iterable[Any], what: str, error: type[Exception] = InvalidDataError) -> None:
-    """Refuse text that holds half of a character (a lone surrogate): no file and no terminal takes it.
+    """Raise ``error`` if a name holds half of a character (a lone surrogate), which cannot be written or shown.
+
+    ``what`` says in the message what the names are names of. Names that are not text are accepted.
 
     Examples
     --------
@@ -54,3 +61,71 @@ def require_text(names: Iterable[Any], what: str, error: type[Exception] = Inval
             f"{what} {str(broken)!a} is no valid text: it holds half of a character (a lone surrogate), which can be "
             "neither shown nor written. Rename it"
         ) from None
+
+
+def quote_name(name: object, width: int = 40) -> str:
+    r"""Format a name or cell for a message: quoted, on one line, shortened, without control characters.
+
+    Examples
+    --------
+    >>> print(quote_name("two\nlines"), quote_name("a" * 100, 10))
+    'two\nlines' 'aaaaaaaaa…'
+    """
+    text = str(name)
+    text = text if len(text) <= width else text[: width - 1] + "…"
+    safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return f"'{safe}'"
+
+
+def shorten_name(name: Any, most: int = 28) -> str:
+    r"""Put a name on one line, without control characters, and leave out its middle if it is long.
+
+    Examples
+    --------
+    >>> shorten_name("two\nlines")
+    'two lines'
+    >>> shorten_name("a" * 20 + "z" * 20, 11)
+    'aaaaa…zzzzz'
+    """
+    text = str(name).encode("utf8", "replace").decode("utf8")
+    # Control and format characters (Cc, Cf) and line separators (Zl, Zp) could break or reorder a line.
+    text = "".join(" " if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") else char for char in text[:20_000])
+    text = " ".join(text.split())
+    if len(text) > most:
+        tail = most // 2
+        text = f"{text[: most - tail - 1]}…{text[len(text) - tail :]}"
+    return text or "(no name)"
+
+
+def unique_names(names: list[str]) -> tuple[list[str], list[str]]:
+    """Make column names unique. Return the new names, and one note for every changed name.
+
+    A column without a name is called after its number, and a repeated name gets a count.
+    """
+    taken: set[str] = set(names)
+    used: set[str] = set()
+    out, notes = [], []
+    for j, given in enumerate(names):
+        name = given
+        if not name:
+            name = _free(f"column {j + 1}", taken)
+            notes.append(f"column {j + 1} has no name and is called {quote_name(name)}")
+        elif name in used:
+            count = 2
+            while f"{given} ({count})" in taken:
+                count += 1
+            name = f"{given} ({count})"
+            notes.append(
+                f"there is more than one column {quote_name(given)}: column {j + 1} is called {quote_name(name)}"
+            )
+        used.add(name)
+        taken.add(name)
+        out.append(name)
+    return out, notes
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return the name, with apostrophes appended until it is not one of ``taken``."""
+    while name in taken:
+        name += "'"
+    return name

@@ -2,17 +2,21 @@
 
 Who calls what::
 
-    engine.backends.scan    -> pack, k_nearest
-    engine.backends.bytes   -> to_bytes, byte_nearest
+    engine.backends.scan    -> pack, find_k_nearest
+    engine.backends.bytes   -> round_to_bytes, find_k_nearest_by_bytes
     engine.backends.certify -> rerank
-    engine.pairs            -> pack, distances, zone_coefficients, zone_sums, add_differences, distance_sums, add_listed
-    engine.population       -> population_scan, population_matrix, population_walk, squared_distances
-    weighers.simba          -> pack_margins, simba, Crew
-    weighers.evolution      -> random_subset
+    engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
+                               add_differences, sum_distances, add_listed_differences
+    engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, compute_squared_distances
+    engine.margins          -> pack_margins, take_simba_steps, HelperThreads
+    weighers.evolution      -> draw_subsets
 
-All arrays are C-contiguous; all float arrays of one call have one dtype, float32 or float64.
-Features are ordered numeric first (``n_numeric`` of them), nominal last. Packed references have
-the shape (n_blocks, m, lanes) with ``lanes`` = BLOCK_LANES_FLOAT32 or BLOCK_LANES_FLOAT64.
+All arguments are keyword-only. All arrays are C-contiguous and are never converted; all float arrays of one
+call have one dtype, float32 or float64, unless a comment names another. Features are ordered numeric first
+(``n_numeric`` of them), nominal last. Packed references have the shape (n_blocks, m, lanes) with ``lanes`` =
+BLOCK_LANES_FLOAT32 or BLOCK_LANES_FLOAT64. ``missing_distance`` is, per feature, the difference that a
+missing value or a mismatch of categories counts. A call processes the rows [begin, end) only, so that
+several threads can share one set of arrays.
 """
 
 import numpy as np
@@ -25,15 +29,16 @@ BLOCK_LANES_FLOAT64: int
 BYTE_LANES: int
 VECTOR_EXTENSIONS: bool
 
-class Crew:
-    """Threads that share the parts of what one of them leads; see _threads.run_crew."""
+class HelperThreads:
+    """Threads that share the parts of a task which one of them leads; see _parallel.threads.run_with_helpers."""
 
-    def help(self) -> None: ...  # until closed
+    def help(self) -> None: ...  # computes parts until close is called
     def close(self) -> None: ...
 
 def cpu_level() -> str: ...
 def set_cpu_level(name: str) -> None: ...
 def pack(
+    *,
     source: FloatArray,  # (n, m)
     order: IndexArray,  # (n_blocks * lanes,) row of source per lane, -1: padding
     packed: FloatArray,  # (n_blocks, m, lanes) written
@@ -45,7 +50,8 @@ def pack(
     begin: int,  # blocks [begin, end)
     end: int,
 ) -> float: ...  # largest norm among these rows over numeric features (p = 2: squared)
-def k_nearest(
+def find_k_nearest(
+    *,
     queries: FloatArray,  # (n_queries, m), folded if the references are
     query_ids: IndexArray | None,  # (n_queries,) row number that a query must not find
     packed: FloatArray,
@@ -53,30 +59,31 @@ def k_nearest(
     scales: FloatArray | None,  # (n_blocks * lanes,) v ** p
     ids: IndexArray,  # (n_blocks * lanes,) row number per lane, -1: padding
     group_start: IndexArray,  # (n_groups + 1,) first block of each group
-    gap: FloatArray,  # (m,) what a mismatch or a missing value counts
+    missing_distance: FloatArray,  # (m,)
     n_numeric: int,
     missing: bool,  # NaN may occur among numeric features
     p: int,
-    distance: FloatArray,  # (n_queries, n_groups, k) continued; p = 2: squared; fresh: inf
-    id: IndexArray,  # the same shape; fresh: -1
-    source: FloatArray | None,  # (n, m) unfolded; given when queries and packed are folded
-    order: IndexArray | None,
-    exact_queries: FloatArray | None,
+    distance: FloatArray,  # (n_queries, n_groups, k) continued; p = 2: squared; inf before the first call
+    id: IndexArray,  # the same shape; -1 before the first call
+    source: FloatArray | None,  # (n, m) unfolded; given if queries and packed are folded
+    order: IndexArray | None,  # (n_blocks * lanes,) row of source per lane
+    exact_queries: FloatArray | None,  # (n_queries, m) unfolded
     exact_weights: FloatArray | None,  # (m,)
-    exact_gap: FloatArray | None,
+    exact_missing_distance: FloatArray | None,  # (m,) unfolded
     slack: FloatArray | None,  # (n_queries,) error bound of a folded distance
     begin: int,  # queries [begin, end)
     end: int,
 ) -> None: ...
 def rerank(
+    *,
     queries: FloatArray,
     source: FloatArray,
     candidates: IndexArray,  # (n_queries, width) rows of source, -1: none
     weights: FloatArray | None,  # (n_weights, m)
     weight_row: IndexArray | None,  # (n,) row of weights per reference; None: row 0
     scales: FloatArray | None,  # (n,)
-    self_row: IndexArray | None,  # (n_queries,)
-    gap: FloatArray,
+    own_row: IndexArray | None,  # (n_queries,) row that a query must not find
+    missing_distance: FloatArray,
     n_numeric: int,
     p: int,
     distance: FloatArray,  # (n_queries, k) written
@@ -84,16 +91,18 @@ def rerank(
     begin: int,
     end: int,
 ) -> None: ...
-def to_bytes(
+def round_to_bytes(
+    *,
     rows: FloatArray,  # (n, m), none missing
     low: FloatArray,  # (m,) float64
-    delta: float,  # worth of one level
+    delta: float,  # width of one of the 256 levels
     bytes: NDArray[np.uint8],  # (n, at least m) written: round((x - low) / delta), clipped
-    residual: FloatArray,  # (n,) float64 written: what that moved each row by
+    residual: FloatArray,  # (n,) float64 written: city-block distance by which rounding moved each row
     begin: int,
     end: int,
 ) -> None: ...
-def byte_nearest(
+def find_k_nearest_by_bytes(
+    *,
     packed: NDArray[np.uint64],  # (n_blocks, words, BYTE_LANES): references 0 2 4 6 1 3 5 7 of a block
     ids: IndexArray,  # (n_blocks * BYTE_LANES,) row of source per lane, -1: padding, last in its group
     group_start: IndexArray,  # (n_groups + 1,) first block of each group
@@ -108,34 +117,37 @@ def byte_nearest(
     id: IndexArray,  # the same shape; -1 before the first call
     begin: int,
     end: int,
-) -> int: ...  # exact distances that were needed
-def distances(
+) -> int: ...  # number of exact distances that were needed
+def compute_distances(
+    *,
     queries: FloatArray,  # (n_queries, m)
     packed: FloatArray,
-    gap: FloatArray,  # (m,)
+    missing_distance: FloatArray,  # (m,)
     n_numeric: int,
     missing: bool,
     distance: FloatArray,  # (end - begin, n_blocks * lanes) written
     begin: int,
     end: int,
 ) -> None: ...
-def zone_coefficients(
+def compute_zone_coefficients(
+    *,
     rows: FloatArray,  # (n, m)
     packed: FloatArray,  # all of them
-    gap: FloatArray,
+    missing_distance: FloatArray,
     n_numeric: int,
     missing: bool,
     class_start: IndexArray,  # (n_classes + 1,) rows are ordered by class
     factor: FloatArray,  # (n_classes, n_classes) float64: own class, class of the neighbour
     weight: FloatArray,  # (n,) float64
-    threshold: float,  # negative: each row's mean, half its deviation on either side
+    threshold: float,  # negative: each row's mean, half its standard deviation on either side
     far: bool,
     tolerance: float,
     coefficient: FloatArray,  # (end - begin, n_blocks * lanes) written
     begin: int,
     end: int,
 ) -> None: ...
-def zone_sums(
+def add_zone_differences(
+    *,
     rows: FloatArray,  # (n, stride) float64, whole vectors, 0 beyond m; ordered by class, none missing
     packed: FloatArray,  # all of them, m features
     row_sums: FloatArray,  # (n_blocks * lanes,)
@@ -150,6 +162,7 @@ def zone_sums(
     end: int,
 ) -> None: ...
 def add_differences(
+    *,
     queries: FloatArray,
     packed: FloatArray,
     n_numeric: int,
@@ -158,7 +171,8 @@ def add_differences(
     begin: int,
     end: int,
 ) -> None: ...
-def distance_sums(
+def sum_distances(
+    *,
     queries: FloatArray,
     packed: FloatArray,
     n: int,  # references
@@ -166,18 +180,20 @@ def distance_sums(
     begin: int,
     end: int,
 ) -> None: ...
-def add_listed(
+def add_listed_differences(
+    *,
     rows: FloatArray,  # (n, m)
     n_numeric: int,
     query: IndexArray,  # (n_lists,) rows
     neighbor: IndexArray,  # (n_lists, width) rows, -1: none
     coefficient: FloatArray,  # the same shape, float64
-    credit: IndexArray,  # the same shape: row of total
-    total: FloatArray,  # (n_credits, m) float64, added to
+    output_row: IndexArray,  # the same shape: row of total
+    total: FloatArray,  # (n_output_rows, m) float64, added to
     begin: int,
     end: int,
 ) -> None: ...
 def pack_margins(
+    *,
     rows: FloatArray,  # (n, m) float64
     center: FloatArray,  # (m,) packed = (x - center) * levels
     levels: FloatArray,
@@ -187,37 +203,39 @@ def pack_margins(
     begin: int,  # blocks
     end: int,
 ) -> None: ...
-def simba(
+def take_simba_steps(
+    *,
     rows: FloatArray,  # (n, m) float64
     codes: IndexArray,  # (n,)
-    gap: FloatArray,  # (m,)
+    missing_distance: FloatArray,  # (m,)
     nominal: BoolArray,  # (m,)
     mixed: bool,  # nominal features or missing values occur
     packed: FloatArray,  # blocks of one class each; float32 for mixed data, int16 otherwise; none yet: (0, m, lanes)
     center: FloatArray,  # (m,) packed = (x - center) * levels
     levels: FloatArray,
     unit: FloatArray,  # (m,) 1 / levels²
-    rounding: FloatArray,  # (m,) square of what packing moved a value by at most
+    rounding: FloatArray,  # (m,) square of the largest rounding error of a packed value
     ids: IndexArray,
     block_code: IndexArray,  # (n_blocks,)
     feature_order: IndexArray,  # (m,)
-    expanded: bool,  # scan by (w z - 2 w x) z: fewer operations, no early end
-    listed: IndexArray,  # (n, 2, width) nearest hits and misses under reference
+    expanded: bool,  # scan by (w z - 2 w x) z: fewer operations, but no early exit
+    listed: IndexArray,  # (n, 2, width) nearest hits and misses under the reference weights
     listed_square: FloatArray,  # the same shape: their squared distances, ascending
-    reach: FloatArray,  # (n, 2) all others are at least this far under reference
-    reference: FloatArray,  # (m,) positive
+    unlisted_distance: FloatArray,  # (n, 2) lower bound on the distance of all rows that are not listed
+    reference: FloatArray,  # (m,) positive reference weights
     order: IndexArray,  # (n_steps,) row of each step
     step: FloatArray,  # (n_steps,)
     beta: float,  # sigmoid utility; 0: linear
     w: FloatArray,  # (m,) float64, changed
-    crew: Crew,  # whoever helps shares the scans
+    helpers: HelperThreads,  # threads that share the scans
     begin: int,
     end: int,
-) -> tuple[int, int]: ...  # the step it stopped at (packed rows are needed), steps that scanned all rows
-def population_scan(
+) -> tuple[int, int]: ...  # the step at which it stopped (packed rows are needed), steps that scanned all rows
+def predict_by_scan(
+    *,
     rows: FloatArray,  # (n, m) numeric first
-    centered: FloatArray,  # (n, m) numbers less the middle of their range
-    gap: FloatArray,
+    centered: FloatArray,  # (n, m) numbers minus the middle of their range
+    missing_distance: FloatArray,
     n_numeric: int,
     missing: bool,
     codes: AnyArray,  # (n,) int32 classes
@@ -226,18 +244,19 @@ def population_scan(
     weights: FloatArray | None,  # (n_individuals, 1 or n_classes, m) a, 0: not selected
     scales: FloatArray | None,  # (n_individuals, n) v ** 2
     kept: BoolArray | None,  # (n_individuals, n)
-    orders: AnyArray | None,  # (m, n) int32, rows by each feature: permutations
+    orders: AnyArray | None,  # (m, n) int32, rows sorted by each feature: permutations
     guesses: AnyArray,  # (n, n_guesses) int32, other rows that are near without weights; may be empty
-    query: IndexArray,  # (n_queries,) rows to answer for
-    predicted: AnyArray,  # (n_individuals, n_queries) int32, written: class, -1: nobody else selected
+    query: IndexArray,  # (n_queries,) rows to predict
+    predicted: AnyArray,  # (n_individuals, n_queries) int32, written: class, -1: no other row is selected
     first: int,  # individuals [first, last)
     last: int,
     begin: int,  # queries [begin, end)
     end: int,
 ) -> None: ...
-def squared_distances(
+def compute_squared_distances(
+    *,
     rows: FloatArray,
-    gap: FloatArray,
+    missing_distance: FloatArray,
     n_numeric: int,
     missing: bool,
     query: IndexArray,  # all rows in order
@@ -245,8 +264,9 @@ def squared_distances(
     begin: int,
     end: int,
 ) -> None: ...
-def population_matrix(
-    square: FloatArray,  # as squared_distances wrote it
+def predict_from_matrix(
+    *,
+    square: FloatArray,  # as compute_squared_distances wrote it
     codes: AnyArray,
     n_classes: int,
     k: int,
@@ -259,19 +279,21 @@ def population_matrix(
     begin: int,
     end: int,
 ) -> None: ...
-def population_walk(
-    lists: AnyArray,  # (n, width) int32 rows by (distance, row), itself left out
+def predict_from_lists(
+    *,
+    lists: AnyArray,  # (n, width) int32 rows by (distance, row), the row itself left out
     selected: AnyArray,  # (n, n_words) uint64, one bit per individual
     codes: AnyArray,
     n_classes: int,
     k: int,
-    predicted: AnyArray,  # (n_individuals, n) int32, written: class, -1: nobody, -2: not in a list that was cut
+    predicted: AnyArray,  # (n_individuals, n) int32, written: class, -1: no other row is selected, -2: list too short
     begin: int,  # rows [begin, end)
     end: int,
 ) -> None: ...
-def random_subset(
+def draw_subsets(
+    *,
     mask: BoolArray,  # (n_rows, length)
-    size: IndexArray,  # (n_rows,) how many of the true places
+    size: IndexArray,  # (n_rows,) number of true places to choose
     uniform: FloatArray,  # float64 in [0, 1), one per true place, row after row, and one more
     chosen: BoolArray,  # (n_rows, length) written
 ) -> None: ...

@@ -1,4 +1,4 @@
-"""Seeds: one child per task, never the global state."""
+"""Seeds and random generators: every task gets its own child of one seed sequence."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["generators", "seed_sequence"]
+__all__ = ["generators", "integer_seed", "open_seeds", "seed_sequence"]
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """A seed sequence from scikit-learn's ``random_state``: None, an int or a RandomState; or as it is."""
+    """Return a seed sequence for a ``random_state`` of scikit-learn: None, an int or a RandomState.
+
+    A seed sequence is returned unchanged.
+    """
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
     if random_state is None:
@@ -23,7 +26,7 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
 
 
 def generators(random_state: Any, count: int) -> list[np.random.Generator]:
-    """Independent generators, one per task.
+    """Return ``count`` independent random generators, one per task.
 
     Examples
     --------
@@ -32,3 +35,21 @@ def generators(random_state: Any, count: int) -> list[np.random.Generator]:
     (True, False)
     """
     return [np.random.Generator(np.random.PCG64(child)) for child in seed_sequence(random_state).spawn(count)]
+
+
+def open_seeds(estimator: Any) -> list[str]:
+    """Return the names of the ``random_state`` parameters of an estimator and its parts that are None.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+    >>> open_seeds(BaggingClassifier(RandomForestClassifier(), random_state=0))
+    ['estimator__random_state']
+    """
+    given = estimator.get_params(deep=True)
+    return [name for name, value in given.items() if f"__{name}".endswith("__random_state") and value is None]
+
+
+def integer_seed(sequence: np.random.SeedSequence) -> int:
+    """Draw a seed that scikit-learn accepts as ``random_state``: an int below 2³¹ − 1."""
+    return int(sequence.generate_state(1)[0] % (2**31 - 1))

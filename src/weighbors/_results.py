@@ -1,4 +1,4 @@
-"""What frozen results share: they print as a few aligned lines and give a frame."""
+"""The base class of results, which print as a few lines and return a DataFrame."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ __all__ = ["Result", "number", "table_lines"]
 
 
 def number(value: float) -> str:
-    """Four significant digits, as results print them."""
+    """Format a number with four significant digits, as results print it."""
     return f"{value:.4g}"
 
 
 class Result(ABC):
-    """Base of the results: `__repr__` prints ``_lines()``, `frame` gives the figures as a table."""
+    """Base class of results: `__repr__` returns the text of ``_lines()``, and `frame` returns the result as a table."""
 
     @abstractmethod
     def _lines(self) -> list[str]:
-        """What is printed."""
+        """Return the lines that `__repr__` prints."""
 
     @abstractmethod
     def frame(self) -> pd.DataFrame:
-        """The figures as a table."""
+        """Return the result as a table."""
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())
 
 
 def table_lines(frame: pd.DataFrame, *, index: bool = True) -> list[str]:
-    """A frame as lines of text, indented by two."""
+    """Format a frame as lines of text, indented by two blanks."""
     text = frame.to_string(index=index, float_format=number)
     return [f"  {line}" for line in text.splitlines()]

@@ -1,4 +1,4 @@
-"""Names for the arrays that travel through the library."""
+"""Type names for the arrays that functions of the library take and return."""
 
 from typing import Any, TypeAlias
 

@@ -1,69 +1,73 @@
-"""The public door: tables and labels are checked and coded here, once.
+"""Input validation: tables are checked here and converted to rows of floats.
 
-A table comes as array, sparse matrix or DataFrame. It leaves as float rows: numbers as they are,
-categories as codes, missing cells as NaN.
+The input is an array, a sparse matrix or a DataFrame (pandas or polars). In the output numbers are unchanged,
+categories are codes, and missing cells are NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from ._columns import column_kind, refuse_column
+from ._frames import as_pandas, is_frame
+from ._labels import check_labels, codes_of, known_codes, require_labels
 from ._names import require_text
-from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .exceptions import InvalidDataError, UnknownCategoryError
+from ._typing import AnyArray, BoolArray, FloatArray
+from .exceptions import InvalidDataError, UnknownCategoryError, WeighborsError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "SelectsColumns",
     "TableCoder",
     "TakesTables",
     "check_labels",
-    "checked_sample_weight",
+    "check_sample_weight",
     "codes_of",
     "joined_categories",
+    "known_codes",
     "require_labels",
 ]
-
-_NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
-
-
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
 @dataclass
 class TableCoder:
-    """Which columns are categories, and the code of each category, as learned in fit.
+    """Column coding: which columns are categories, and the code of each category. Both are learned in fit.
 
     Parameters
     ----------
     categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
-        "from_dtype": the columns of a DataFrame whose dtype is category, string or object (unless
-        an object column holds only numbers).
+        The columns that are categories. "from_dtype" means the columns of a DataFrame that hold text or categories.
+        Their dtype may be category or string (pandas), string or dictionary (Arrow), String, Categorical or Enum
+        (polars), or object, unless an object column holds only numbers.
     handle_unknown : {"different", "error"}
-        What a category means that was not there in fit: different from every known one, or an error.
+        How a category that was not seen in fit is treated. "different": it differs from every known category.
+        "error": it raises UnknownCategoryError.
     """
 
     categorical_features: Any = "from_dtype"
     handle_unknown: str = "different"
     nominal: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    categories: dict[int, pd.Index] = field(default_factory=dict)
+    categories: dict[int, AnyArray] = field(default_factory=dict)  # arrays of objects, by column
     names: list[str] = field(default_factory=list)
 
     def fit_transform(self, estimator: Any, X: Any) -> Any:
-        """Learn the columns of ``X`` and code it."""
+        """Learn the columns and categories of ``X``, and return its coded rows."""
         self.categories = {}
+        X = as_pandas(X)
         if not hasattr(X, "shape") and self.categorical_features not in ("from_dtype", None):
             X = np.asarray(X, dtype=object)
-        self.names = [str(name) for name in X.columns] if _is_frame(X) else []
+        self.names = [str(name) for name in X.columns] if is_frame(X) else []
         require_text(self.names, "column")
         self.nominal = self._nominal_in(X)
         if self.nominal.any() and sparse.issparse(X):
@@ -71,32 +75,35 @@ class TableCoder:
         return self._code(estimator, X, reset=True, learn=True)
 
     def transform(self, estimator: Any, X: Any) -> Any:
-        """Code queries with the columns learned in fit."""
-        return self._code(estimator, X, reset=False, learn=False)
+        """Return the coded rows of queries, with the columns and categories learned in fit."""
+        return self._code(estimator, as_pandas(X), reset=False, learn=False)
 
     def extend(self, estimator: Any, X: Any) -> Any:
-        """Code further training rows; new categories get the next codes, as if all rows had come at once."""
-        return self._code(estimator, X, reset=False, learn=True)
+        """Return the coded rows of further training data. New categories get the next free codes."""
+        return self._code(estimator, as_pandas(X), reset=False, learn=True)
 
     def table_of(self, X: Any, columns: Any = None) -> Any:
-        """The table that coded rows came from, with ``columns`` as names: categories, not codes."""
+        """Return coded rows with their categories in place of codes, as a DataFrame if ``columns`` gives the names."""
         if sparse.issparse(X) or (columns is None and not self.nominal.any()):
             return X
         import pandas as pd
 
         frame = pd.DataFrame(X, columns=columns)
         for j in np.flatnonzero(self.nominal).tolist():
-            labels = np.append(self.categories[j].to_numpy(dtype=object), [None])
+            labels = np.append(self.categories[j], [None])
             code = np.where(np.isnan(X[:, j]), len(labels) - 1, X[:, j]).astype(np.int64)
             frame.isetitem(j, labels[code])
         return frame if columns is not None else frame.to_numpy(dtype=object)
 
     def nominal_of(self, X: Any) -> BoolArray:
-        """Mask of the nominal columns of a coded table."""
+        """Return a mask of the nominal columns of a coded table."""
         return self.nominal if len(self.nominal) == X.shape[1] else np.zeros(X.shape[1], dtype=bool)
 
     def check_same(self, categorical_features: Any, who: str, X: Any) -> None:
-        """Refuse columns named as categories that are other than those learned here; ``X`` is the coded table."""
+        """Raise InvalidDataError if ``categorical_features`` means other columns than the columns learned here.
+
+        ``who`` is the estimator that has the parameter, as the message names it. ``X`` is the coded table.
+        """
         nominal = self.nominal_of(X)
         other = TableCoder(categorical_features, names=self.names)._requested(X.shape[1])
         if np.array_equal(other, nominal):
@@ -109,12 +116,14 @@ class TableCoder:
         )
 
     def _nominal_in(self, X: Any) -> BoolArray:
+        """Return a mask of the columns that are categories, by their dtypes or by ``categorical_features``."""
         wanted = self.categorical_features
-        if _is_frame(X) and isinstance(wanted, str) and wanted == "from_dtype":
-            return np.array([_holds_categories(X, j, dtype) for j, dtype in enumerate(X.dtypes)], dtype=bool)
+        if is_frame(X) and isinstance(wanted, str) and wanted == "from_dtype":
+            return np.array([kind == "category" for kind in _check_kinds(X)], dtype=bool)
         return self._requested(X.shape[1] if getattr(X, "ndim", 0) == 2 else None)
 
     def _requested(self, width: int | None) -> BoolArray:
+        """Return a mask of the columns that ``categorical_features`` names, out of ``width`` columns."""
         wanted = self.categorical_features
         if wanted is None or (isinstance(wanted, str) and wanted == "from_dtype"):
             return np.zeros(width or 0, dtype=bool)
@@ -138,6 +147,7 @@ class TableCoder:
         return mask
 
     def _positions(self, wanted: AnyArray, width: int) -> list[int]:
+        """Return the positions of the columns ``wanted`` (numbers or names) in a table of ``width`` columns."""
         if wanted.dtype.kind in "iu":
             outside = [int(j) for j in wanted if not -width <= j < width]
             if outside:
@@ -152,23 +162,40 @@ class TableCoder:
         return [self.names.index(str(name)) for name in wanted]
 
     def _code(self, estimator: Any, X: Any, *, reset: bool, learn: bool) -> Any:
-        _refuse_kinds(X)
-        if not self.nominal.any():
-            X = validate_data(
-                estimator,
-                X,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_all_finite=False,
-                reset=reset,
-            )
-            _refuse_infinity(X, self.names)
-            return X
+        """Check a table and return its coded rows.
+
+        ``reset`` is True in fit: the columns are learned, not compared. ``learn`` is True if new categories get codes.
+        """
+        kinds = _check_kinds(X) if is_frame(X) else []
+        if not is_frame(X) and getattr(getattr(X, "dtype", None), "kind", "O") in "mM":
+            refuse_column("0", "date", X.dtype)  # NumPy would turn dates into numbers without a warning.
+        # scikit-learn converts tables of plain numbers. It cannot say which column holds something else, so all other
+        # tables are coded column by column.
+        with _as_our_errors():
+            if self.nominal.any() or "category" in kinds or (kinds and _has_arrow(X)):
+                out = self._code_columns(estimator, X, reset=reset, learn=learn)
+            else:
+                out = validate_data(
+                    estimator,
+                    X,
+                    accept_sparse="csr",
+                    dtype=[np.float64, np.float32],
+                    order="C",
+                    ensure_all_finite=False,
+                    reset=reset,
+                )
+        _refuse_infinity(out, self.names)
+        return out
+
+    def _code_columns(self, estimator: Any, X: Any, *, reset: bool, learn: bool) -> FloatArray:
+        """Return the coded rows of a table, coded column by column. ``reset`` and ``learn`` are as in `_code`."""
         import pandas as pd
 
         validate_data(estimator, X, skip_check_array=True, reset=reset)
-        frame = X if _is_frame(X) else pd.DataFrame(check_array(X, dtype=None, ensure_all_finite=False))
+        frame = X
+        if not is_frame(X):
+            frame = pd.DataFrame(check_array(X, dtype=None, ensure_all_finite=False))
+            _check_kinds(frame)
         if frame.shape[1] != len(self.nominal):
             raise InvalidDataError(f"X has {frame.shape[1]} columns; {len(self.nominal)} were there in fit")
         if frame.shape[0] == 0:
@@ -177,28 +204,40 @@ class TableCoder:
         out = np.empty(frame.shape, dtype=np.float32 if single and (~self.nominal).any() else np.float64)
         for j in range(frame.shape[1]):
             column = frame.iloc[:, j]
-            out[:, j] = self._codes(column, j, learn) if self.nominal[j] else _numbers(column, self._name(j))
-        _refuse_infinity(out, self.names)
+            if self.nominal[j]:
+                out[:, j] = self._codes(column, j, learn)
+            else:
+                out[:, j] = _numbers(column, self._name(j), fitted=not reset)
         return out
 
     def _name(self, j: int) -> str:
+        """Return the name of column number ``j`` for messages: its quoted name, or its number if there are no names."""
         return f"'{self.names[j]}'" if self.names else str(j)
 
     def _codes(self, column: pd.Series, j: int, learn: bool) -> FloatArray:
+        """Return the codes of a column of categories, with NaN for missing cells.
+
+        ``j`` is the number of the column. If ``learn`` is True, new categories get codes.
+        """
         import pandas as pd
 
-        values = column.astype(object)
+        values = _objects(column, self._name(j))
         present = values.notna().to_numpy()
         if learn:
-            known, found = self.categories.get(j), pd.Index(pd.unique(values[present]), dtype=object)
+            found = np.asarray(pd.unique(values[present]), dtype=object)
             require_text(found, f"column {self._name(j)}: the category")
-            self.categories[j] = joined_categories(known, found)
-        # a category that was not there in fit gets -1, which equals no known one
-        codes = self.categories[j].get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
+            self.categories[j] = joined_categories(self.categories.get(j), found)
+        # A category that was not seen in fit gets -1, which is no known code.
+        known = pd.Index(self.categories[j], dtype=object)
+        codes = known.get_indexer(pd.Index(values, dtype=object)).astype(np.float64)
         self._unknown(np.asarray(values)[present & (codes < 0)], j)
         return np.where(present, codes, np.nan)
 
     def _unknown(self, values: AnyArray, j: int) -> None:
+        """Raise UnknownCategoryError if ``handle_unknown`` is "error" and ``values`` is not empty.
+
+        ``values`` holds the cells of column number ``j`` whose category was not seen in fit.
+        """
         if len(values) and self.handle_unknown == "error":
             found = ", ".join(sorted({repr(value) for value in values.tolist()})[:5])
             known = ", ".join(repr(value) for value in self.categories[j][:10].tolist())
@@ -209,7 +248,7 @@ class TableCoder:
 
 
 class TakesTables:
-    """Tags of the estimators that read their tables with a `TableCoder`, and need labels."""
+    """Mixin with the scikit-learn tags of estimators that need labels and code their tables with a `TableCoder`."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -220,17 +259,45 @@ class TakesTables:
         return tags
 
 
-def _holds_categories(X: pd.DataFrame, j: int, dtype: Any) -> bool:
+class SelectsColumns(SelectorMixin):
+    """Base class of the estimators whose ``transform`` returns some columns of a table."""
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of ``X``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_kept)
+        """
+        return super().transform(_without_arrow(as_pandas(X)))
+
+
+def _without_arrow(X: Any) -> Any:
+    """Return the table with NumPy columns in place of Arrow columns, because scikit-learn cannot read Arrow text."""
+    if not is_frame(X) or not _has_arrow(X):
+        return X
     import pandas as pd
 
-    if isinstance(dtype, (pd.CategoricalDtype, pd.StringDtype)):
-        return True
-    if dtype != np.dtype(object):  # to take a column costs more than to look at its type
-        return False
-    return pd.api.types.infer_dtype(X.iloc[:, j], skipna=True) not in _NUMBER_KINDS
+    X = X.copy(deep=False)
+    for j, dtype in enumerate(X.dtypes):
+        if isinstance(dtype, pd.ArrowDtype):
+            column, number = X.iloc[:, j], column_kind(X, j, dtype) == "number"
+            if number and column.isna().any():
+                X.isetitem(j, column.to_numpy(dtype=np.float64, na_value=np.nan))
+            else:
+                X.isetitem(j, column.to_numpy() if number else column.astype(object))
+    return X
 
 
-def _numbers(column: pd.Series, name: str) -> FloatArray:
+def _numbers(column: pd.Series, name: str, *, fitted: bool) -> FloatArray:
+    """Return the numbers of a column. Raise InvalidDataError if it holds something else.
+
+    ``fitted`` is True after fit: the message then says that the column was numeric in fit.
+    """
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -238,28 +305,50 @@ def _numbers(column: pd.Series, name: str) -> FloatArray:
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
+        problem = "was numeric in fit and now holds something else" if fitted else "holds something that is no number"
         raise InvalidDataError(
-            f"column {name} was numeric in fit and now holds something else ({error}). "
-            "Convert it, or name it in categorical_features"
+            f"column {name} {problem} ({error}). Convert it, or name it in categorical_features"
         ) from error
 
 
-def _refuse_kinds(X: Any) -> None:
-    """Dates and complex numbers have no place among features."""
-    if not _is_frame(X):
-        return
-    for name, dtype in zip(X.columns, X.dtypes, strict=True):
-        kind = getattr(dtype, "kind", "O")
-        if kind in "mM":
-            raise InvalidDataError(
-                f"column {name!r} holds dates or durations ({dtype}), which have no distance as they are. "
-                "Turn it into numbers (for example days since a date) or drop it"
-            )
-        if kind == "c":
-            raise InvalidDataError(f"Complex data not supported: column {name!r} is {dtype}")
+def _objects(column: pd.Series, name: str) -> pd.Series:
+    """Return the cells of a column as Python objects. Raise InvalidDataError if Arrow finds text that is no UTF-8."""
+    try:
+        return column.astype(object)
+    except Exception as error:  # Arrow has its own error classes, and Arrow must not be imported for this
+        raise InvalidDataError(
+            f"column {name} holds text that cannot be read ({error}): is it UTF-8? Write it anew in UTF-8"
+        ) from error
+
+
+def _has_arrow(X: pd.DataFrame) -> bool:
+    """Return whether a frame has a column of an Arrow type, whose missing values scikit-learn cannot convert."""
+    import pandas as pd
+
+    return any(isinstance(dtype, pd.ArrowDtype) for dtype in X.dtypes)
+
+
+def _check_kinds(X: Any) -> list[str]:
+    """Return the kind of each column of a frame, "number" or "category". Raise InvalidDataError for any other kind."""
+    kinds = [column_kind(X, j, dtype) for j, dtype in enumerate(X.dtypes)]
+    for name, kind, dtype in zip(X.columns, kinds, X.dtypes, strict=True):
+        refuse_column(repr(name), kind, dtype)
+    return kinds
+
+
+@contextmanager
+def _as_our_errors() -> Iterator[None]:
+    """Turn a ValueError of scikit-learn into an InvalidDataError with the same message."""
+    try:
+        yield
+    except WeighborsError:
+        raise
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error
 
 
 def _refuse_infinity(X: Any, names: list[str]) -> None:
+    """Raise InvalidDataError if a coded table holds infinity. ``names`` are the column names, or empty."""
     values = X.data if sparse.issparse(X) else X
     if values.size == 0 or not np.isinf(values).any():
         return
@@ -273,66 +362,22 @@ def _refuse_infinity(X: Any, names: list[str]) -> None:
     )
 
 
-def require_labels(estimator: Any, y: Any) -> None:
-    """Refuse to be fitted without labels."""
-    if y is None:
-        raise InvalidDataError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None: one label per row is needed"
-        )
-
-
-def checked_sample_weight(sample_weight: Any, X: Any) -> FloatArray | None:
-    """One number >= 0 per row, or None."""
+def check_sample_weight(sample_weight: Any, X: Any) -> FloatArray | None:
+    """Return the sample weights of the rows of ``X`` as floats, or None. Raise an error if a weight is negative."""
     if sample_weight is None:
         return None
     weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return weight
 
 
-def joined_categories(known: pd.Index | None, found: pd.Index) -> pd.Index:
-    """Categories known before, with the new ones among those found behind them."""
-    return found if known is None else known.append(found[known.get_indexer(found) < 0])
+def joined_categories(known: AnyArray | None, found: AnyArray) -> AnyArray:
+    """Return the categories ``known`` so far, followed by the categories of ``found`` that are new.
 
-
-def codes_of(labels: Any, classes: AnyArray) -> IndexArray:
-    """Position of each label among the classes; -1 where it is none of them.
-
-    Examples
-    --------
-    >>> codes_of(["b", "a", "c"], np.array(["a", "b"]))
-    array([ 1,  0, -1])
+    ``found`` holds distinct categories. If ``known`` is None, ``found`` is returned.
     """
     import pandas as pd
 
-    found: IndexArray = pd.Index(classes).get_indexer(pd.Index(np.asarray(labels))).astype(np.int64)
-    return found
-
-
-def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:
-    """Labels as a vector: ``classes`` and the code of every row.
-
-    Raises
-    ------
-    InvalidDataError
-        Where labels are missing or no valid text, or there is only one class.
-    """
-    import pandas as pd
-    from sklearn.utils import column_or_1d
-    from sklearn.utils.multiclass import check_classification_targets
-
-    y = column_or_1d(y, warn=True)
-    absent = np.flatnonzero(pd.isna(y))
-    if len(absent):
-        raise InvalidDataError(
-            f"Input y contains NaN: {len(absent)} labels are missing (the first in row {absent[0]}). "
-            "Drop these rows: a row without a label cannot vote"
-        )
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    require_text(classes, "label")
-    if len(classes) < 2:
-        raise InvalidDataError(
-            f"at least 2 classes are needed; got 1 class ({classes.tolist()[0]!r}) in {len(codes)} rows. "
-            "Check the labels: nothing can be told apart"
-        )
-    return classes, codes
+    if known is None:
+        return found
+    new = pd.Index(known, dtype=object).get_indexer(pd.Index(found, dtype=object)) < 0
+    return np.concatenate([known, found[new]])

@@ -1,4 +1,4 @@
-"""Warnings that point at the user's line, however deep in the library they arise."""
+"""Warnings that point at the line of the user's code, not at a line inside the library."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ import warnings
 
 __all__ = ["warn"]
 
-_INSIDE = ("weighbors", "sklearn", "joblib", "contextlib")  # whoever is called between the user and us
+# Packages whose stack frames are skipped when the line of the user is looked for.
+_INSIDE = (
+    "weighbors",
+    "sklearn",
+    "imblearn",
+    "joblib",
+    "contextlib",
+)
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the nearest line outside this library; at the caller's where there is none, as in a thread."""
+    """Give a warning that points at the nearest line outside this library.
+
+    If the stack has no such line, as in a thread, the warning points at the caller of this function.
+    """
     frame, level = sys._getframe(1), 2
     while frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
         if frame.f_back is None:

@@ -3,7 +3,7 @@
 The tree::
 
     Exception
-    └── WeighborsError                 everything raised on purpose by this library
+    └── WeighborsError                 all errors that this library raises on purpose
         ├── InvalidWeightsError        (ValueError) weights that cannot weigh anything
         │   └── ForeignWeightsError    ... learned from other rows, columns or classes
         ├── WeightsFileError           (ValueError) a file that is no set of weights
@@ -14,18 +14,23 @@ The tree::
         ├── StoreError                 (ValueError) a store of results that cannot be used
         ├── IncompleteStudyError       (ValueError) cells are missing or failed where all are needed
         ├── BackendError               (ValueError) a backend that cannot serve the request
-        ├── ClusterError               (RuntimeError) a Dask cluster is gone, or cannot do the work
+        ├── ClusterError               (RuntimeError) a Dask cluster was lost, or cannot do the work
         └── MissingDependencyError     (ImportError) an optional package is not installed
     UserWarning
-    └── WeighborsWarning               everything this library warns about
+    └── WeighborsWarning               all warnings of this library
         ├── NoVoteWarning              all neighbours of a query have a vote of zero
-        ├── LonelyClassWarning         a class has one instance, so no nearest hit
+        ├── LonelyClassWarning         a class has one instance, and so no nearest hit
+        ├── LostClassWarning           a selection recognises no row of a class
         ├── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
+        ├── NumericTargetWarning       labels are so many numbers that they look like a target to predict
+        ├── FewNeighborsWarning        a class has fewer instances than neighbours were asked for
+        ├── FewPermutationsWarning     too few permutations to find anything at the level asked for
         ├── FewRunsWarning             too few runs for a confidence interval
         ├── UndefinedStabilityWarning  a measure is NaN, and why
         ├── IncompleteStudyWarning     data sets were left out because cells are missing or failed
         ├── RareClassWarning           strata are larger than wanted, so that each has every class
         ├── NoCutWarning               no cut of any feature pays; other bins are used
+        ├── NothingSelectedWarning     transform passes on what the user may expect to be selected
         └── InterruptedSearchWarning   a search was stopped by hand; the best so far is the answer
 """
 
@@ -33,6 +38,8 @@ __all__ = [
     "BackendError",
     "CheckpointError",
     "ClusterError",
+    "FewNeighborsWarning",
+    "FewPermutationsWarning",
     "FewRunsWarning",
     "ForeignWeightsError",
     "IncompleteStudyError",
@@ -41,11 +48,14 @@ __all__ = [
     "InvalidDataError",
     "InvalidWeightsError",
     "LonelyClassWarning",
+    "LostClassWarning",
     "MissingDependencyError",
     "ModelFileError",
     "NoCutWarning",
     "NoPositiveWeightWarning",
     "NoVoteWarning",
+    "NothingSelectedWarning",
+    "NumericTargetWarning",
     "RareClassWarning",
     "StoreError",
     "UndefinedStabilityWarning",
@@ -57,7 +67,7 @@ __all__ = [
 
 
 class WeighborsError(Exception):
-    """Base of the errors this library raises on purpose."""
+    """Base class of all errors that this library raises on purpose."""
 
 
 class InvalidWeightsError(WeighborsError, ValueError):
@@ -101,7 +111,7 @@ class BackendError(WeighborsError, ValueError):
 
 
 class ClusterError(WeighborsError, RuntimeError):
-    """A Dask cluster is gone, has no workers, or lost a task for good."""
+    """A Dask cluster was lost, has no workers, or gave up on a task."""
 
 
 class MissingDependencyError(WeighborsError, ImportError):
@@ -109,23 +119,39 @@ class MissingDependencyError(WeighborsError, ImportError):
 
 
 class WeighborsWarning(UserWarning):
-    """Base of the warnings this library gives."""
+    """Base class of all warnings of this library."""
 
 
 class NoVoteWarning(WeighborsWarning):
-    """All neighbours of a query have a vote of zero; they were counted equally instead."""
+    """All neighbours of a query have a vote of zero, so they vote by their sample weights, or equally."""
 
 
 class LonelyClassWarning(WeighborsWarning):
-    """A class has one instance: it has no nearest hit, and that term counts 0."""
+    """A class has a single instance, so that it has no nearest hit; that term counts as 0."""
+
+
+class LostClassWarning(WeighborsWarning):
+    """A selection recognises no training row of a class, so that the recall of this class is 0."""
 
 
 class NoPositiveWeightWarning(WeighborsWarning):
     """No feature got a positive weight, so the metric handed to a k-NN is uniform."""
 
 
+class NumericTargetWarning(WeighborsWarning):
+    """The labels are so many different numbers that they look like a target to predict, not like classes."""
+
+
+class FewNeighborsWarning(WeighborsWarning):
+    """A class has fewer instances than neighbours were asked for, so that all of them are used."""
+
+
+class FewPermutationsWarning(WeighborsWarning):
+    """There are too few permutations to find a single feature at the level asked for."""
+
+
 class FewRunsWarning(WeighborsWarning):
-    """Fewer than 30 runs: an interval that leans on many of them is only a rough one."""
+    """There are fewer than 30 runs, so that a confidence interval is only approximate."""
 
 
 class UndefinedStabilityWarning(WeighborsWarning):
@@ -142,6 +168,10 @@ class RareClassWarning(WeighborsWarning):
 
 class NoCutWarning(WeighborsWarning):
     """MDLP found no cut in any feature; bins of equal frequency are used instead."""
+
+
+class NothingSelectedWarning(WeighborsWarning):
+    """``transform`` passes on all columns, or rows that the fit did not select; the message says what to write."""
 
 
 class InterruptedSearchWarning(WeighborsWarning):

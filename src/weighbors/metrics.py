@@ -1,4 +1,4 @@
-"""What search and evaluation both need: the geometric mean of the recalls, and the reduction."""
+"""Scores that searches and evaluations share: the geometric mean of the recalls, and the reduction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["g_mean", "geometric_mean", "reduction", "reduction_of"]
 
 
 def geometric_mean(recalls: Any) -> float:
-    """Of the recalls of the classes (paper 004, eq. 7, for any number of classes).
+    """Compute the geometric mean of the recalls of all classes (paper 004, eq. 7, for any number of classes).
 
     Parameters
     ----------
@@ -35,11 +35,12 @@ def geometric_mean(recalls: Any) -> float:
     if not values:
         raise InvalidDataError("the G-mean needs the recall of at least one class; got none")
     product = math.prod(values)
+    # Two classes are the usual case. sqrt is correctly rounded; a power of 1/2 is not on every machine.
     return math.sqrt(product) if len(values) == 2 else product ** (1 / len(values))
 
 
 def g_mean(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """Geometric mean of the recalls of the classes in ``y_true``; for two classes sqrt(TPR · TNR).
+    """Compute the geometric mean of the recalls of all classes in ``y_true``. For two classes it is sqrt(TPR · TNR).
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def g_mean(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     Returns
     -------
     float
-        0 where one class is never recognised.
+        The mean is 0 if the recall of one class is 0.
 
     Examples
     --------
@@ -66,12 +67,12 @@ def g_mean(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
 
 
 def reduction(instance_mask: Any = None, feature_mask: Any = None) -> float:
-    """How much smaller a selection makes the data: 1 − (share of rows kept)(share of columns kept).
+    """Compute the share of a table that a selection removes: 1 − (share of rows kept) · (share of columns kept).
 
     Parameters
     ----------
     instance_mask, feature_mask : array-like of bool, optional
-        What is kept. None: everything.
+        Masks of the rows and columns that are kept. None means that all are kept.
 
     Returns
     -------
@@ -94,14 +95,14 @@ def reduction(instance_mask: Any = None, feature_mask: Any = None) -> float:
 
 
 def reduction_of(n_instances: int, n_features: int, *, of: tuple[int, int]) -> float:
-    """R = 1 − (n_i / N)(n_f / M): the share of the table that is gone (paper 004, eq. 6).
+    """Compute the share of a table that is removed from counts: R = 1 − (n_i / N)(n_f / M) (paper 004, eq. 6).
 
     Parameters
     ----------
     n_instances, n_features : int
-        What is kept.
+        Numbers of rows and columns that are kept.
     of : (N, M)
-        What there was.
+        Numbers of rows and columns of the whole table.
 
     Examples
     --------

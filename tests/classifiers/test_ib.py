@@ -109,7 +109,7 @@ def test_a_feature_with_one_value_counts_nothing():
 def test_bad_input():
     X, y, _Q = three_classes()
     with pytest.raises(InvalidDataError, match="only 160 training rows"):
-        IBk(161).fit(X, y)
+        IBk(161).fit(X, y).predict(X)
     with pytest.raises(ValueError, match="'weights' parameter of IBk must be a str among"):
         IBk(weights="distance").fit(X, y)
     with pytest.raises(ValueError, match="'ties' parameter of IBk must be a str among"):

@@ -1,4 +1,4 @@
-"""K*: chances of values turning into others, the scale of which includes a share of the rows."""
+"""K*: probabilities that values turn into others, and the scale that includes a share of the rows."""
 
 import numpy as np
 import pandas as pd
@@ -144,3 +144,50 @@ def test_bad_input():
         KStar().fit(X, np.where(y == 0, np.nan, y))
     with pytest.raises(InvalidDataError, match="at least 2 classes"):
         KStar().fit(X, np.ones(len(y)))
+
+
+def quiet_shares(model, X, y, Q, weight=None):
+    """Shares of the classes; a raw warning of NumPy fails the test."""
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        return model.fit(X, y, weight).predict_proba(Q)
+
+
+@pytest.mark.parametrize("power", [-1020, -1000, -600, -400, 400, 600, 1000, 1015, 1020])
+def test_units_do_not_matter_however_extreme(power):
+    rng = np.random.default_rng(0)
+    X, Q = (rng.integers(-8, 9, size=(n, 3)) / 2 for n in (40, 20))  # whole halves: a power of 2 changes no digit
+    y = X[:, 0] > X[:, 1]
+    wanted = KStar().fit(X, y).predict_proba(Q)
+    np.testing.assert_allclose(quiet_shares(KStar(), X * 2.0**power, y, Q * 2.0**power), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [1e-320, 1e-300, 1e-100, 1e-60, 1e60, 1e100, 1e300, 1e306])
+def test_only_the_ratio_of_weights_matters_however_extreme(weight):
+    rng = np.random.default_rng(0)
+    X, y = np.column_stack([rng.normal(size=40), rng.integers(0, 3, size=40)]), np.arange(40) % 2
+    model = KStar(categorical_features=[1])
+    wanted = model.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(quiet_shares(model, X, y, X, np.full(40, weight)), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["average", "farthest"])
+def test_the_largest_numbers_give_shares_without_warnings(missing):
+    rng = np.random.default_rng(0)
+    X, y, Q = rng.normal(size=(40, 3)), np.arange(40) % 2, rng.normal(size=(20, 3))
+    normal = KStar(missing=missing).fit(X, y).predict_proba(Q)
+    strange = np.vstack([[[1.7e308, 5e-324, -1.7e308]], [[-1.7e308, 1e-310, 1e308]], Q])
+    found = quiet_shares(KStar(missing=missing), X, y, strange)
+    np.testing.assert_array_equal(found[2:], normal)  # a neighbour in the batch changes no digit
+    X[0, 0], X[1, 0], X[2:5, 0], X[:4, 1] = 1.7e308, -1.7e308, np.nan, [5e-324, 1e-310, 0, -1e-315]
+    weight = np.where(np.arange(40) < 2, [1e300, 1e-300] * 20, 1.0)
+    for weights in (None, weight):
+        shares = quiet_shares(KStar(missing=missing), X, y, strange, weights)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("blend", [1e-300, 1e-12, 100 - 1e-12])
+def test_extreme_blends_of_categories(blend):
+    X, y = np.array([[0.0], [0], [1], [2], [2]]), ["a", "b", "b", "a", "a"]
+    shares = quiet_shares(KStar(blend, categorical_features=[0]), X, y, X)
+    wanted = [[0.5, 0.5], [0.5, 0.5], [0, 1], [1, 0], [1, 0]] if blend < 1 else np.tile([0.6, 0.4], (5, 1))
+    np.testing.assert_allclose(shares, wanted, atol=1e-6)

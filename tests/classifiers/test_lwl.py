@@ -120,7 +120,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="'kernel' parameter of LWL must be"):
         LWL(kernel="cosine").fit(X, y)
     with pytest.raises(InvalidDataError, match="n_neighbors=161 neighbours are wanted"):
-        LWL(n_neighbors=161).fit(X, y)
+        LWL(n_neighbors=161).fit(X, y).predict(X)
     with pytest.raises(InvalidDataError, match="Sparse data was passed to LWL"):
         LWL().fit(sparse.csr_matrix(X), y)
     with pytest.raises(InvalidDataError, match="target y is None"):

@@ -1,4 +1,4 @@
-"""Stored instances grow: partial_fit equals a fresh fit on the union."""
+"""partial_fit on new rows equals a fit on all rows together."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A model and its file: whole, unchanged and of this format, or a clear error."""
+"""Models and their files: a file that is incomplete, changed or of another format is a clear error."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""WIB-K: the assembly, tables that are not integers, growth."""
+"""WIB-K: its parts, tables that are not integers, and partial_fit."""
 
 import pickle
 
@@ -149,7 +149,7 @@ def test_bad_input_is_refused():
     with pytest.raises(InvalidDataError, match="target y is None"):
         WIBK(1).fit([[1], [2]], None)
     with pytest.raises(InvalidDataError, match="n_neighbors=9"):
-        WIBK(9).fit([[1], [2]], [0, 1])
+        WIBK(9).fit([[1], [2]], [0, 1]).predict([[1]])
     with pytest.raises(InvalidDataError, match="at least 2 classes"):
         WIBK(1).fit([[1], [2]], [0, 0])
     with pytest.raises(NotFittedError):

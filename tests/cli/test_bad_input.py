@@ -223,7 +223,12 @@ def test_a_file_that_may_not_grow(tmp_path, mixed):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
 
-    done = run("fit", mixed, "-t", "kind", "-o", tmp_path / "m.wb", capture_output=True, preexec_fn=limit)
+    # Python writes byte code without checking that all of it was written: under the limit it would leave cut files
+    # in the environment, and every later import of those modules would fail.
+    no_byte_code = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = run(
+        "fit", mixed, "-t", "kind", "-o", tmp_path / "m.wb", capture_output=True, preexec_fn=limit, env=no_byte_code
+    )
     assert done.returncode == 1
     assert "no space left to write" in done.stderr
     assert "Traceback" not in done.stderr

@@ -107,7 +107,7 @@ def test_colours_only_on_a_terminal_that_wants_them(monkeypatch):
 
 def test_a_bar_only_on_a_terminal(monkeypatch):
     from weighbors.cli._progress import progress_bar
-    from weighbors.cli._say import quietly
+    from weighbors.cli._say import set_quiet
 
     with progress_bar() as bar:
         assert bar is None
@@ -116,10 +116,10 @@ def test_a_bar_only_on_a_terminal(monkeypatch):
         bar(3, 6, "folds")
     assert "###############............... 3/6 folds".replace(" 3", "] 3") in sys.stderr.text
     assert sys.stderr.text.endswith("\r")
-    quietly(True)
+    set_quiet(True)
     with progress_bar() as bar:
         assert bar is None
-    quietly(False)
+    set_quiet(False)
 
 
 def own_data(place):
@@ -145,9 +145,9 @@ def test_data_sets_are_listed_and_described(weighbors, tmp_path, monkeypatch):
         "  missing   1 cells in 1 columns",
         "  source    here",
     ]
-    told = json.loads(weighbors("datasets", "iris", "--json").out)
-    assert told["rows"] == 150
-    assert told["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
+    description = json.loads(weighbors("datasets", "iris", "--json").out)
+    assert description["rows"] == 150
+    assert description["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
     assert len(json.loads(weighbors("datasets", "--data", tmp_path, "--json").out)) == 5
 
 
@@ -209,9 +209,9 @@ def test_a_study_says_what_failed(weighbors, monkeypatch, tmp_path, failed, code
     assert called["name"] == "wibk"
     assert called["quick"] is True
     assert (called["data_home"], called["n_jobs"], called["progress"]) == (tmp_path, 2, False)
-    told = json.loads(weighbors("study", "wibk", "-o", "runs", "--data", tmp_path, "--json").out)
-    assert told["failed"] == failed
-    assert told["tables"]["table_1"] == [{"method": "a", "ours": 0.5, "paper": None}]
+    description = json.loads(weighbors("study", "wibk", "-o", "runs", "--data", tmp_path, "--json").out)
+    assert description["failed"] == failed
+    assert description["tables"]["table_1"] == [{"method": "a", "ours": 0.5, "paper": None}]
 
 
 def test_a_study_that_is_interrupted_or_misplaced(weighbors, monkeypatch, tmp_path):
@@ -245,10 +245,10 @@ def test_a_report_in_every_format(weighbors, mixed, tmp_path):
     assert "'id' is left out: it counts the rows" in done.err
     page = (tmp_path / "report.html").read_text(encoding="utf8")
     assert "<html" in page
-    told = json.loads(weighbors("report", mixed, "-t", "kind", "-o", "r.json", "--json", "--drop", "noise").out)
-    assert told == json.loads((tmp_path / "r.json").read_text(encoding="utf8"))
-    assert {row["name"] for row in told["features"]["rows"]} == {"size", "colour"}
-    assert any("'noise' is left out: as asked" in note for note in told["notes"])
+    description = json.loads(weighbors("report", mixed, "-t", "kind", "-o", "r.json", "--json", "--drop", "noise").out)
+    assert description == json.loads((tmp_path / "r.json").read_text(encoding="utf8"))
+    assert {row["name"] for row in description["features"]["rows"]} == {"size", "colour"}
+    assert any("'noise' is left out: as asked" in note for note in description["notes"])
 
 
 def test_rows_that_belong_together(weighbors, mixed):

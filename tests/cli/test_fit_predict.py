@@ -31,20 +31,20 @@ def test_a_mixed_table_from_fit_to_labels(weighbors, mixed, tmp_path):
 
 
 def test_json_and_stdout(weighbors, mixed):
-    told = json.loads(weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--json").out)
-    assert told["features"] == ["size", "noise", "colour"]
-    assert [column["name"] for column in told["left_out"]] == ["id", "unit"]
-    assert told["settings"]["weigher"] == "relieff"
-    assert sum(told["classes"].values()) == 60
-    assert set(told["weights"]["weight"]) == {"size", "noise", "colour"}
+    description = json.loads(weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--json").out)
+    assert description["features"] == ["size", "noise", "colour"]
+    assert [column["name"] for column in description["left_out"]] == ["id", "unit"]
+    assert description["settings"]["weigher"] == "relieff"
+    assert sum(description["classes"].values()) == 60
+    assert set(description["weights"]["weight"]) == {"size", "noise", "colour"}
     done = weighbors("predict", "m.wb", mixed, "--shares", "--quiet")
     lines = done.out.splitlines()
     assert lines[0] == "kind,share of high,share of low"
     assert len(lines) == 61
     assert done.err == ""
-    told = json.loads(weighbors("predict", "m.wb", mixed, "--json").out)
-    assert told["kind"] == [line.split(",")[0] for line in lines[1:]]
-    assert sum(told["counts"].values()) == told["rows"] == 60
+    description = json.loads(weighbors("predict", "m.wb", mixed, "--json").out)
+    assert description["kind"] == [line.split(",")[0] for line in lines[1:]]
+    assert sum(description["counts"].values()) == description["rows"] == 60
 
 
 @pytest.mark.parametrize("weigher", list(Weigher))

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 from tables import mixed_table
 
 from weighbors import EvolutionaryWeigher
 from weighbors.datasets import TableScaler, clean_table
-from weighbors.weighers.evolution.lock import held
+from weighbors.weighers.evolution.lock import hold_checkpoint
 
 FEW = ("--evaluations", 300, "--population", 20)
 
@@ -35,15 +36,17 @@ def test_the_original_cells_are_written(weighbors, tmp_path):
 
 
 def test_it_is_what_the_library_finds(weighbors, mixed):
-    told = json.loads(weighbors("reduce", mixed, "-t", "kind", "-o", "r.parquet", "--seed", 5, "--json", *FEW).out)
+    description = json.loads(
+        weighbors("reduce", mixed, "-t", "kind", "-o", "r.parquet", "--seed", 5, "--json", *FEW).out
+    )
     frame = pd.read_csv(mixed)
     X = clean_table(frame.drop(columns="kind")).X
     X = TableScaler.learn(X).scale(X)
     search = EvolutionaryWeigher("IS+FS", population_size=20, max_evaluations=300, random_state=5).fit(X, frame["kind"])
-    assert told["rows"]["numbers"] == search.sample_indices_.tolist()
-    assert told["features"]["names"] == X.columns[search.feature_support_].tolist()
-    assert told["fitness"] == pytest.approx(search.fitness_)
-    kept = frame.loc[search.sample_indices_, [*told["features"]["names"], "kind"]].reset_index(drop=True)
+    assert description["rows"]["numbers"] == search.sample_indices_.tolist()
+    assert description["features"]["names"] == X.columns[search.feature_support_].tolist()
+    assert description["fitness"] == pytest.approx(search.fitness_)
+    kept = frame.loc[search.sample_indices_, [*description["features"]["names"], "kind"]].reset_index(drop=True)
     pd.testing.assert_frame_equal(pd.read_parquet("r.parquet"), kept, check_dtype=False)
 
 
@@ -142,10 +145,31 @@ def test_a_search_that_runs_is_left_alone(weighbors, mixed, tmp_path):
     kept = tmp_path / "c.search"
     kept.write_bytes(b"of somebody else")
     command = ("reduce", mixed, "-t", "kind", "-o", "r.csv", "--checkpoint", "c.search", *FEW)
-    with held(kept):
+    with hold_checkpoint(kept):
         for option in ("--force", "--resume"):
             done = weighbors(*command, option)
             assert done.code == 3
             assert "'c.search' is in use by another search (process" in done.err
     assert kept.read_bytes() == b"of somebody else"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.search", "mixed.csv"]
+
+
+def test_no_class_is_lost_and_the_note_says_what_to_do(weighbors):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc"))
+    frame["kind"] = ["rare"] * 4 + ["often"] * 86
+    frame.to_csv("t.csv", index=False)
+    done = weighbors("reduce", "t.csv", "-t", "kind", "-o", "r.csv", *FEW, "--tasks", "IS")
+    assert done.code == 0, done.err
+    assert set(pd.read_csv("r.csv")["kind"]) == {"rare", "often"}
+    assert "no training row of class 'rare'" in done.err
+    assert "g_mean" in done.err
+
+
+def test_fitness_by_scikit_learns_names(weighbors, mixed):
+    done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", "--fitness", "f1_macro", *FEW)
+    assert done.code == 0, done.err
+    assert "f1_macro of the nearest neighbour" in done.out
+    wrong = weighbors("reduce", mixed, "-t", "kind", "-o", "s.csv", "--fitness", "f2")
+    assert wrong.code == 2
+    assert "--fitness takes one of accuracy, g_mean" in wrong.err

@@ -1,4 +1,4 @@
-"""Half a character (a lone surrogate) is refused at every door: no file, terminal or Arrow column takes it."""
+"""Half a character (a lone surrogate) is refused by the input validation of every public function."""
 
 import numpy as np
 import pandas as pd

@@ -87,8 +87,9 @@ def test_links_between_pages_lead_to_files(page):
 
 
 def test_every_package_of_names_is_checked():
-    rooms = {path.parent.name for path in (ROOT / "src" / "weighbors").glob("[a-z]*/__init__.py")}
-    assert rooms - {"cli"} <= set(weighbors._PACKAGES)
+    packages = {path.parent.name for path in (ROOT / "src" / "weighbors").glob("[a-z]*/__init__.py")}
+    inner = {"blocks", "cli"}  # no names for users: the estimators and the command line are their way in
+    assert packages - inner <= set(weighbors._PACKAGES)
 
 
 def documented_parameters(doc):

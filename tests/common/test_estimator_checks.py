@@ -1,9 +1,14 @@
-"""All of scikit-learn's estimator checks, and how many of them there are."""
+"""All of scikit-learn's estimator checks, those beside `check_estimator` too, and how many of them there are."""
+
+import warnings
 
 import pytest
+from estimators import public_classes, public_estimators
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
-from sklearn.utils import get_tags
+from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
+from sklearn.utils.validation import has_fit_parameter
 
 from weighbors import (
     IB1,
@@ -79,9 +84,12 @@ ESTIMATORS = {
     "Stratified": (Stratified(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80)), 40, {}),
     "Stratified, small strata": (Stratified(ReliefF(1), stratum_size=12), 40, {}),
     "Democratic": (Democratic(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80), 2), 40, {}),
+    "InstanceSampler": (EvolutionaryWeigher("IS", population_size=8, max_evaluations=80).as_sampler(), 35, {}),
     "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, {}),
     "k-NN over blocks": (over_blocks.WeightedKNeighborsClassifier(3), 55, {}),
     "ReliefF over blocks": (over_blocks.ReliefF(), 45, {}),
+    "Relief over blocks": (over_blocks.Relief(), 45, {}),
+    "RelievedF over blocks": (over_blocks.RelievedF(), 45, {}),
     "ClassRelief over blocks": (over_blocks.ClassRelief(), 45, {}),
     "MBIW over blocks": (over_blocks.MBIW(), 35, {}),
     "intervals over blocks": (over_blocks.RepresentativeIntervals(discretize="mdlp"), 35, {}),
@@ -126,3 +134,64 @@ def test_checks_pass(name):
     assert len(passed) >= at_least, len(passed)
     assert len(results) == len(list(estimator_checks_generator(estimator)))
     assert skipped <= {"check_array_api_input"}  # runs only where SCIPY_ARRAY_API is set
+
+
+def test_every_public_estimator_is_checked():
+    assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
+    assert len(public_classes()) == 31
+    assert len(ESTIMATORS) == 44
+
+
+#: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
+#: public estimators each of them concerns.
+EXTRAS = {
+    "check_dataframe_column_names_consistency": 31,
+    "check_param_validation": 31,
+    "check_transformer_get_feature_names_out": 19,
+    "check_transformer_get_feature_names_out_pandas": 19,
+    "check_get_feature_names_out_error": 20,  # also the sampler, which has no transform
+    "check_set_output_transform": 19,
+    "check_set_output_transform_pandas": 19,
+    "check_global_output_transform_pandas": 19,
+    "check_set_output_transform_polars": 19,
+    "check_global_set_output_transform_polars": 19,
+    "check_all_zero_sample_weights_error": 22,
+    "check_inplace_ensure_writeable": 0,  # for those that have a parameter copy or copy_X
+}
+
+
+def concerns(check, estimator):
+    """Whether test_common.py would run a check for an estimator."""
+    if check in ("check_dataframe_column_names_consistency", "check_param_validation"):
+        return True
+    if check == "check_all_zero_sample_weights_error":
+        return has_fit_parameter(estimator, "sample_weight")
+    if check == "check_inplace_ensure_writeable":
+        return hasattr(estimator, "copy") or hasattr(estimator, "copy_X")
+    if check == "check_get_feature_names_out_error":
+        return hasattr(estimator, "get_feature_names_out")
+    return hasattr(estimator, "transform")
+
+
+def extra_cases():
+    return [(check, name) for check in EXTRAS for name, one in public_estimators().items() if concerns(check, one)]
+
+
+def test_the_extra_checks_are_all_there():
+    found = [check for check, _ in extra_cases()]
+    assert {check: found.count(check) for check in EXTRAS} == EXTRAS
+    assert len(found) == sum(EXTRAS.values()) == 237
+
+
+@pytest.mark.parametrize(("check", "name"), extra_cases())
+@pytest.mark.filterwarnings("ignore")
+def test_extra_checks_pass(check, name):
+    if not hasattr(estimator_checks, check):
+        pytest.skip(f"this version of scikit-learn has no {check}")
+    if "polars" in check:
+        pytest.importorskip("polars")
+    estimator = public_estimators()[name]
+    with warnings.catch_warnings(record=True) as given:
+        getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
+    if check == "check_dataframe_column_names_consistency":
+        assert not [one for one in given if "was fitted without feature names" in str(one.message)]

@@ -1,7 +1,8 @@
-"""The tree reads as a sentence, and imports point one way."""
+"""Packages import only those before them in the flow of data; public names are complete; the import stays light."""
 
 import ast
 import importlib
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -19,30 +20,32 @@ HELPERS = [
     "_typing",
     "_archive",
     "_checks",
-    "_cluster",
-    "_fanout",
+    "_columns",
+    "_frame_arrays",
     "_files",
-    "_intervals",
+    "_frames",
+    "_labels",
     "_names",
     "_results",
-    "_weights_file",
-    "_threads",
     "_warnings",
     "_native",
+    "_parallel",
+    "_progress",
     "_random",
+    "_ranges",
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.
-ORDER = ["weights", "metrics", "datasets", "engine", "weighers", "classifiers", "evaluation", "stats", "presets",
-         "plots", "report", "distributed", "cli", "__main__"]  # fmt: skip
+ORDER = ["weights", "_identity", "metrics", "datasets", "engine", "blocks", "weighers", "classifiers", "evaluation",
+         "stats", "presets", "plots", "report", "distributed", "cli", "__main__"]  # fmt: skip
 
 
 def imports_of(path):
-    """Top-level rooms of weighbors that a file imports."""
-    room = path.relative_to(SOURCE).parts
+    """Top-level packages and modules of weighbors that a file imports."""
+    place = path.relative_to(SOURCE).parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
         if isinstance(node, ast.ImportFrom):
-            base = list(room[: len(room) - node.level]) if node.level else None
+            base = list(place[: len(place) - node.level]) if node.level else None
             if base is None:
                 names = (node.module or "").split(".")
                 if names[0] != "weighbors":
@@ -63,15 +66,66 @@ FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_point_one_way(path):
-    room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    assert room in [*ORDER, *HELPERS], f"{room} has no place in the order of rooms"
-    allowed = {room, *HELPERS} | (set(ORDER[: ORDER.index(room)]) if room in ORDER else set())
+    package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    assert package in [*ORDER, *HELPERS], f"{package} has no place in the order of packages"
+    allowed = {package, *HELPERS} | (set(ORDER[: ORDER.index(package)]) if package in ORDER else set())
     used = set(imports_of(path))
     assert used <= allowed, f"{path.name} imports {used - allowed}"
 
 
 def test_the_import_check_sees_imports():
     assert {"weights", "exceptions"} <= set(imports_of(SOURCE / "engine" / "references.py"))
+
+
+def load_house():
+    """The checker that ``make lint`` runs."""
+    path = Path(__file__).parents[2] / "tools" / "house.py"
+    spec = importlib.util.spec_from_file_location("house", path)
+    house = importlib.util.module_from_spec(spec)
+    sys.modules["house"] = house  # dataclasses look their module up
+    spec.loader.exec_module(house)
+    return house
+
+
+def test_no_cycles_and_no_private_modules_of_other_packages():
+    assert load_house().find_problems(SOURCE) == []
+
+
+def write_sources(place, **files):
+    """Modules by their names, double underscores for slashes."""
+    for name, text in files.items():
+        path = place / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(text)
+    return place
+
+
+def test_the_checker_finds_cycles(tmp_path):
+    sources = write_sources(tmp_path, a__x="from ..b.y import f", b__y="from .z import g", b__z="import weighbors.a.x")
+    (problem,) = load_house().find_problems(sources)
+    assert "weighbors.a.x, weighbors.b.y, weighbors.b.z" in problem
+
+
+def test_the_checker_allows_imports_that_wait(tmp_path):
+    checking = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .y import g"
+    sources = write_sources(tmp_path, a__x="from .y import f", a__y="def g():\n    from .x import h", a__z=checking)
+    assert load_house().find_problems(sources) == []
+
+
+def test_the_checker_finds_private_modules_of_other_packages(tmp_path):
+    sources = write_sources(
+        tmp_path,
+        _names="",
+        a___own="from .._names import hint",
+        a__x="from ._own import f",
+        a__sub__y="from .._own import f",
+        b__z="def f():\n    from ..a._own import f",
+        c__w="from ..a import _own",
+    )
+    first, second = load_house().find_problems(sources)
+    assert first.startswith("weighbors.b.z, line 2: imports weighbors.a._own")
+    assert second.startswith("weighbors.c.w, line 1: imports weighbors.a._own")
 
 
 def test_public_names():

@@ -1,4 +1,4 @@
-"""What the README says happens."""
+"""The code in the README runs and prints what the README shows."""
 
 import re
 from pathlib import Path

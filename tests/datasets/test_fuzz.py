@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from weighbors._names import unique_names
 from weighbors.datasets import clean_table, read_table, split_target
-from weighbors.datasets._text import unique_names
 from weighbors.exceptions import InvalidDataError
 
 quick = settings(

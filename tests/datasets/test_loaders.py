@@ -1,3 +1,5 @@
+"""Data sets that are loaded by name from a directory."""
+
 import sys
 
 import numpy as np

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from weighbors._names import quote_name
 from weighbors.datasets import Table, read_table, split_target
-from weighbors.datasets._text import shown
 from weighbors.exceptions import InvalidDataError, MissingDependencyError
 
 FRAME = pd.DataFrame({"size": [1.5, np.nan, 3.0], "colour": ["red", "blue", None], "class": ["a", "b", "a"]})
@@ -99,9 +99,9 @@ def test_hostile_names_stay_what_they_are(tmp_path):
     frame["class"] = ["a", "b"]
     frame.to_csv(tmp_path / "t.csv", index=False)
     assert list(read_table(tmp_path / "t.csv").frame.columns) == [*names, "class"]
-    assert "\x1b" not in shown(names[-1])
-    assert "\n" not in shown(names[2])
-    assert len(shown(names[1])) < 50
+    assert "\x1b" not in quote_name(names[-1])
+    assert "\n" not in quote_name(names[2])
+    assert len(quote_name(names[1])) < 50
 
 
 def test_row_names_as_r_writes_them(tmp_path):

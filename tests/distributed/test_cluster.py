@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import weighbors as wb
-from weighbors import _cluster
 from weighbors import distributed as wd
+from weighbors._parallel import cluster as _cluster
 from weighbors.exceptions import ClusterError, InvalidDataError
 
 distributed = pytest.importorskip("distributed")

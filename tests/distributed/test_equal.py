@@ -1,4 +1,4 @@
-"""Estimators over blocks against the ordinary ones, which the oracles of tests/naive hold: to the bit."""
+"""Estimators over blocks equal the ordinary ones to the bit; those are tested against the oracles in tests/naive."""
 
 import pickle
 import warnings
@@ -52,6 +52,7 @@ def cuts(X, y):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.NothingSelectedWarning")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", WEIGHERS)
 def test_weighers_give_the_bits_of_the_ordinary_ones(name, seed, dtype):
@@ -108,8 +109,8 @@ def test_mbiw(seed, k):
         assert found.to_local().weights_ == local.weights_
     some = wd.MBIW(k, n_samples=40, random_state=0, max_bytes=2**16).fit(X, y)
     # margins against all rows, compared among the drawn ones: from the ordinary one's own functions
-    from weighbors.weighers._instances import Instances
     from weighbors.weighers.mbiw import instance_weights, margin_vectors
+    from weighbors.weighers.neighborhoods import Instances
 
     codes = np.unique(y, return_inverse=True)[1]
     whole = Instances(X, codes, 3, np.zeros(5, dtype=bool), scaled=False, p=2, n_jobs=1)
@@ -180,11 +181,11 @@ def test_roots_of_different_squares_may_be_equal_and_still_rank():
 
 
 def _in_blocks_of(table, X, y, size):
-    from weighbors.distributed._blocks import ArrayBlock
+    from weighbors.blocks.block import ArrayBlock
 
     begins = range(0, len(X), size)
     blocks = [ArrayBlock(X[b : b + size], y[b : b + size], table.header, size, i) for i, b in enumerate(begins)]
-    return blocks, table.header, [min(size, len(X) - b) for b in begins], False, True
+    return blocks, table.header, [min(size, len(X) - b) for b in begins], False, None
 
 
 @pytest.mark.parametrize("discretize", [None, "mdlp", "frequency"])

@@ -1,4 +1,4 @@
-"""The compiled scan against the naive oracle, and its indifference to how work is cut."""
+"""The compiled scan against the naive oracle, and its independence of chunk sizes and threads."""
 
 import pickle
 
@@ -326,28 +326,47 @@ def test_weights_that_leave_nothing_are_refused():
 def test_the_core_refuses_arrays_that_do_not_fit():
     engine = NeighborEngine(integers(0))
     with pytest.raises(TypeError):
-        _native.pack(np.zeros((2, 2), dtype=int), *[None] * 9)
+        _native.pack(
+            source=np.zeros((2, 2), dtype=int),
+            order=np.zeros(8, dtype=int),
+            packed=np.zeros((1, 2, 8)),
+            fill=0.0,
+            center=None,
+            factor=None,
+            n_numeric=2,
+            p=2,
+            begin=0,
+            end=1,
+        )
     scan = engine._backend
     part = next(scan.parts(1))
     shape = (3, 1, 2)
-    arguments = [
-        np.zeros((3, 5)),
-        None,
-        part.packed,
-        None,
-        None,
-        part.ids,
-        part.group_start,
-        np.zeros(5),
-        5,
-        False,
-        2,
-    ]
-    lists = [np.full(shape, np.inf), np.full(shape, -1)]
+    recheck = ("source", "order", "exact_queries", "exact_weights", "exact_missing_distance", "slack")
+    arguments = {
+        "queries": np.zeros((3, 5)),
+        "query_ids": None,
+        "packed": part.packed,
+        "weights": None,
+        "scales": None,
+        "ids": part.ids,
+        "group_start": part.group_start,
+        "missing_distance": np.zeros(5),
+        "n_numeric": 5,
+        "missing": False,
+        "p": 2,
+        "distance": np.full(shape, np.inf),
+        "id": np.full(shape, -1),
+        **dict.fromkeys(recheck),
+        "begin": 0,
+        "end": 3,
+    }
+    _native.find_k_nearest(**arguments)
     with pytest.raises(ValueError, match="row range"):
-        _native.k_nearest(*arguments, *lists, *[None] * 6, 0, 4)
+        _native.find_k_nearest(**arguments | {"end": 4})
     with pytest.raises(ValueError, match="packed: wrong shape"):
-        _native.k_nearest(np.zeros((3, 4)), *arguments[1:], *lists, *[None] * 6, 0, 3)
+        _native.find_k_nearest(**arguments | {"queries": np.zeros((3, 4))})
+    with pytest.raises(TypeError):
+        _native.find_k_nearest(*arguments.values())
 
 
 @pytest.mark.parametrize("missing", [False, True])

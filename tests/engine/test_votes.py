@@ -1,7 +1,9 @@
+"""Votes: ties, weights of distances, and neighbours without a vote."""
+
 import numpy as np
 import pytest
 
-from weighbors.engine import decide, distance_votes, mass_votes, tally
+from weighbors.engine import combine_votes, decide, distance_votes, mass_votes, tally
 from weighbors.exceptions import InvalidDataError, NoVoteWarning
 
 
@@ -23,6 +25,30 @@ def test_mass_is_taken_until_k():
     votes, reached = mass_votes(np.array([[2.0, 2.0, 1.0], [0.5, 0.25, 1.0]]), 3)
     assert votes.tolist() == [[2.0, 1.0, 0.0], [0.5, 0.25, 1.0]]
     assert reached.tolist() == [5.0, 1.75]
+
+
+def test_what_is_left_of_k_by_rounding_is_no_vote():
+    tenths = np.array([[0.1] * 10 + [1.0]])
+    assert np.cumsum(tenths)[9] < 1
+    votes, _ = mass_votes(tenths, 1)
+    assert votes.tolist() == [[0.1] * 10 + [0.0]]
+
+
+def test_votes_are_combined():
+    distance, shares, omega = np.array([[0.5, 0.0]]), np.array([[2.0, 1.0]]), np.array([[3.0, 4.0]])
+    assert combine_votes(None, None, None) is None
+    assert combine_votes(distance, None, None).tolist() == [[0.5, 0.0]]
+    assert combine_votes(distance, shares, omega).tolist() == [[3.0, 0.0]]
+    with pytest.warns(NoVoteWarning, match="of 1 queries.*by their sample weights alone"):
+        assert combine_votes(np.zeros((1, 2)), shares, omega).tolist() == [[2.0, 1.0]]
+    with pytest.warns(NoVoteWarning, match="counted equally"):
+        assert combine_votes(None, None, np.zeros((1, 2))).tolist() == [[1.0, 1.0]]
+
+
+def test_a_neighbour_without_a_share_silences_nobody():
+    d, shares = np.array([[0.5, 9.0]]), np.array([[1.0, 0.0]])
+    votes = distance_votes(d, lambda d: np.where(d > 5, np.inf, 2.0), span=1, shares=shares)
+    assert votes.tolist() == [[2.0, 0.0]]
 
 
 def test_tally():

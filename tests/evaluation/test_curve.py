@@ -1,10 +1,9 @@
-"""Curves of stability and permutation p-values."""
+"""Curves of stability."""
 
 import naive.stability as naive
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, false_discovery_control
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, f_classif
@@ -14,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from weighbors import ReliefF, Simba, WeightedKNeighborsClassifier
-from weighbors.evaluation import kuncheva_curve, kuncheva_index, nogueira_stability, permutation_test, stability_curve
+from weighbors.evaluation import kuncheva_curve, kuncheva_index, nogueira_stability, stability_curve
 from weighbors.exceptions import InvalidDataError
 
 X, Y = make_classification(90, 7, n_informative=3, n_redundant=0, n_clusters_per_class=1, shuffle=False, random_state=1)
@@ -147,71 +146,8 @@ def test_anything_that_weighs_features(weigher):
         (lambda: stability_curve(ReliefF(), X, Y, []), "no folds"),
         (lambda: stability_curve(StandardScaler(), X, Y, 3), "says nothing of its features"),
         (lambda: stability_curve(lambda X, y: [1.0, 2.0], X, Y, 3), "shape \\(2,\\) for 7 features"),
-        (lambda: permutation_test(ReliefF(), X, Y, n_permutations=0), "at least 1"),
-        (lambda: permutation_test(ReliefF(), X, Y, fdr="none"), "fdr must be"),
-        (lambda: permutation_test(ReliefF(), X, Y, null="none"), "null must be"),
     ],
 )
 def test_bad_input(call, message):
     with pytest.raises(InvalidDataError, match=message):
         call()
-
-
-def test_permutation_p_values_are_shares_of_the_null():
-    found = permutation_test(lambda X, y: np.abs(f_classif(X, y)[0]), X, Y, n_permutations=60, random_state=2)
-    children = np.random.SeedSequence(2).spawn(61)[1:]
-    null = np.array([f_classif(X, np.random.default_rng(child).permutation(Y))[0] for child in children])
-    own = f_classif(X, Y)[0]
-    wanted = [(1 + sum(row[j] >= own[j] for row in null)) / 61 for j in range(7)]
-    np.testing.assert_allclose(found.p_values, wanted)
-    np.testing.assert_allclose(
-        found.familywise, [(1 + sum(row.max() >= own[j] for row in null)) / 61 for j in range(7)]
-    )
-    np.testing.assert_allclose(found.adjusted, false_discovery_control(wanted))
-    pooled = permutation_test(
-        lambda X, y: np.abs(f_classif(X, y)[0]), X, Y, n_permutations=60, random_state=2, null="pooled", fdr="by"
-    )
-    np.testing.assert_allclose(pooled.p_values, [(1 + (null >= own[j]).sum()) / (1 + null.size) for j in range(7)])
-
-
-def test_informative_features_are_found():
-    found = permutation_test(ReliefF(), pd.DataFrame(X).add_prefix("f"), Y, n_permutations=99)
-    assert set(found.discoveries()) <= {"f0", "f1", "f2"}
-    assert len(found.discoveries()) >= 2
-    assert found.frame().index[0] == found.discoveries()[0]
-    assert "labels exchanged between rows" in repr(found)
-    again = permutation_test(ReliefF(), X, Y, n_permutations=99, n_jobs=2)
-    assert again.p_values.tobytes() == found.p_values.tobytes()
-
-
-def test_groups_exchange_labels_as_they_must():
-    patients = np.repeat(np.arange(30), 3)
-    seen = []
-
-    def spy(X, y):
-        seen.append(y)
-        return X.mean(axis=0)
-
-    whole = np.repeat(np.arange(30) % 2, 3)
-    assert "between whole groups" in permutation_test(spy, X, whole, groups=patients, n_permutations=5).scheme
-    for y in seen:
-        assert (y.reshape(30, 3) == y.reshape(30, 3)[:, :1]).all()
-        assert y.reshape(30, 3)[:, 0].sum() == 15
-    seen.clear()
-    mixed = np.tile([0, 1, 1], 30)
-    assert "within groups" in permutation_test(spy, X, mixed, groups=patients, n_permutations=5).scheme
-    for y in seen:
-        assert (y.reshape(30, 3).sum(axis=1) == 2).all()
-
-
-@pytest.mark.parametrize("repeats", [400, pytest.param(4000, marks=pytest.mark.slow)])
-def test_type_one_error_of_permutation(repeats):
-    # one feature's p on noise is at most 5 % in 5 % of the data sets (19 permutations: p is a multiple of 1/20)
-    random = np.random.default_rng(11)
-    found = 0
-    for seed in range(repeats):
-        noise, labels = random.normal(size=(30, 1)), np.repeat([0, 1], 15)
-        score = lambda X, y: np.abs(X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))  # noqa: E731
-        found += permutation_test(score, noise, labels, n_permutations=19, random_state=seed).p_values[0] <= 0.05
-    low, high = binom.interval(0.999, repeats, 0.05)
-    assert low <= found <= high

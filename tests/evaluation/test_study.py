@@ -68,7 +68,7 @@ def test_cells_are_what_a_loop_computes(tmp_path):
     X, y = data["iris"]
     weights = results.weights("iris", "a")
     assert weights.columns.tolist() == X.columns.tolist()
-    for task in study._plan():
+    for task in study._list_tasks():
         train, test = task.train, task.test
         scaler = StandardScaler().fit(X.iloc[train])
         inner = wb.ReliefF(n_features_to_select=2).fit(scaler.transform(X.iloc[train]), y.iloc[train])
@@ -161,11 +161,11 @@ def test_groups_and_given_splits(tmp_path):
     ]
     data = {"grouped": (X, y, patients), "given": StudyData(X, y, splits=splits)}
     study = Study(data, {"a": Trouble()}, tmp_path, cv=3)
-    for task in study._plan():
+    for task in study._list_tasks():
         if task.cell.dataset == "grouped":
             assert not set(patients[task.train]) & set(patients[task.test])
     results = study.run()
-    found = [task for task in study._plan() if task.cell.dataset == "given"]
+    found = [task for task in study._list_tasks() if task.cell.dataset == "given"]
     assert [task.test.tolist() for task in found] == [test.tolist() for _, test in splits]
     assert results.predictions("given", "a").shape == (3, 20)  # rows 0 to 9 are tested twice
     repeated = Study(

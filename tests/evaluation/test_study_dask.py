@@ -1,4 +1,4 @@
-"""Studies on a Dask cluster: the same table, whoever dies."""
+"""Studies on a Dask cluster give the same table, also if workers die."""
 
 import os
 import signal
@@ -14,7 +14,8 @@ from clusters import kill_a_worker, meanwhile, two_workers
 from stubs import Trouble, two_problems
 from studies import TESTS, cells_in, slowly, small, table_of
 
-from weighbors.evaluation import Study, _dask
+from weighbors.evaluation import Study
+from weighbors.evaluation.study import cluster as _dask
 from weighbors.exceptions import ClusterError, InvalidDataError, StoreError
 
 pytest.importorskip("distributed")

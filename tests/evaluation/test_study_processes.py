@@ -1,4 +1,4 @@
-"""Studies that are killed, shared, interrupted; methods that raise, hang, die or print."""
+"""Studies that are killed, shared or interrupted, and methods that raise, hang, die or print."""
 
 import os
 import random

@@ -87,7 +87,7 @@ def test_awkward_names_and_labels(tmp_path):
 
 
 def test_without_pyarrow(tmp_path, monkeypatch):
-    monkeypatch.setattr("weighbors.evaluation.results._has_parquet", lambda: False)
+    monkeypatch.setattr("weighbors.evaluation.study.results._has_parquet", lambda: False)
     results = small(tmp_path).run()
     assert (tmp_path / "results.csv").exists()
     monkeypatch.setitem(sys.modules, "pyarrow", None)

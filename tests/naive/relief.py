@@ -64,6 +64,32 @@ def class_relief(X, y, k, *, ties="share", nominal=None, credit="instance", skip
     return {c: np.array([float(v) for v in vector]) for c, vector in total.items()}
 
 
+def margin_difference(rows, j, a, b, nominal):
+    """A category differs by 0 or 1, a number by |a − b|; a missing cell (None) is at the column's full range."""
+    if nominal[j]:
+        return 0.0 if a is not None and a == b else 1.0
+    if a is None or b is None:
+        known = [row[j] for row in rows if row[j] is not None]
+        return max(known) - min(known)
+    return abs(a - b)
+
+
+def class_margins(rows, y, weights, k, nominal):
+    """{class: θ_c} (paper 001, section 2.1): misses of every other class less hits, under w_c's positive part."""
+    margins = dict.fromkeys(weights, 0.0)
+    for i, x in enumerate(rows):
+        w = [max(value, 0.0) for value in weights[y[i]]]
+        w = w if any(w) else [1.0] * len(w)
+        for c in weights:
+            distances = sorted(
+                sum(w[j] * margin_difference(rows, j, x[j], z[j], nominal) ** 2 for j in range(len(w))) ** 0.5
+                for row, z in enumerate(rows)
+                if y[row] == c and row != i
+            )
+            margins[y[i]] += (-1 if c == y[i] else 1) * sum(distances[:k])
+    return margins
+
+
 def relief(X, y, k, **options):
     return sum(class_relief(X, y, k, **options).values())
 

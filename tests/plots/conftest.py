@@ -1,3 +1,5 @@
+"""Settings for tests of figures: nothing is shown on a screen, and figures are closed after every test."""
+
 import pytest
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")

@@ -1,4 +1,4 @@
-"""What every display keeps: scikit-learn's habits, names as they are, a clear word without matplotlib."""
+"""Rules for all displays: the conventions of scikit-learn, names drawn unchanged, a clear error without matplotlib."""
 
 import subprocess
 import sys
@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 import weighbors.plots as plots
+from weighbors._names import shorten_name
 from weighbors.evaluation import kuncheva_curve
 from weighbors.exceptions import InvalidDataError, MissingDependencyError
-from weighbors.plots._display import COLOURS, check_lengths, names_of, ranked_top, short
+from weighbors.plots._display import COLOURS, check_lengths, check_names, top_positions
 
 WEIGHTS = np.array([[0.9, 0.5, 0.1, 0.0], [0.8, 0.6, 0.2, 0.1], [0.7, 0.9, 0.0, 0.3]])
 INTERVALS = pd.DataFrame(
@@ -131,18 +132,18 @@ def test_matplotlib_is_loaded_when_something_is_drawn_and_not_before():
 
 
 def test_short_names():
-    assert short("plain") == "plain"
-    assert short("") == short("\n\t") == "(no name)"
-    assert short("a" * 100, 9) == "aaaa…aaaa"
-    assert short("smile \U0001f600") == "smile \U0001f600"
-    assert short("lone \ud800 half") == "lone ? half"
-    assert short("right\u202eleft\u2028x") == "right left x"
+    assert shorten_name("plain") == "plain"
+    assert shorten_name("") == shorten_name("\n\t") == "(no name)"
+    assert shorten_name("a" * 100, 9) == "aaaa…aaaa"
+    assert shorten_name("smile \U0001f600") == "smile \U0001f600"
+    assert shorten_name("lone \ud800 half") == "lone ? half"
+    assert shorten_name("right\u202eleft\u2028x") == "right left x"
 
 
 def test_helpers_say_what_is_wrong():
-    assert names_of(None, 2) == ("x0", "x1")
+    assert check_names(None, 2) == ("x0", "x1")
     with pytest.raises(InvalidDataError, match=r"same length: feature_names \(1\), weights \(2\)"):
-        names_of(["a"], 2)
+        check_names(["a"], 2)
     with pytest.raises(InvalidDataError, match="top must be at least 1; got 0"):
-        ranked_top(np.zeros(3), 0)
+        top_positions(np.zeros(3), 0)
     check_lengths(a=[1], b=None, c=np.ones(1))

@@ -21,6 +21,8 @@ from weighbors import (
     Weights,
 )
 from weighbors.evaluation import kuncheva_curve, permutation_test, stability_curve
+from weighbors.evaluation.curve import chance_deviation
+from weighbors.evaluation.projection import project
 from weighbors.exceptions import InvalidDataError
 from weighbors.plots import (
     ClassHeatmapDisplay,
@@ -33,9 +35,7 @@ from weighbors.plots import (
     StabilityCurveDisplay,
     WeightsDisplay,
 )
-from weighbors.plots.instance_map import project
 from weighbors.plots.margin_profile import relative_margins
-from weighbors.plots.stability_curve import chance_deviation
 from weighbors.stats import bonferroni_dunn, compare, nemenyi, posthoc
 
 X, Y = load_wine(return_X_y=True, as_frame=True)
@@ -81,16 +81,16 @@ def test_weights_of_a_curve_have_the_spread_of_its_runs():
     assert ((frame["low"] <= frame["weight"]) & (frame["weight"] <= frame["high"])).all()
 
 
-def test_weights_of_a_permutation_test_have_its_limit():
-    found = permutation_test(ReliefF(), SCALED, Y, n_permutations=20)
-    display = WeightsDisplay.from_result(found)
-    table = found.frame()
-    assert display.chance == table.loc[table["familywise"] <= 0.05, "score"].min()
-    assert display.chance_.get_xdata()[0] == display.chance
-    noise = np.random.default_rng(0).normal(size=(60, 4))
-    nothing = permutation_test(ReliefF(), noise, np.arange(60) % 2, n_permutations=20)
-    if (nothing.familywise > 0.05).all():
-        assert WeightsDisplay.from_result(nothing).chance is None
+def test_weights_of_a_permutation_test_are_hollow_where_nothing_is_found():
+    rows = np.random.default_rng(0).normal(size=(len(Y), 8)) + (np.arange(8) == 2) * np.asarray(Y)[:, None]
+    result = permutation_test(ReliefF(), rows, Y, n_permutations=20)
+    display = WeightsDisplay.from_result(result, top=None)
+    filled = display.points_.get_facecolor()[:, :3].min(axis=1) < 1
+    order = np.argsort(-result.scores, kind="stable")
+    assert filled.tolist() == (result.adjusted <= 0.05)[order].tolist() == display.frame()["found"].tolist()
+    assert 0 < filled.sum() < len(filled)
+    told = labels(display.ax_.get_legend().get_texts())
+    assert told == ["found, false discovery rate 5 %", "not found"]
 
 
 def test_weights_as_given():

@@ -17,7 +17,7 @@ from weighbors.presets.class_relief import (
     TABLE_2,
     ClassVector,
     build,
-    drawn_partitions,
+    draw_partitions,
     spearman,
     tables,
 )
@@ -115,16 +115,16 @@ def test_exact_p_by_hand():
 
 def test_partitions_have_the_sizes_of_table_1():
     y = np.repeat(["a", "b"], [145, 200])
-    splits = drawn_partitions("bupa", y, PROBLEMS["bupa"].train)
+    splits = draw_partitions("bupa", y, PROBLEMS["bupa"].train)
     assert len(splits) == 10
     for train, test in splits:
         assert [np.sum(y[train] == label) for label in "ab"] == [119, 157]
         assert [np.sum(y[test] == label) for label in "ab"] == [26, 43]  # paper 001, table 1
         assert sorted([*train, *test]) == list(range(345))
     assert len({tuple(train) for train, _ in splits}) == 10
-    again = drawn_partitions("bupa", y, PROBLEMS["bupa"].train)
+    again = draw_partitions("bupa", y, PROBLEMS["bupa"].train)
     assert all((one[0] == two[0]).all() for one, two in zip(splits, again, strict=True))
-    assert not (drawn_partitions("pima", y, (119, 157))[0][0] == splits[0][0]).all()
+    assert not (draw_partitions("pima", y, (119, 157))[0][0] == splits[0][0]).all()
 
 
 def test_a_class_vector_is_a_part_of_relief():

@@ -104,7 +104,7 @@ def test_a_cell_is_what_it_is_by_hand(papers_data, tmp_path):
     np.testing.assert_allclose(data.X, rows.iloc[:, :-1], rtol=1e-6)
     train, test = next(
         (train, test)
-        for place, train, test in study._plan()
+        for place, train, test in study._list_tasks()
         if (place.dataset, place.method, place.fold) == ("new-thyroid1", "IS+FW", cell["fold"])
     )
     X, y = data.X.to_numpy(), data.y

@@ -1,4 +1,4 @@
-"""The machinery of presets, on a tiny one."""
+"""Running a preset, tested on a tiny one."""
 
 import json
 import subprocess
@@ -13,11 +13,11 @@ from weighbors import __version__
 from weighbors.evaluation import load_results
 from weighbors.exceptions import InvalidDataError
 from weighbors.presets import PRESETS, Definition, Preset, _run, load_preset, run_preset
-from weighbors.presets._run import markdown_table, run
+from weighbors.presets._run import markdown_table
 
 
 def test_files_of_a_run(tmp_path):
-    result = run(preset(), output=tmp_path)
+    result = run_preset(preset(), output=tmp_path)
     place = tmp_path / "tiny"
     assert sorted(path.name for path in place.iterdir() if not path.name.startswith("results.")) == [
         "accuracy.csv", "cells", "made.json", "study.json", "summary.md"]  # fmt: skip
@@ -42,7 +42,7 @@ def test_files_of_a_run(tmp_path):
 
 
 def test_what_made_it(tmp_path):
-    made = json.loads(run(preset(), output=tmp_path).paths["made"].read_text())
+    made = json.loads(run_preset(preset(), output=tmp_path).paths["made"].read_text())
     assert made["command"] == "weighbors study tiny -o runs/"
     assert made["seed"] == 5
     assert made["versions"]["weighbors"] == __version__
@@ -55,8 +55,8 @@ def test_what_made_it(tmp_path):
 
 
 def test_quick_has_a_place_of_its_own(tmp_path):
-    full = run(preset(), output=tmp_path)
-    quick = run(preset(), output=tmp_path, quick=True)
+    full = run_preset(preset(), output=tmp_path)
+    quick = run_preset(preset(), output=tmp_path, quick=True)
     assert quick.paths["made"].parent == tmp_path / "tiny-quick"
     assert quick.made["command"] == "weighbors study tiny --quick -o runs/"
     assert len(quick.tables["accuracy"]) == 1
@@ -64,31 +64,31 @@ def test_quick_has_a_place_of_its_own(tmp_path):
 
 
 def test_a_stopped_run_goes_on_and_gives_the_same_tables(tmp_path):
-    whole = run(preset(), output=tmp_path / "a")
+    whole = run_preset(preset(), output=tmp_path / "a")
     definition = preset().build(False, None)
     definition.study(tmp_path / "b" / "tiny").run(datasets=["second"])
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "b" / "tiny" / "cells").iterdir()}
     assert len(before) == 12
-    resumed = run(preset(), output=tmp_path / "b")
+    resumed = run_preset(preset(), output=tmp_path / "b")
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
     assert resumed.paths["accuracy"].read_bytes() == whole.paths["accuracy"].read_bytes()
-    assert run(preset(), output=tmp_path / "c", n_jobs=2).paths["accuracy"].read_bytes() == (
+    assert run_preset(preset(), output=tmp_path / "c", n_jobs=2).paths["accuracy"].read_bytes() == (
         whole.paths["accuracy"].read_bytes()
     )
 
 
 def test_tables_of_what_is_there(tmp_path):
     preset().build(False, None).study(tmp_path / "tiny").run(datasets=["second"])
-    result = run(preset(), output=tmp_path, compute=False)
+    result = run_preset(preset(), output=tmp_path, compute=False)
     assert result.tables["accuracy"]["dataset"].tolist() == ["second"]
     assert result.left_out == ("first",)
     assert result.made["cells"] == {"done": 12, "missing": 12}
     assert len(list(result.paths["cells"].iterdir())) == 12
-    assert run(preset(), output=tmp_path).made["cells"] == {"done": 24}
+    assert run_preset(preset(), output=tmp_path).made["cells"] == {"done": 24}
 
 
 def test_failed_cells_are_named_and_can_be_tried_again(tmp_path):
-    result = run(preset("raise"), output=tmp_path)
+    result = run_preset(preset("raise"), output=tmp_path)
     assert len(result.failures) == 12
     assert result.left_out == ("first", "second")
     assert result.tables == {}
@@ -97,9 +97,9 @@ def test_failed_cells_are_named_and_can_be_tried_again(tmp_path):
     assert "this method never works" in repr(result)
     assert json.loads(result.paths["made"].read_text())["cells"] == {"done": 12, "failed": 12}
     stamps = {path: path.stat().st_mtime_ns for path in result.paths["cells"].iterdir()}
-    run(preset("raise"), output=tmp_path)
+    run_preset(preset("raise"), output=tmp_path)
     assert all(path.stat().st_mtime_ns == when for path, when in stamps.items())
-    run(preset("raise"), output=tmp_path, retry_failed=True)
+    run_preset(preset("raise"), output=tmp_path, retry_failed=True)
     assert sum(path.stat().st_mtime_ns != when for path, when in stamps.items()) == 12
 
 
@@ -113,26 +113,26 @@ def test_an_incomplete_data_set_is_left_out(tmp_path):
             cv=3,
         )
 
-    result = run(preset(build=build), output=tmp_path)
+    result = run_preset(preset(build=build), output=tmp_path)
     assert result.left_out == ("first",)
     assert result.tables["accuracy"]["dataset"].tolist() == ["second"]
     assert "Not in the tables, since cells are missing: first." in result.paths["summary"].read_text()
 
 
 def test_nothing_vouches_for_half_written_tables(tmp_path, monkeypatch):
-    run(preset(), output=tmp_path)
-    whole = _run.written_whole
+    run_preset(preset(), output=tmp_path)
+    whole = _run.atomic_write
 
     def full_disk(path, **options):
         if path.name == "two.csv":
             raise OSError("no space left")
         return whole(path, **options)
 
-    monkeypatch.setattr(_run, "written_whole", full_disk)
+    monkeypatch.setattr(_run, "atomic_write", full_disk)
     table = pd.DataFrame({"a": [1]})
     bad = preset(tables=lambda results: {"one": table, "two": table}, summary=lambda tables: "two tables")
     with pytest.raises(OSError, match="no space left"):
-        run(bad, output=tmp_path)
+        run_preset(bad, output=tmp_path)
     assert (tmp_path / "tiny" / "one.csv").exists()
     assert not (tmp_path / "tiny" / "made.json").exists()
 
@@ -141,13 +141,13 @@ def test_nothing_vouches_for_half_written_tables(tmp_path, monkeypatch):
 def test_names_of_tables(tmp_path, name):
     bad = preset(tables=lambda results: {name: pd.DataFrame({"a": [1]})})
     with pytest.raises(InvalidDataError, match="cannot be called"):
-        run(bad, output=tmp_path)
+        run_preset(bad, output=tmp_path)
 
 
 def test_labels_of_rows_are_columns(tmp_path):
     bad = preset(tables=lambda results: {"a": pd.DataFrame({"a": [1]}, index=["row"])})
     with pytest.raises(InvalidDataError, match="reset_index"):
-        run(bad, output=tmp_path)
+        run_preset(bad, output=tmp_path)
 
 
 def test_unknown_names():

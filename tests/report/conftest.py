@@ -1,3 +1,5 @@
+"""Reports that several tests share; one of them is built from names that try to inject HTML."""
+
 import numpy as np
 import pytest
 from report_tables import hostile_table

@@ -1,4 +1,4 @@
-"""The plain dict, the words made from it, and the ways to read it."""
+"""The plain dict of a report, the sentences made from it, and its formats."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ from report_tables import HOSTILE, hostile_table
 
 from weighbors.exceptions import InvalidDataError, MissingDependencyError
 from weighbors.report import Report, build_report
-from weighbors.report._words import caveats, listed, percent, points, summary
+from weighbors.report._words import caveats, join_names, percent, points, summary
 
 SECTIONS = ["table", "features", "classes", "stability", "instances", "gain", "difficulty", "intervals", "made"]
 
@@ -114,7 +114,9 @@ def test_progress_counts_to_the_end():
     seen = []
     small(progress=lambda done, total, what: seen.append((done, total, what)))
     assert [done for done, _, _ in seen] == list(range(seen[0][1] + 1))
-    assert {what for _, _, what in seen} == {"cross-validation", "shuffled labels", "all rows", "done"}
+    assert {what for _, _, what in seen} == {
+        "cross-validation", "shuffled labels", "permutation test", "all rows", "done",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("n_neighbors", [0, 1.5, True, "5"])
@@ -129,7 +131,8 @@ def test_neighbours_are_whole_numbers(n_neighbors):
 def test_one_feature():
     told = build_report(np.arange(20.0)[:, None], np.arange(20) // 10)
     assert "reason" in told.data["stability"]
-    assert any("The only feature is x0. It weighs more than" in line for line in told.data["summary"])
+    wanted = "The only feature is x0. A permutation test finds it to weigh more than chance"
+    assert any(wanted in line for line in told.data["summary"])
     assert "Not measured" in told.to_html()
     assert "Not measured" in told.to_markdown()
 
@@ -250,8 +253,8 @@ def test_small_words():
     assert percent(0.005) == "0.5 %"
     assert percent(0.5, 0) == "50 %"
     assert points(-0.0123) == "−1.2"
-    assert listed([]) == "none"
-    assert listed(["<b>", "x\ny", "c", "d"]) == "<b>, x y and c"
+    assert join_names([]) == "none"
+    assert join_names(["<b>", "x\ny", "c", "d"]) == "<b>, x y and c"
 
 
 @pytest.mark.parametrize(
@@ -279,8 +282,29 @@ def test_the_word_for_stability_follows_the_number(report, stability, word):
 
 def test_no_feature_above_chance_is_said(report):
     data = copy.deepcopy(report.data)
-    data["features"]["n_above_chance"] = 0
+    data["features"]["test"]["n_above_chance"] = 0
     assert "none of them is shown to matter" in " ".join(summary(data))
+
+
+def test_what_the_permutation_test_found_is_said(report):
+    data = copy.deepcopy(report.data)
+    data["features"] |= {"n_features": 40, "test": data["features"]["test"] | {"n_above_chance": 7, "n_familywise": 3}}
+    told = " ".join(summary(data))
+    assert "finds 7 of 40 to weigh more than chance gives at a false discovery rate of 5 %, and 3 with" in told
+    assert "even a column of noise can pass it" not in " ".join(caveats(data))
+    data["features"]["test"]["n_above_chance"] = 21
+    assert "even a column of noise can pass it" in " ".join(caveats(data))
+
+
+def test_a_report_without_the_test_says_nothing_of_chance(report):
+    data = copy.deepcopy(report.data)
+    data["features"]["test"] = None
+    for row in data["features"]["rows"]:
+        row |= dict.fromkeys(("p", "p_adjusted", "p_familywise", "above_chance"))
+    told = Report.from_json(json.dumps(data | {"summary": summary(data)}))
+    assert "ermutation test" not in " ".join(told.data["summary"])
+    assert "above chance" not in told.to_html()
+    assert "| – |" in told.to_markdown()
 
 
 @pytest.mark.parametrize(
@@ -307,12 +331,12 @@ def test_caveats_come_with_their_reason(report, changes, words):
     assert words in " ".join(caveats(data))
 
 
-def test_ties_and_missing_shuffles_are_said(report):
+def test_ties_and_a_missing_test_are_said(report):
     data = copy.deepcopy(report.data)
     data["stability"]["tied"] = 0.4
-    data["made"]["settings"]["n_shuffles"] = 0
+    data["made"]["settings"]["n_permutations"] = 0
     assert "In 40 % of the runs" in " ".join(caveats(data))
-    assert "too large to also learn weights from many shuffles" in " ".join(caveats(data))
+    assert "no feature was tested against chance" in " ".join(caveats(data))
 
 
 def test_notes_are_among_the_caveats():
@@ -453,3 +477,17 @@ def test_the_hostile_table_is_as_evil_as_it_says():
     assert list(table.columns) == HOSTILE
     assert len(set(y)) == 2
     assert table.isna().any().any()
+
+
+def test_an_interval_of_weight_1_may_hold_rows_of_other_classes():
+    """A weight of 1 speaks of typical runs, not of single rows: the page must not say more."""
+    X = pd.DataFrame({"kind": pd.Categorical(["a"] * 30 + ["b"] * 29 + ["a"])})
+    y = np.array([0] * 30 + [1] * 30)
+    from weighbors import RepresentativeIntervals
+
+    found = RepresentativeIntervals().fit(X, y).intervals_
+    typical = found[(found["class"] == 0) & found["kept"]]
+    assert typical["weight"].tolist() == [1.0]  # though one row of class 1 is an 'a', too
+    page = build_report(X.assign(noise=np.arange(60.0) % 7), y).to_html()
+    assert "no other class has these values" not in page
+    assert "no run that is typical of another class holds these values" in page

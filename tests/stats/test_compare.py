@@ -1,4 +1,4 @@
-"""compare: the parts are those of the single tests, and every step is said."""
+"""compare: its parts equal those of the single tests, and every step is described."""
 
 import numpy as np
 import pandas as pd

@@ -10,6 +10,7 @@ from sklearn.preprocessing import scale
 from weighbors import MBIW, Democratic, EvolutionaryWeigher, ReliefF, Stratified, WeightedKNeighborsClassifier
 from weighbors.exceptions import InvalidDataError
 from weighbors.metrics import g_mean
+from weighbors.weighers.strata.vote import predictions
 
 X, Y = load_iris(return_X_y=True)
 X, Y = np.round(scale(X)[::2], 6), Y[::2]
@@ -155,3 +156,10 @@ def test_bad_thresholds():
             Democratic(search(), **bad).fit(X, Y)
     with pytest.raises(InvalidDataError, match="must return one finite number"):
         Democratic(search(), 2, n_strata=2, fitness=lambda true, found: np.nan).fit(X, Y)
+
+
+def test_neighbours_without_votes_count_equally():
+    row, code = np.array([[0, 1, 2], [3, 1, 0], [-1, -1, -1]]), np.array([[1, 1, 0], [0, 1, 1], [-1, -1, -1]])
+    votes = np.array([0.0, 0.0, 0.0, 0.5])
+    assert predictions(row, code, votes, 2).tolist() == [1, 0, -1]
+    assert predictions(row, code, None, 2).tolist() == [1, 1, -1]

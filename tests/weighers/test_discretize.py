@@ -12,7 +12,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from weighbors import RepresentativeIntervals, WeightedKNeighborsClassifier
 from weighbors.exceptions import NoCutWarning
-from weighbors.weighers.discretize import frequency_cuts, mdlp_cuts
+from weighbors.weighers.intervals.discretize import frequency_cuts, mdlp_cuts
 
 RNG = np.random.default_rng
 

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from weighbors import RepresentativeIntervals, WeightedKNeighborsClassifier, Weights
 from weighbors.exceptions import InvalidDataError, NoPositiveWeightWarning
-from weighbors.weighers import _runs
-from weighbors.weighers._runs import confidence_levels
+from weighbors.weighers.intervals import runs as _runs
+from weighbors.weighers.intervals.runs import confidence_levels
 
 RNG = np.random.default_rng
 

@@ -12,13 +12,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from weighbors import MBIW, IRelief, MultiSURF, Simba, SimbaMBIW, WeightedKNeighborsClassifier
+from weighbors.engine import margins as module
+from weighbors.engine.margins import Margins, simba_steps
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning
-from weighbors.weighers import _instances
-from weighbors.weighers import simba as module
-from weighbors.weighers.simba import Margins, simba_steps
+from weighbors.weighers import neighborhoods as _instances
 from weighbors.weighers.simba_mbiw import step_order, step_sizes
 
 RNG = np.random.default_rng
+# MBIW of more neighbours than a class has is among the cases
+pytestmark = pytest.mark.filterwarnings("ignore::weighbors.exceptions.FewNeighborsWarning")
 
 
 def generated(seed):
@@ -141,18 +143,30 @@ def test_the_reverse_composition_and_synergy():
     reverse = SimbaMBIW(compose="simba_first", random_state=0).fit(X, y)
     w = naive.simba(X, y, np.random.RandomState(0).permutation(60), np.ones(60))
     np.testing.assert_allclose(reverse.instance_weights_, naive.mbiw(X * w, y), rtol=1e-8)
-    synergetic = SimbaMBIW(synergy=True, update_every=20).fit(X, y)
-    omega, w = naive.mbiw(X, y), np.ones(6)
-    order = np.argsort(-omega, kind="stable")
-    steps, used = [], []
+
+
+@pytest.mark.parametrize("strategy", ["order", "sample", "normal"])
+@pytest.mark.parametrize("scale", ["sum", "mean"])
+def test_synergy_orders_or_draws_the_rest_of_a_pass_anew(strategy, scale):
+    X, y = make_classification(60, 6, n_informative=3, random_state=1)
+    found = SimbaMBIW(strategy, scale=scale, synergy=True, update_every=20, random_state=3).fit(X, y)
+    omega, w, rng = naive.mbiw(X, y), np.ones(6), np.random.RandomState(3)
+    steps, used, permuted = [], [], rng.permutation(60) if strategy == "normal" else None
     for begin in (0, 20, 40):
-        used += order[begin : begin + 20].tolist()
-        steps += omega[order[begin : begin + 20]].tolist()
+        if strategy == "order":
+            rest = [i for i in np.argsort(-omega, kind="stable") if i not in used]
+        elif strategy == "sample":
+            rest = rng.choice(60, size=60 - begin, replace=True, p=omega / omega.sum())
+        else:
+            rest = permuted[begin:]
+        part = [int(i) for i in rest[:20]]
+        used += part
+        steps += [1.0] * 20 if strategy == "normal" else (omega[part] * (60 if scale == "mean" else 1)).tolist()
         w = naive.simba(X, y, used, steps)
         if begin < 40:
             omega = naive.mbiw(X * w, y)
-    np.testing.assert_allclose(synergetic.feature_weights_, w**2 / (w**2).max(), rtol=1e-8)
-    np.testing.assert_allclose(synergetic.instance_weights_, omega, rtol=1e-8)
+    np.testing.assert_allclose(found.feature_weights_, w**2 / (w**2).max(), rtol=1e-8)
+    np.testing.assert_allclose(found.instance_weights_, omega, rtol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -205,7 +219,7 @@ def test_sparse_margins_without_a_dense_copy(n_neighbors):
 
 
 def test_sparse_margins_over_all_neighbours_are_limited(monkeypatch):
-    monkeypatch.setattr("weighbors.weighers._instances.DENSE_BYTES", 1000)
+    monkeypatch.setattr("weighbors.weighers.neighborhoods.DENSE_BYTES", 1000)
     X = sparse.random(50, 50, density=0.1, format="csr", random_state=0)
     with pytest.raises(InvalidDataError, match="MBIW over all hits and misses.*needs dense rows"):
         MBIW("all").fit(X, np.arange(50) % 2)

@@ -10,9 +10,9 @@ from clusters import Deadly, Slow, kill_who_marked_last, meanwhile, two_workers
 from naive import strata as naive
 from sklearn.datasets import make_classification
 
-import weighbors._cluster as cluster_of
+import weighbors._parallel.cluster as cluster_of
 from weighbors import MBIW, Democratic, EvolutionaryWeigher, ReliefF, Stratified, WeightedKNeighborsClassifier
-from weighbors.exceptions import ClusterError, InvalidDataError
+from weighbors.exceptions import ClusterError, InvalidDataError, NothingSelectedWarning
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -105,7 +105,8 @@ def test_reduce_and_transform_stay_with_dask():
     assert small.numblocks[0] == 4
     np.testing.assert_array_equal(small.compute(), X[fitted.sample_indices_][:, fitted.support_])
     np.testing.assert_array_equal(labels.compute(), Y[fitted.sample_indices_])
-    np.testing.assert_array_equal(fitted.transform(arrays()[0]).compute(), X[:, fitted.support_])
+    with pytest.warns(NothingSelectedWarning, match="Stratified selected rows"):
+        np.testing.assert_array_equal(fitted.transform(arrays()[0]).compute(), X[:, fitted.support_])
     np.testing.assert_array_equal(fitted.reduce(X), small.compute())
     rows, labels = arrays()
     keep = rows[:, 0] > -100  # all of them, but Dask does not know
@@ -234,9 +235,9 @@ def test_partitions_that_cannot_work():
         Stratified(search()).fit(rows, Y)
     with pytest.raises(InvalidDataError, match="both be Dask collections"):
         Stratified(search()).fit(X, labels)
-    with pytest.raises(InvalidDataError, match="X has 600 rows and y 300 labels"):
+    with pytest.raises(InvalidDataError, match=r"inconsistent numbers of samples: \[600, 300\]"):
         Stratified(search()).fit(rows, labels[:300])
-    with pytest.raises(InvalidDataError, match="X has 4 partitions and y 2"):
+    with pytest.raises(InvalidDataError, match="X has 4 partitions and y has 2"):
         Stratified(search()).fit(frames(4)[0], frames(2)[1])
     with pytest.raises(InvalidDataError, match="fit parameters .sample_weight. are not handed to partitions"):
         Stratified(ReliefF()).fit(rows, labels, sample_weight=np.ones(600))
@@ -255,10 +256,10 @@ def test_columns_that_differ_between_partitions_are_told():
     good, bad = frame[:300], frame[300:].rename(columns={"b": "z"})
     table = dd.from_delayed([dask.delayed(good), dask.delayed(bad)], meta=good.iloc[:0], verify_meta=False)
     labels = dd.from_delayed([dask.delayed(pd.Series(part)) for part in (Y[:300], Y[300:])], verify_meta=False)
-    with pytest.raises(InvalidDataError, match=r"partition 1 has the columns \['a', 'z'.*all partitions need the same"):
+    with pytest.raises(InvalidDataError, match=r"columns of partition 1 differ .* lacks \['b'\] and has \['z'\]"):
         Stratified(search()).fit(table, labels)
     blocks = [da.from_delayed(dask.delayed(part), (300, 5), float) for part in (X[:300], X[300:, :4])]
-    with pytest.raises(InvalidDataError, match="partition 1 has the columns 4 and the table has 5"):
+    with pytest.raises(InvalidDataError, match="partition 1 has 4 columns; 5 are expected"):
         Stratified(search()).fit(da.concatenate(blocks), da.from_array(Y, chunks=300))
     short = [da.from_delayed(dask.delayed(part), (300, 5), float) for part in (X[:300], X[300:500])]
     with pytest.raises(InvalidDataError, match="partition 1 has 200 rows and 300 labels"):
@@ -277,3 +278,33 @@ def test_a_weigher_that_kills_its_workers_is_told(monkeypatch):
     told = "several workers died on the same task|has had no worker for 20 seconds"
     with two_workers() as client, pytest.raises(ClusterError, match=told):
         Stratified(Deadly(), 2, random_state=0).fit(X, Y, client=client)
+
+
+def test_files_are_fitted_as_the_table_in_memory(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    from weighbors.weighers.strata import fit_blocks
+
+    frame = pd.DataFrame(X, columns=NAMES)
+    (tmp_path / "folder").mkdir()
+    frame.assign(y=Y)[:400].to_parquet(tmp_path / "folder" / "0.parquet", row_group_size=90)
+    frame.assign(y=Y)[400:].to_parquet(tmp_path / "folder" / "1.parquet", row_group_size=90)
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    tables = [(tmp_path / "folder", "y"), (str(tmp_path / "X.npy"), Y), (tmp_path / "X.npy", str(tmp_path / "y.npy"))]
+    for weigher in (
+        Stratified(search("IS+FS"), 4, random_state=0),
+        Democratic(search(), 3, n_strata=3, random_state=0),
+    ):
+        local = weigher.fit(frame, Y).weights_
+        for given in tables:  # less than 32 MiB are one block
+            weigher.fit(*given)
+            np.testing.assert_array_equal(weigher.weights_.instance_mask, local.instance_mask)
+            np.testing.assert_array_equal(weigher.weights_.feature_mask, local.feature_mask)
+    monkeypatch.setattr(fit_blocks, "BLOCK_BYTES", 210 * 5 * 8)  # two row groups of 90, or 210 rows of an array
+    fitted = Stratified(search(), 6, random_state=0).fit(tmp_path / "folder", "y")
+    sizes = [180, 180, 130, 110]  # row groups 90 + 90, 90 + 90, 40 + 90, 90 + 20
+    for end, size in zip(np.cumsum(sizes), sizes, strict=True):
+        part = np.s_[end - size : end]
+        assert not set(fitted.membership_[0, part]) & set(np.delete(fitted.membership_[0], part))
+    with joblib.parallel_config("threading", n_jobs=2):
+        same(Stratified(search(), 6, random_state=0).fit(tmp_path / "folder", "y"), fitted)

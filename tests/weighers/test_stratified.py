@@ -1,4 +1,4 @@
-"""Stratified: strata, and what is put together from them, against a slow oracle."""
+"""Stratified: strata, and the weights combined from them, against a slow oracle."""
 
 import warnings
 
@@ -36,9 +36,10 @@ from weighbors.exceptions import (
     InvalidDataError,
     LonelyClassWarning,
     NoPositiveWeightWarning,
+    NothingSelectedWarning,
     RareClassWarning,
 )
-from weighbors.weighers._strata import count_strata, draw_strata, rows_of_strata
+from weighbors.weighers.strata.draw import count_strata, draw_strata, rows_of_strata
 
 X, Y = load_wine(return_X_y=True)
 X = scale(X)
@@ -154,7 +155,8 @@ def test_votes_and_scales_are_put_together_per_instance():
     np.testing.assert_allclose(omega.instance_weights_, naive.instance_weights(oracle_of(omega), len(X)), rtol=1e-12)
     assert omega.instance_weights_.sum() == pytest.approx(1)
     np.testing.assert_allclose(omega.weights_.votes, omega.instance_weights_ * len(X), rtol=1e-12)
-    assert omega.transform(X).shape == X.shape
+    with pytest.warns(NothingSelectedWarning, match="keeps all columns"):
+        assert omega.transform(X).shape == X.shape
     v = Stratified(search("IS+IW"), 4, random_state=0).fit(X, Y)
     found = oracle_of(v)
     np.testing.assert_allclose(v.instance_scales_, naive.scales(found, len(X)), rtol=1e-12)

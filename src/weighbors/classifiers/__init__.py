@@ -1,4 +1,4 @@
-"""Classifiers: weights and neighbours in, labels out."""
+"""Classifiers, which predict labels from weights and nearest neighbours."""
 
 from .ib import IB1, IBk
 from .knn import WeightedKNeighborsClassifier

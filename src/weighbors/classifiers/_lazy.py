@@ -1,4 +1,4 @@
-"""What lazy learners share: fit stores checked rows, predict is the likeliest class."""
+"""Base class of the lazy learners: ``fit`` stores the validated rows, ``predict`` returns the most probable class."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels, checked_sample_weight, require_labels
+from .._validation import TableCoder, check_labels, check_sample_weight, require_labels
 from ..exceptions import InvalidDataError
 
 __all__ = ["LazyClassifier"]
 
 
 class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier that keeps its training rows: coded, dense, in float64.
+    """Base class of classifiers that store their training rows, coded as a dense float64 array.
 
-    A subclass has the parameters ``categorical_features`` and ``handle_unknown``, calls
-    `_store` in ``fit`` and offers ``predict_proba``.
+    A subclass must have the parameters ``categorical_features`` and ``handle_unknown``, call
+    `_store` in ``fit``, and define ``predict_proba``.
     """
 
     categorical_features: Any
     handle_unknown: str
 
     def _store(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Check, code and keep the rows that count."""
+        """Validate and code the rows, and store those whose sample weight is above 0."""
         require_labels(self, y)
         self._refuse_sparse(X)
         coder = TableCoder(self.categorical_features, self.handle_unknown)
         rows = coder.fit_transform(self, X).astype(np.float64, copy=False)
         classes, codes = check_labels(y)
         check_consistent_length(rows, codes)
-        weight = checked_sample_weight(sample_weight, rows)
+        weight = check_sample_weight(sample_weight, rows)
         mass = np.ones(len(rows)) if weight is None else weight
         kept = np.flatnonzero(mass > 0)
         if len(np.unique(codes[kept])) < 2:
@@ -49,13 +49,14 @@ class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._mass: FloatArray = mass[kept]
 
     def _refuse_sparse(self, X: Any) -> None:
+        """Raise `InvalidDataError` if ``X`` is a sparse matrix."""
         if sparse.issparse(X):
             raise InvalidDataError(
                 f"Sparse data was passed to {type(self).__name__}, but dense data is required. Use X.toarray()"
             )
 
     def _queries(self, X: Any) -> FloatArray:
-        """Coded queries."""
+        """Return the queries ``X``, coded as the training rows are, as a dense float64 array."""
         check_is_fitted(self, "classes_")
         self._refuse_sparse(X)
         queries: FloatArray = self._coder.transform(self, X)
@@ -63,10 +64,12 @@ class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each class."""
+        """Return the probability of each class, for each query."""
 
     def predict(self, X: Any) -> AnyArray:
-        """The likeliest class; of equal ones the first in ``classes_``.
+        """Return the most probable class of each query.
+
+        If several classes are equally probable, the one that comes first in ``classes_`` is returned.
 
         Parameters
         ----------

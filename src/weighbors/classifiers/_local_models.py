@@ -1,7 +1,8 @@
-"""Small models fitted anew for every query, under that query's weights, all queries at once.
+"""Small models that LWL fits to each query, with row weights that depend on the query.
 
-Rows are weighted by a matrix of shape (n_rows, n_queries) whose columns sum to the number of rows
-that count. Both models take missing values and categories.
+The models of all queries are computed together. The weights of the rows are a matrix of shape (n_rows, n_queries).
+The weights of one query add up to the number of rows that count for it. Both models accept missing values and
+categories.
 """
 
 from __future__ import annotations
@@ -16,19 +17,31 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 
 __all__ = ["LocalNaiveBayes", "LocalStump"]
 
-_NOTHING = 1e-6  # weights below count as none in an entropy: what subtraction leaves of a zero
-_EQUAL = 1e-10  # entropies (nats) this close are equal: rounding must not choose between tests
-_PRECISION = 0.01  # of a numeric feature with one value (naive Bayes)
+_NOTHING = 1e-6  # an entropy treats smaller weights as 0: they are rounding errors of a subtraction
+_EQUAL = 1e-10  # entropies (nats) that differ by less are equal, so that rounding does not choose the test
+_PRECISION = 0.01  # interval width of a numeric feature that has only one value (naive Bayes)
 
 
 def _one_hot(position: IndexArray, codes: IndexArray, n_positions: int, n_classes: int) -> sparse.csr_matrix:
-    """(n_classes * n_positions, n_rows): which cell of a table each row falls into."""
+    """Return a matrix that sums rows into a table of classes and values, of shape (n_classes * n_positions, n_rows).
+
+    Each column of the matrix has a single 1, in the cell of that row's class and value.
+
+    Parameters
+    ----------
+    position, codes : ndarrays of shape (n_rows,)
+        ``position`` is the number of each row's value among the distinct values of the feature. ``codes`` is the
+        class number of each row.
+    n_positions, n_classes : int
+        How many values and how many classes the table has.
+    """
     n = len(codes)
     cell = codes * n_positions + position
     return sparse.csr_matrix((np.ones(n), (cell, np.arange(n))), shape=(n_positions * n_classes, n))
 
 
 def _xlogx(values: FloatArray) -> FloatArray:
+    """Return x log x, and 0 for each x below ``_NOTHING``."""
     log: FloatArray = np.maximum(values, _NOTHING)
     np.log(log, out=log)
     log *= values
@@ -37,19 +50,26 @@ def _xlogx(values: FloatArray) -> FloatArray:
 
 
 def _sum_classes(table: FloatArray) -> FloatArray:
-    """Sum over the first axis, in order, so that its bits do not depend on the number of queries."""
+    """Sum over the first axis, in a fixed order, so that the rounding does not depend on the number of queries."""
     total: FloatArray = reduce(np.add, table)
     return total
 
 
 def _entropy(table: FloatArray) -> FloatArray:
-    """Total times the entropy (in nats) of counts per class, which are the first axis."""
+    """Return the entropy (in nats) of the counts per class, multiplied by their sum.
+
+    The first axis of ``table`` is the classes.
+    """
     return _xlogx(_sum_classes(table)) - _sum_classes(_xlogx(table))
 
 
 @dataclass(frozen=True)
 class Column:
-    """A feature as the stump sees it: positions of the sorted distinct values, the last is missing."""
+    """One feature, prepared for the stump.
+
+    ``values`` are the sorted distinct values. ``nominal`` tells whether they are categories. ``cells`` is the matrix
+    of `_one_hot`, in which the last position stands for a missing value.
+    """
 
     values: FloatArray
     nominal: bool
@@ -57,34 +77,43 @@ class Column:
 
 
 class LocalStump:
-    """A decision stump: one test of one feature, by the entropy it leaves; missing is a third branch.
+    """A decision stump: the one test of one feature that leaves the smallest entropy.
 
-    A number is tested against the middle of two neighbouring values, a category for being one
-    value. Equal entropies go to the earlier feature, and there to the lower value.
+    A numeric feature is compared with the middle between two neighbouring values. A categorical feature is compared
+    with one category. Missing values form a third branch. If several tests leave the same entropy, the earliest
+    feature is used, and in this feature the lowest value.
 
     Parameters
     ----------
     rows : ndarray of shape (n, M)
+        The training rows.
     nominal : bool ndarray of shape (M,)
+        Which features are categorical.
     codes : int ndarray of shape (n,)
+        Class number of each row.
     """
 
     def __init__(self, rows: FloatArray, nominal: BoolArray, codes: IndexArray, n_classes: int) -> None:
         self.n_classes = n_classes
         self.columns = [self._column(rows[:, j], bool(nominal[j]), codes) for j in range(rows.shape[1])]
-        #: numbers per query while one feature is tested
+        #: how many numbers per query are in memory while one feature is tested
         self.cells = max(8 * (len(column.values) + 1) * n_classes for column in self.columns)
 
     def _column(self, values: FloatArray, nominal: bool, codes: IndexArray) -> Column:
+        """Return the prepared feature: its distinct values, and which value each row has.
+
+        ``values`` are the values of the feature in all rows, ``codes`` the class numbers of the rows.
+        """
         known = ~np.isnan(values)
         distinct = np.unique(values[known])
         position = np.where(known, np.searchsorted(distinct, values), len(distinct))
         return Column(distinct, nominal, _one_hot(position, codes, len(distinct) + 1, self.n_classes))
 
     def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
-        """Class shares of the branch each query falls into, (n_queries, n_classes).
+        """Return the class shares in the branch that each query belongs to, of shape (n_queries, n_classes).
 
-        ``W`` is (n, n_queries). A branch that holds nothing answers with the shares of all rows.
+        ``W`` holds the row weights, of shape (n, n_queries). If no row is in the branch, the shares of all rows are
+        returned.
         """
         n_queries = len(queries)
         best, total = np.full(n_queries, np.inf), W.sum(axis=0)
@@ -92,7 +121,7 @@ class LocalStump:
         for j, column in enumerate(self.columns):
             counts = (column.cells @ W).reshape(self.n_classes, -1, n_queries)
             entropy, branch = self._test(column, counts, queries[:, j])
-            better = entropy < best - _EQUAL * total  # infinite where there is nothing to test
+            better = entropy < best - _EQUAL * total  # infinite if the feature has no test
             best[better] = entropy[better]
             share[better] = branch[:, better].T
         everything = np.cumsum(counts, axis=1)[:, -1].T
@@ -102,7 +131,11 @@ class LocalStump:
         return shares
 
     def _test(self, column: Column, counts: FloatArray, query: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Entropy that the best test of a feature leaves, and the counts per class of the query's branch."""
+        """Return the entropy after the best test of a feature, and the counts per class in the query's branch.
+
+        ``counts`` has shape (n_classes, n_values + 1, n_queries). Its last position counts missing values. ``query``
+        holds the value of the feature in each query.
+        """
         known, missing = counts[:, :-1], counts[:, -1]
         n_queries = counts.shape[2]
         if known.shape[1] < 2 - column.nominal:
@@ -113,7 +146,7 @@ class LocalStump:
         outside = total[:, None] - inside
         present = _sum_classes(known) > 0
         left = _entropy(inside) + _entropy(outside)
-        if not column.nominal:  # a test lies after a value that occurs, before another that does
+        if not column.nominal:  # a test separates two values that occur with weight
             later = np.logical_or.accumulate(present[::-1], axis=0)[::-1]
             left = np.where(present[:-1] & later[1:], left, np.inf)
         at = np.argmax(left <= left.min(axis=0) + _EQUAL * _sum_classes(total), axis=0)
@@ -126,7 +159,18 @@ class LocalStump:
 
     @staticmethod
     def _inside(column: Column, at: IndexArray, present: BoolArray, query: FloatArray) -> BoolArray:
-        """Whether each query passes the test number ``at``."""
+        """Return whether each query passes its test: it has the tested category, or is not above the tested number.
+
+        Parameters
+        ----------
+        column : Column
+        at : ndarray of shape (n_queries,)
+            Position of the value that is tested, for each query.
+        present : bool ndarray of shape (n_values, n_queries)
+            Whether each value occurs among the rows that count for the query.
+        query : ndarray of shape (n_queries,)
+            Value of the feature in each query.
+        """
         if column.nominal:
             same: BoolArray = query == column.values[at]
             return same
@@ -137,17 +181,20 @@ class LocalStump:
 
 
 class LocalNaiveBayes:
-    """Naive Bayes: a normal density per class and number, Laplace's counts per class and category.
+    """Naive Bayes: normal densities for numeric features, Laplace-corrected counts for categorical features.
 
-    A number stands for an interval as wide as the mean gap between neighbouring distinct values
-    of its feature among the rows that count; that width over 6 is the least standard deviation.
-    Missing cells are left out. A class none of whose rows count has probability 0.
+    A number stands for an interval. Its width is the mean gap between neighbouring distinct values of the feature,
+    among the rows that count. The standard deviation is at least this width divided by 6. Missing values are left
+    out. A class has probability 0 if none of its rows counts.
 
     Parameters
     ----------
     rows : ndarray of shape (n, M)
+        The training rows.
     nominal : bool ndarray of shape (M,)
+        Which features are categorical.
     codes : int ndarray of shape (n,)
+        Class number of each row.
     """
 
     def __init__(self, rows: FloatArray, nominal: BoolArray, codes: IndexArray, n_classes: int) -> None:
@@ -159,7 +206,10 @@ class LocalNaiveBayes:
         self.cells = 8 * len(rows)
 
     def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
-        """Class probabilities, (n_queries, n_classes); ``W`` is (n, n_queries)."""
+        """Return the class probabilities, of shape (n_queries, n_classes).
+
+        ``W`` holds the row weights, of shape (n, n_queries).
+        """
         prior = self.classes @ W
         log = np.where(prior > 0, np.log(prior + 1.0), -np.inf)
         for j in range(self.rows.shape[1]):
@@ -169,11 +219,15 @@ class LocalNaiveBayes:
         return shares
 
     def _sums(self, values: AnyArray, W: FloatArray, known: BoolArray) -> FloatArray:
-        """Σ of weight times value over the known rows, per class and query."""
+        """Return the sum of weight times value over the rows of each class, for each query.
+
+        ``known`` marks the rows whose value is not missing. ``values`` has one row for each of them.
+        """
         total: FloatArray = self.classes[:, known] @ (values * W[known])
         return total
 
     def _category(self, j: int, W: FloatArray, query: FloatArray) -> FloatArray:
+        """Return the log probability of each query's category in categorical feature ``j``, for each class."""
         column = self.rows[:, j]
         known = ~np.isnan(column)
         same = self._sums(column[known][:, None] == query, W, known)
@@ -181,13 +235,14 @@ class LocalNaiveBayes:
         return np.where(_sum_classes(all_) > 0, np.log((same + 1.0) / (all_ + self.n_values[j])), 0.0)
 
     def _number(self, j: int, W: FloatArray, query: FloatArray) -> FloatArray:
+        """Return the log probability of each query's number in numeric feature ``j``, for each class."""
         known = ~np.isnan(self.rows[:, j])
         center = np.median(self.rows[known, j]) if known.any() else 0.0
         width = _mean_gap(self.rows[known, j], W[known] > 0)
         column = np.rint(self.rows[known, j][:, None] / width) * width - center
         mass, mean, square = (self._sums(column**power, W, known) for power in range(3))
         everything = [_sum_classes(part) for part in (mass, mean, square)]
-        # a class without a known value here is taken to be like all rows together
+        # If all values of this feature are missing in a class, the class gets the mean and deviation of all rows.
         mass, mean, square = (np.where(mass > 0, *pair) for pair in zip((mass, mean, square), everything, strict=True))
         mass = np.where(mass > 0, mass, 1.0)
         mean = mean / mass
@@ -198,7 +253,11 @@ class LocalNaiveBayes:
 
 
 def _mean_gap(column: FloatArray, present: BoolArray) -> FloatArray:
-    """Mean distance of neighbouring distinct values among the rows present, per query."""
+    """Return the mean gap between neighbouring distinct values, for each query.
+
+    ``column`` holds the values of a feature. ``present``, of shape (n_rows, n_queries), marks the rows that count.
+    If only one value is present, ``_PRECISION`` is returned.
+    """
     distinct, position = np.unique(column, return_inverse=True)
     cells = sparse.csr_matrix((np.ones(len(column)), (position, np.arange(len(column)))))
     there = (cells @ present.astype(np.float64)) > 0 if len(column) else np.zeros((1, present.shape[1]), dtype=bool)
@@ -210,7 +269,7 @@ def _mean_gap(column: FloatArray, present: BoolArray) -> FloatArray:
 
 
 def _log_interval(z: FloatArray, width: FloatArray) -> FloatArray:
-    """Log of the standard normal probability of an interval around z."""
+    """Return the log of the standard normal probability of an interval with centre ``z`` and width ``width``."""
     high, low = -np.abs(z) + width / 2, -np.abs(z) - width / 2
     top = special.log_ndtr(high)
     log: FloatArray = top + np.log1p(-np.exp(np.minimum(special.log_ndtr(low) - top, -1e-300)))

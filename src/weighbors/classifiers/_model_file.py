@@ -1,4 +1,4 @@
-"""Files of models: an archive of arrays and one text, no pickle, checked part by part when read."""
+"""Model files: an archive of arrays and one JSON text, without pickle. Every part is validated when it is read."""
 
 from __future__ import annotations
 
@@ -11,34 +11,59 @@ from typing import Any
 
 import numpy as np
 
-from .._archive import DAMAGE, digest_of, read_archive, write_archive
+from .._archive import DAMAGE, ArchiveKind
 from .._typing import AnyArray
 from ..datasets import LeftOut, TableScaler
 from ..exceptions import ModelFileError, WeighborsError
-from ..weights import Weights, _parts
+from ..weights import Weights
+from ..weights.value import parts_of
 
 __all__ = ["VOTES", "read", "write"]
 
-_FORMAT = "weighbors.TableModel"
-_VERSION = 1
+_FOREIGN = "'{path}' is an archive, but no model: 'weighbors fit' did not write it"
+_KIND = ArchiveKind(
+    format="weighbors.TableModel",
+    version=1,
+    error=ModelFileError,
+    unreadable="'{path}' is a damaged model file ({reason}). Fit it again",
+    foreign=_FOREIGN,
+    other_version=(
+        "'{path}' has version {found} of the format and this release reads version {version}. "
+        "Upgrade weighbors, or fit the model again"
+    ),
+    changed="'{path}' was changed or damaged: its content is not what was saved. Fit it again",
+)
 _ARRAYS = ("low", "high", "numbers", "cells", "codes", "classes")
 _SETTINGS: dict[str, Any] = {"n_neighbors": int, "weigher": str, "votes": str, "random_state": int, "version": str}
 _WEIGHTS = "weights."
-#: Ways to vote that a model can have.
+#: Values of the setting ``votes`` that a model can have.
 VOTES = ("uniform", "distance")
 
 
 def write(
     path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mapping[str, AnyArray], weights: Mapping[str, Any]
 ) -> None:
-    """Write a model, whole or not at all."""
+    """Write a model to a file, in an atomic write.
+
+    Parameters
+    ----------
+    path : path-like
+    about : mapping
+        The parts that are stored as JSON text: names, categories, settings.
+    arrays : mapping of name to array
+    weights : mapping of name to array
+        The parts of the weights.
+    """
     state = {"about": np.array(json.dumps(about)), **arrays}
     state.update({f"{_WEIGHTS}{key}": value for key, value in weights.items()})
-    write_archive(path, {"format": _FORMAT, "version": _VERSION}, state)
+    _KIND.write(path, state)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The parts of a model; anything but a whole and unchanged file is a `ModelFileError`."""
+    """Return the parts of a model, read from a file.
+
+    Raise `ModelFileError` if the file is incomplete, was changed, or is not a model file.
+    """
     name = os.fspath(path)
     if Path(path).is_dir():
         raise IsADirectoryError(f"'{name}' is a directory; a model file is needed")
@@ -52,7 +77,10 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _state(path: str | os.PathLike[str], name: str) -> dict[str, AnyArray]:
-    """The arrays of a file that says it is a model, is of this version, and has the digest it was saved with."""
+    """Return the arrays of a model file. Raise `ModelFileError` if its format, version or digest is not as expected.
+
+    ``name`` is the path as text, for messages.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = [member.removesuffix(".npy") for member in archive.namelist()]
@@ -62,24 +90,12 @@ def _state(path: str | os.PathLike[str], name: str) -> dict[str, AnyArray]:
         ) from error
     foreign = [one for one in members if one not in ("header", "about", *_ARRAYS) and not one.startswith(_WEIGHTS)]
     if foreign or "about" not in members:
-        raise ModelFileError(f"'{name}' is an archive, but no model: 'weighbors fit' did not write it")
-    try:
-        header, state = read_archive(path)
-    except DAMAGE as error:
-        raise ModelFileError(f"'{name}' is a damaged model file ({error}). Fit it again") from error
-    if header.get("format") != _FORMAT:
-        raise ModelFileError(f"'{name}' is an archive, but no model: 'weighbors fit' did not write it")
-    if header.get("version") != _VERSION:
-        raise ModelFileError(
-            f"'{name}' has version {header.get('version')!r} of the format and this release reads version {_VERSION}. "
-            "Upgrade weighbors, or fit the model again"
-        )
-    if header.get("digest") != digest_of(state):
-        raise ModelFileError(f"'{name}' was changed or damaged: its content is not what was saved. Fit it again")
-    return state
+        raise ModelFileError(_FOREIGN.format(path=name))
+    return _KIND.read(path)[1]
 
 
 def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
+    """Validate the arrays of a model file, and return the parts of the model."""
     about = json.loads(str(state["about"]))
     scaler = _scaler(about, state)
     rows = _rows(scaler, state)
@@ -90,7 +106,7 @@ def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
     settings = {key: _typed(about["settings"][key], kind, key) for key, kind in _SETTINGS.items()}
     _require(1 <= settings["n_neighbors"] <= len(rows), "as many rows as neighbours")
     _require(settings["votes"] in VOTES, "a known way to vote")
-    weights = Weights(**_parts({k.removeprefix(_WEIGHTS): v for k, v in state.items() if k.startswith(_WEIGHTS)}))
+    weights = Weights(**parts_of({k.removeprefix(_WEIGHTS): v for k, v in state.items() if k.startswith(_WEIGHTS)}))
     _require(weights.n_features in (None, len(scaler.names)), "one weight per feature")
     return {
         "scaler": scaler,
@@ -105,6 +121,7 @@ def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
 
 
 def _scaler(about: dict[str, Any], state: dict[str, AnyArray]) -> TableScaler:
+    """Validate the names, ranges and categories of the columns, and return the scaler of the model."""
     names = tuple(_typed(name, str, "name") for name in about["names"])
     low, high = state["low"], state["high"]
     _require(len(names) > 0 and len(set(names)) == len(names), "different names of columns")
@@ -121,7 +138,10 @@ def _scaler(about: dict[str, Any], state: dict[str, AnyArray]) -> TableScaler:
 
 
 def _rows(scaler: TableScaler, state: dict[str, AnyArray]) -> Any:
-    """The training rows as a frame; checks that every cell is a number or a known category."""
+    """Return the training rows as a DataFrame.
+
+    Raise ValueError if a number is infinite or a category code is not one of the known categories.
+    """
     import pandas as pd
 
     numbers, cells = state["numbers"], state["cells"]
@@ -140,11 +160,13 @@ def _rows(scaler: TableScaler, state: dict[str, AnyArray]) -> Any:
 
 
 def _typed(value: Any, kind: type, name: str) -> Any:
+    """Return ``value``. Raise ValueError if its type is not ``kind``. ``name`` is used in the message."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise ValueError(f"{name} should be of type {kind.__name__}")
     return value
 
 
 def _require(holds: bool, what: str) -> None:
+    """Raise ValueError if the condition ``holds`` is False. ``what`` says what the file lacks."""
     if not holds:
         raise ValueError(f"it lacks {what}")

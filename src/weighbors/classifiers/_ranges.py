@@ -1,4 +1,4 @@
-"""Min-max scaling as feature weights: a = 1 / range^p, so that distances are those of scaled rows."""
+"""Min-max scaling by feature weights a = 1 / range^p, which give the distances between min-max scaled rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._ranges import invert_ranges
 from .._typing import BoolArray
 from .._validation import TableCoder
 from ..engine.references import extent
@@ -17,15 +18,15 @@ __all__ = ["UnitRanges", "range_weights"]
 
 
 def range_weights(X: Any, nominal: BoolArray, *, p: int = 2) -> Weights:
-    """Weights under which every numeric feature of ``X`` spans 1.
+    """Return feature weights that divide the differences in each numeric feature by its column range.
 
-    Categories keep their weight of 1. A feature with one value counts nothing, unless there is
-    no other.
+    Categorical features get weight 1. A numeric feature with only one value gets weight 0. If that would make all
+    weights 0, all of them are 1. ``nominal`` tells which features are categorical, ``p`` is the power of the distance.
     """
     low, high, _ = extent(X)
-    span = high.astype(np.float64) - low.astype(np.float64)
-    with np.errstate(divide="ignore", over="ignore"):
-        a = np.where(nominal, 1.0, np.where(span > 0, 1.0 / span, 0.0) ** p)
+    with np.errstate(over="ignore"):  # an overflow raises an error below, or in the engine
+        span = high.astype(np.float64) - low.astype(np.float64)
+        a = np.where(nominal, 1.0, invert_ranges(span) ** p)
     if not np.isfinite(a).all():
         j = int(np.flatnonzero(~np.isfinite(a))[0])
         raise InvalidDataError(
@@ -35,7 +36,7 @@ def range_weights(X: Any, nominal: BoolArray, *, p: int = 2) -> Weights:
 
 
 class UnitRanges(BaseEstimator):
-    """The weigher of `range_weights`, for a k-NN that scales inside.
+    """Weigher whose weights are those of `range_weights`, for a k-NN that scales the features itself.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class UnitRanges(BaseEstimator):
         self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: Any = None) -> UnitRanges:
-        """Measure the ranges of the features."""
+        """Compute the weights from the column ranges of ``X``."""
         coder = TableCoder(self.categorical_features)
         rows = coder.fit_transform(self, X)
         self.weights_ = range_weights(rows, coder.nominal_of(rows))

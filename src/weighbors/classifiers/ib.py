@@ -1,4 +1,4 @@
-"""Instance-based learners IB1 and IBk: the weighted k-NN with min-max scaling inside."""
+"""Instance-based learners IB1 and IBk: the weighted k-NN, which scales the features by their ranges itself."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray, IndexArray
-from ..engine import distance_votes, mass_votes
+from ..engine import distance_votes
 from ..engine.plan import BACKENDS
-from ._checks import check_enough
-from ._explain import Voters
 from ._ranges import UnitRanges
+from .explain import Voters
 from .knn import BATCH_CELLS, WeightedKNeighborsClassifier
 
 __all__ = ["IB1", "IBk", "reach"]
 
-_OFFSET = 0.001  # Weka's IBk adds it to d before 1/d
-#: Distances this close to the k-th, relatively, are tied with it: rounding must not break ties.
+_OFFSET = 0.001  # Weka's IBk adds this number to d before it computes 1/d
+#: Relative difference up to which a distance is tied with the k-th distance, so that rounding does not break ties.
 _TIED = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 
 
 def reach(distance: FloatArray, mass: FloatArray | None, k: int) -> tuple[IndexArray, IndexArray]:
-    """How many neighbours are needed for k, and how many there are with those tied at the k-th.
+    """Return how many neighbours reach the weight k, and how many there are if all ties with the last are included.
 
     Parameters
     ----------
     distance : ndarray of shape (n_queries, width)
-        Ascending.
+        Distances of the neighbours of each query, in ascending order.
     mass : ndarray of the same shape, or None
-        Repetitions each neighbour stands for.
+        Repetition weight of each neighbour. None: every neighbour counts once.
+    k : int
 
     Returns
     -------
     needed, tied : ndarrays of shape (n_queries,)
-        ``needed`` is width + 1 where the mass of all of them falls short.
+        ``needed`` is width + 1 if the weights of all neighbours add up to less than k.
     """
     n, width = distance.shape
     if mass is None:
@@ -52,19 +52,19 @@ def reach(distance: FloatArray, mass: FloatArray | None, k: int) -> tuple[IndexA
 class IBk(WeightedKNeighborsClassifier):
     """k nearest neighbours on min-max scaled features, as Weka's IBk.
 
-    A setting of `WeightedKNeighborsClassifier`: every numeric feature counts in units of its range
-    in the training rows, categories differ by 0 or 1.
+    It is a `WeightedKNeighborsClassifier` with fixed weights: differences in a numeric feature are divided by its
+    column range in the training rows. Two categories differ by 0 or 1.
 
     Parameters
     ----------
     n_neighbors : int, default=1
     weights : {"uniform", "inverse", "similarity"}, default="uniform"
-        Votes of a neighbour at distance d, with δ = d/√M for M features: 1, 1/(δ + 0.001), or
-        1 − δ and at least 0.
+        Vote of a neighbour at distance d, with δ = d/√M for M features. "uniform": 1. "inverse": 1/(δ + 0.001).
+        "similarity": 1 − δ, but at least 0.
     ties : {"all", "index"}, default="all"
-        What happens where several rows are as far as the k-th neighbour: all of them vote, or those
-        with the lowest row numbers, so that exactly k vote. Distances within 1e-10 of each other,
-        relatively, are tied (float32: 1e-5).
+        Which rows vote if several rows are as far as the k-th neighbour. "all": all of them. "index": those with the
+        lowest row numbers, so that exactly k rows vote. With "all", distances are tied if their relative difference
+        is at most 1e-10 (float32: 1e-5).
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns whose values differ by 0 or 1.
     handle_unknown : {"different", "error"}, default="different"
@@ -76,26 +76,27 @@ class IBk(WeightedKNeighborsClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     weights_ : Weights
-        One over the squared range of each numeric feature; 0 for a feature with one value.
+        1 divided by the squared range of each numeric feature, and 0 for a numeric feature with only one value.
+    feature_importances_ : ndarray of shape (n_features,)
+        1 for each feature, but 0 for a numeric feature with only one value. After scaling, all features count equally.
     plan_ : Plan
-        What runs in ``predict``, and why.
+        Which search ``predict`` uses, and why.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where ``X`` had column names.
+        Only if ``X`` had column names.
     n_samples_fit_ : int
 
     See Also
     --------
-    IB1 : One neighbour, the first of those tied.
+    IB1 : One neighbour: if several rows are equally near, the first one.
 
     Notes
     -----
-    Where it departs from Weka's program: ranges come from the training rows alone (Weka widens them
-    by every query it has seen, so that its answers depend on the order of queries); ties are
-    found with a tolerance (Weka compares rounded sums); a missing number is at the full range of
-    the feature from everything (Weka: at the larger of the distances to its two ends);
-    probabilities are shares of the votes (Weka adds 1/n to each class). ``sample_weight`` counts as
-    repetition.
+    There are four differences from Weka's program. Ranges are computed from the training rows alone. (Weka widens the
+    ranges with each query, so that its predictions depend on the order of the queries.) Ties are found with a
+    tolerance. (Weka compares rounded sums.) The missing distance of a number is the full column range. (Weka takes the
+    larger of the distances to the two ends of the range.) Probabilities are shares of the votes. (Weka adds 1/n to
+    each class.) ``sample_weight`` counts as repetition.
 
     References
     ----------
@@ -147,17 +148,21 @@ class IBk(WeightedKNeighborsClassifier):
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool | None = True
     ) -> IBk:
-        """Store further training rows; ranges are measured anew, unless ``refresh=False``."""
+        """Store further training rows. The column ranges are computed again, unless ``refresh=False``."""
         super().partial_fit(X, y, classes, sample_weight, refresh=refresh)
         return self
 
     def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
-        """Batches of queries that have equally many voters; more neighbours are sought where ties go on."""
+        """Yield batches of queries that have the same number of voting neighbours.
+
+        If the last neighbour found is still tied with the k-th, or if the repetition weights add up to less than k,
+        the number of neighbours is doubled. ``own`` is the row that each query must not find, or None.
+        """
         if self.ties == "index":
             yield from super()._neighbors_and_votes(X, own)
             return
         k = int(self.n_neighbors)
-        check_enough(k, self._fitted.engine, self._fitted.mass, own is not None)
+        mass = self._repetitions(own)
         most = self._fitted.engine.n_references - (own is not None)
         size = max(64, BATCH_CELLS // k)
         for begin in range(0, X.shape[0], size):
@@ -165,26 +170,27 @@ class IBk(WeightedKNeighborsClassifier):
             while len(pending):
                 not_this = None if own is None else own[pending]
                 distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
-                needed, tied = reach(distance, None if self._fitted.mass is None else self._fitted.mass[row], k)
+                needed, tied = reach(distance, None if mass is None else mass[row], k)
                 done = ((needed <= width) & (tied < width)) | (width == most)
                 for count in np.unique(tied[done]):
                     at = np.flatnonzero(done & (tied == count))
-                    near, rows = distance[at, :count], row[at, :count]
-                    yield Voters(pending[at], near, rows, self._votes(near, rows)[0])
+                    yield self._voters(pending[at], distance[at, :count], row[at, :count], mass)
                 pending, width = pending[~done], min(2 * width, most)
 
-    def _votes(self, distance: FloatArray, row: IndexArray) -> tuple[FloatArray | None, FloatArray | None]:
-        """Votes of the neighbours, and the mass reached where rows count as repetitions."""
-        votes = self._by_distance(distance)
-        if self._fitted.mass is None:
-            return votes, None
-        mass = self._fitted.mass[row]
-        reached = mass.sum(axis=1)
-        if self.ties == "index":
-            mass, reached = mass_votes(mass, int(self.n_neighbors))
-        return (mass if votes is None else votes * mass), reached
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """1 for each feature, but 0 for a numeric feature with only one value."""
+        return (super().feature_importances_ > 0).astype(np.float64)
 
-    def _by_distance(self, distance: FloatArray) -> FloatArray | None:
+    def _shares(self, mass: FloatArray) -> FloatArray:
+        """Return how many votes each neighbour has; ``mass`` are the repetition weights of the neighbours.
+
+        With ``ties="all"``, each neighbour has its full repetition weight, even if the sum is above k.
+        """
+        return super()._shares(mass) if self.ties == "index" else mass
+
+    def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
+        """Return the factor of each vote that depends on the distance, as in Weka. None: all factors are equal."""
         span = float(np.sqrt(self.n_features_in_))
         if self.weights == "inverse":
             inverse: FloatArray = 1.0 / (distance.astype(np.float64) / span + _OFFSET)
@@ -195,8 +201,8 @@ class IBk(WeightedKNeighborsClassifier):
 class IB1(IBk):
     """The nearest neighbour on min-max scaled features, as Weka's IB1.
 
-    Of several rows at the smallest distance the first one decides, whereas ``IBk(1)`` lets all of
-    them vote.
+    If several rows have the smallest distance, the label of the first row is the prediction. With ``IBk(1)``, all of
+    these rows vote.
 
     Parameters
     ----------
@@ -211,15 +217,17 @@ class IB1(IBk):
     ----------
     classes_ : ndarray of shape (n_classes,)
     weights_ : Weights
+    feature_importances_ : ndarray of shape (n_features,)
+        1 for each feature, but 0 for a numeric feature with only one value.
     plan_ : Plan
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where ``X`` had column names.
+        Only if ``X`` had column names.
     n_samples_fit_ : int
 
     See Also
     --------
-    IBk : k neighbours; says how it departs from Weka's.
+    IBk : k neighbours. Its notes list the differences from Weka.
 
     References
     ----------

@@ -4,111 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-)
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import whole_number
+from .._frames import as_pandas
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, TakesTables, check_labels, checked_sample_weight, require_labels
-from ..engine import Plan, decide, distance_votes, mass_votes, tally
+from .._validation import TableCoder, TakesTables, check_labels, check_sample_weight, require_labels
+from ..engine import Plan, combine_votes, decide, distance_votes, mass_votes, tally
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from ._checks import check_enough
-from ._explain import Voters, explained
-from ._learning import Fitted, grown, learned
-from ._training import codes_among, declared_classes, masses
+from ._importances import feature_importances
+from .checks import check_enough
+from .explain import Voters, explain_votes
+from .learning import Fitted, add_rows, fit_model
+from .training import codes_among, declared_classes, scale_repetitions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["WeightedKNeighborsClassifier"]
+__all__ = ["BaseKNeighbors", "WeightedKNeighborsClassifier"]
 
-BATCH_CELLS = 2_000_000  # neighbours in memory at once
+BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
 
 
-class WeightedKNeighborsClassifier(TakesTables, ClassifierMixin, BaseEstimator):
-    """k nearest neighbours under learned weights.
+class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
+    """Base class of the weighted k-NN: it finds neighbours and counts votes.
 
-    Without a weigher it answers as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or
-    2 does. With one, feature weights shape the distance and instance weights the vote (paper 000,
-    algorithm 2). Equal distances (for p = 2, equal squares) go to the lower training row, equal
-    votes by default to the class that comes first in ``classes_``.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-    weigher : None, Weights or weigher, default=None
-        A weigher is an estimator whose ``fit(X, y)`` leaves ``weights_``; a clone of it is fitted. Where it
-        names other ``categorical_features`` than this classifier has, it is refused.
-    weights : {"uniform", "distance", "complement"} or callable, default="uniform"
-        How distance makes votes: not at all; 1/d; 1 − d/√M (p = 2; 1 − d/M for p = 1) and at
-        least 0, meant for min-max scaled features; or a function of the (n_queries, k) distances.
-    p : {1, 2}, default=2
-        City-block or Euclidean distance.
-    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
-        Columns whose values differ by 0 or 1. "from_dtype": those of a DataFrame that hold
-        categories or text.
-    handle_unknown : {"different", "error"}, default="different"
-        A category that was not there in fit differs from all known ones, or is an error.
-    vote_ties : {"first", "nearest"}, default="first"
-        Of classes with equal votes, the one that comes first in ``classes_`` wins, or the one whose
-        nearest voting neighbour is the nearest.
-    class_weight : dict, "balanced" or None, default=None
-        Multiplies ``sample_weight``, as everywhere in scikit-learn.
-    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
-        Which search serves; all but "hnsw" give the same answers. ``plan_`` says what was chosen.
-    n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    weights_ : Weights
-        The weights in use.
-    weigher_ : estimator or None
-        The fitted clone of ``weigher``.
-    plan_ : Plan
-        What runs in ``predict``, and why. Printable.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where ``X`` had column names.
-    n_samples_fit_ : int
-        Training rows, those of weight 0 included.
-
-    Notes
-    -----
-    A missing value (NaN) is at the feature's full range from everything, also from another
-    missing value (HEOM). Queries are taken in the dtype of the training rows. A weigher's votes ω
-    multiply the votes of the k neighbours and never their number. ``sample_weight`` counts as
-    repetition: neighbours are taken until their weight reaches ``n_neighbors``, the last one counts
-    for what is left, and weight 0 removes a row; so integer weights equal repeated rows.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from weighbors import Weights, WeightedKNeighborsClassifier
-    >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> plain = WeightedKNeighborsClassifier(n_neighbors=5).fit(X[::2], y[::2])
-    >>> round(plain.score(X[1::2], y[1::2]), 3)
-    0.73
-    >>> scaled = Weights(feature_weights=1 / X.var())
-    >>> weighted = WeightedKNeighborsClassifier(n_neighbors=5, weigher=scaled).fit(X[::2], y[::2])
-    >>> round(weighted.score(X[1::2], y[1::2]), 3)
-    0.944
+    A subclass defines ``fit``. The rows are in memory (`WeightedKNeighborsClassifier`) or in blocks
+    (`weighbors.distributed`).
     """
+
+    _fitted: Fitted
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -148,6 +82,301 @@ class WeightedKNeighborsClassifier(TakesTables, ClassifierMixin, BaseEstimator):
         self.backend = backend
         self.n_jobs = n_jobs
 
+    def _use(self, fitted: Fitted) -> Self:
+        """Set the fitted attributes from ``fitted``, and return the estimator."""
+        self._fitted = fitted
+        self.classes_, self.weights_, self.weigher_ = fitted.classes, fitted.weights, fitted.weigher
+        self.n_samples_fit_ = fitted.n_given
+        return self
+
+    @property
+    def plan_(self) -> Any:
+        """Which search ``predict`` uses, and why."""
+        check_is_fitted(self, "classes_")
+        return self._fitted.engine.plan
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The feature weights in use, one number per feature."""
+        check_is_fitted(self, "classes_")
+        return feature_importances(self.weights_, self.n_features_in_)
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> IndexArray | tuple[FloatArray, IndexArray]:
+        """Return the nearest training rows of each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), optional
+            By default, the queries are the training rows, and no row is its own neighbour.
+        n_neighbors : int, optional
+            By default the ``n_neighbors`` of the constructor.
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors)
+            Only with ``return_distance``.
+        indices : ndarray of shape (n_queries, n_neighbors)
+            Row numbers in the training data that were given to ``fit``.
+        """
+        check_is_fitted(self, "classes_")
+        k = whole_number(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
+        queries, own = self._queries(X)
+        check_enough(k, self._fitted.engine, None, own is not None)
+        distance, row = self._fitted.engine.search(queries, k, own_row=own, n_jobs=self.n_jobs)
+        indices: IndexArray = self._fitted.training.row[row]
+        return (distance, indices) if return_distance else indices
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """Return the neighbours as a CSR matrix of shape (n_queries, n_samples_fit).
+
+        With ``mode="connectivity"``, the entries are 1. With ``mode="distance"``, they are the distances.
+        """
+        if mode not in ("connectivity", "distance"):
+            raise InvalidDataError(f"mode must be 'connectivity' or 'distance'; got {mode!r}")
+        distance, row = self.kneighbors(X, n_neighbors)
+        n, k = row.shape
+        data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
+        return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
+
+    def _shares(self, mass: FloatArray) -> FloatArray:
+        """Return how many of the k votes each neighbour has; ``mass`` are the repetition weights of the neighbours."""
+        return mass_votes(mass, int(self.n_neighbors))[0]
+
+    def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
+        """Return the factor of each vote that depends on the distance. None: all factors are equal.
+
+        ``shares`` are the votes that follow from the repetition weights, or None if there are no repetition weights.
+        """
+        span = self.n_features_in_ ** (1 / int(self.p))
+        return distance_votes(distance, self.weights, span=span, shares=shares)
+
+    def _voters(self, query: IndexArray, distance: FloatArray, row: IndexArray, mass: FloatArray | None) -> Voters:
+        """Return a batch of queries with their neighbours, and the votes of the neighbours.
+
+        Parameters
+        ----------
+        query : ndarray of int
+            Numbers of the queries.
+        distance, row : ndarrays of shape (n_queries, width)
+            Distances and stored rows of the neighbours.
+        mass : ndarray or None
+            Repetition weights of all stored rows. None: every row counts once.
+        """
+        shares = None if mass is None else self._shares(mass[row])
+        omega = self.weights_.votes  # paper 000, algorithm 2: ω in the vote
+        by_distance = self._distance_votes(distance, shares)
+        return Voters(query, distance, row, combine_votes(by_distance, shares, None if omega is None else omega[row]))
+
+    def _queries(self, X: Any) -> tuple[Any, IndexArray | None]:
+        """Return the coded queries, and the row that each query must not find.
+
+        If ``X`` is None, the queries are the training rows, and each must not find itself. Otherwise the second value
+        is None.
+        """
+        check_is_fitted(self, "classes_")
+        if X is None:
+            return self._fitted.training.X, np.arange(self._fitted.training.X.shape[0], dtype=np.int64)
+        return self._fitted.coder.transform(self, X), None
+
+    def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
+        """Yield batches of queries with their neighbours and votes.
+
+        If the repetition weights of a query's neighbours add up to less than k, the number of neighbours is doubled
+        until they reach k or there are no more rows. ``own`` is the row that each query must not find, or None.
+        """
+        k = int(self.n_neighbors)
+        mass = self._repetitions(own)
+        most = self._fitted.engine.n_references - (own is not None)
+        size = self._queries_at_once(k)
+        for begin in range(0, X.shape[0], size):
+            pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k, most)
+            while len(pending):
+                not_this = None if own is None else own[pending]
+                distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
+                # If repetition weights are below 1, k neighbours may have less than k votes in all. Queries with too
+                # few votes get twice as many neighbours.
+                full = np.ones(len(pending), dtype=bool)
+                if mass is not None and width < most:
+                    full = mass[row].sum(axis=1) >= k * (1 - 1e-12)
+                if full.any():
+                    yield self._voters(pending[full], distance[full], row[full], mass)
+                pending, width = pending[~full], min(2 * width, most)
+
+    def _repetitions(self, own: IndexArray | None) -> FloatArray | None:
+        """Return the repetition weights of the stored rows, or None if every row counts once.
+
+        Raise `InvalidDataError` if there are too few rows for k neighbours. ``own`` is the row that each query must
+        not find, or None.
+        """
+        k, engine, mass = int(self.n_neighbors), self._fitted.engine, self._fitted.mass
+        mass = None if mass is None else scale_repetitions(mass, engine.stored_rows, k)
+        check_enough(k, engine, mass, own is not None)
+        return mass
+
+    def _queries_at_once(self, k: int) -> int:
+        """Return the number of queries per batch, so that the neighbours of a batch fit in memory."""
+        size, limit = max(64, BATCH_CELLS // k), self._fitted.engine.query_limit(k)
+        return size if limit is None else min(size, max(64, limit))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the share of the votes for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the queries are the training rows, and no row is its own neighbour.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_classes)
+            Columns as in ``classes_``.
+        """
+        queries, own = self._queries(X)
+        shares = np.empty((queries.shape[0], len(self.classes_)))
+        for found in self._neighbors_and_votes(queries, own):
+            shares[found.query] = tally(self._fitted.training.codes[found.row], found.votes, len(self.classes_))
+        return shares
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the class with the most votes. ``vote_ties`` decides between classes with equal votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the queries are the training rows, and no row is its own neighbour.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        queries, own = self._queries(X)
+        winner = np.empty(queries.shape[0], dtype=np.int64)
+        for found in self._neighbors_and_votes(queries, own):
+            codes = self._fitted.training.codes[found.row]
+            shares = tally(codes, found.votes, len(self.classes_))
+            winner[found.query] = decide(shares, codes, found.votes, self.vote_ties)
+        labels: AnyArray = self.classes_[winner]
+        return labels
+
+    def explain(self, X: Any) -> pd.DataFrame:
+        """Return a table that explains the predictions: neighbours, votes, and each feature's share of each distance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        DataFrame
+            One row per query and neighbour. The columns are ``query``, ``rank`` (1 is the nearest), ``row`` (number of
+            the training row), ``label``, ``distance``, ``vote`` (the neighbour's share of all votes of the query),
+            and for each feature ``share of <name>``: the feature's share of d² (p = 2) or d (p = 1). At distance 0
+            all shares are 0.
+        """
+        queries, own = self._queries(X)
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        found = list(self._neighbors_and_votes(queries, own))
+        rows = np.unique(np.concatenate([voters.row.ravel() for voters in found]))
+        references = self._fitted.engine.references_of(rows)
+        return explain_votes(references, queries, found, self._fitted.training, self.classes_, list(names))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the router that passes ``sample_weight`` to this classifier and to its weigher."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if self.weigher is not None and not isinstance(self.weigher, Weights):
+            mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="fit")
+            router.add(weigher=self.weigher, method_mapping=mapping)
+        return router
+
+
+class WeightedKNeighborsClassifier(BaseKNeighbors):
+    """k nearest neighbours with learned weights.
+
+    Without a weigher, it predicts as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or 2 does. With a
+    weigher, feature weights change the distance, and instance weights change the vote (paper 000, algorithm 2). If
+    distances are equal (for p = 2: squared distances), the row with the lower number is nearer. If votes are equal,
+    by default the class that comes first in ``classes_`` wins.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+    weigher : None, Weights or weigher, default=None
+        A weigher is an estimator whose ``fit(X, y)`` sets ``weights_``. A clone of the weigher is fitted. If its
+        ``categorical_features`` differ from those of this classifier, an error is raised.
+    weights : {"uniform", "distance", "complement"} or callable, default="uniform"
+        Vote of a neighbour at distance d. "uniform": 1. "distance": 1/d. "complement", for min-max scaled features:
+        1 − d/√M (p = 2) or 1 − d/M (p = 1) for M features, but at least 0. A callable gets the distances as an array
+        of shape (n_queries, n_neighbors) and returns the votes.
+    p : {1, 2}, default=2
+        1 for the city-block distance, 2 for the Euclidean distance.
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+        Columns whose values differ by 0 or 1. "from_dtype": the columns of a DataFrame that contain
+        categories or text.
+    handle_unknown : {"different", "error"}, default="different"
+        What happens if a query has a category that was not in the training data. "different": it differs from all
+        known categories. "error": an error is raised.
+    vote_ties : {"first", "nearest"}, default="first"
+        Which of several classes with equal votes wins. "first": the class that comes first in ``classes_``.
+        "nearest": the class of the nearest neighbour that votes for one of these classes.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of ``sample_weight`` for each class, as in scikit-learn.
+    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
+        Which search finds the neighbours. All of them except "hnsw" give the same results. ``plan_`` says which search
+        was chosen.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    weights_ : Weights
+        The weights in use.
+    weigher_ : estimator or None
+        The fitted clone of ``weigher``.
+    feature_importances_ : ndarray of shape (n_features,)
+        The feature weights in use, for `RFECV` and `SelectFromModel`. Masked features have 0. Weights per class,
+        instance or interval are averaged. Without feature weights, all are 1.
+    plan_ : Plan
+        Which search ``predict`` uses, and why. It can be printed.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if ``X`` had column names.
+    n_samples_fit_ : int
+        Number of training rows, including rows of weight 0.
+
+    Notes
+    -----
+    The missing distance is the full column range: a missing value (NaN) differs by it from every value, also from
+    another missing value (HEOM). Queries are converted to the dtype of the training rows. The votes ω of a weigher
+    multiply the votes of the k neighbours. They do not change the number of neighbours.
+
+    ``sample_weight`` counts as repetition. Neighbours are taken until their weights add up to ``n_neighbors``. The last
+    neighbour counts only for the rest that is needed. A row of weight 0 is removed. Integer weights therefore have the
+    same effect as repeated rows. If the weights sum to at most ``n_neighbors`` and their mean is below 1, they are
+    multiplied so that their mean over the rows that can be neighbours is 1. This is the case in boosting, where the
+    weights sum to 1. As in scikit-learn, fewer training rows than ``n_neighbors`` raise an error only when neighbours
+    are searched.
+
+    If all votes of a query are zero, its neighbours vote only by ``sample_weight`` and ``class_weight``, and a
+    `NoVoteWarning` is given.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from weighbors import Weights, WeightedKNeighborsClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> plain = WeightedKNeighborsClassifier(n_neighbors=5).fit(X[::2], y[::2])
+    >>> round(plain.score(X[1::2], y[1::2]), 3)
+    0.73
+    >>> scaled = Weights(feature_weights=1 / X.var())
+    >>> weighted = WeightedKNeighborsClassifier(n_neighbors=5, weigher=scaled).fit(X[::2], y[::2])
+    >>> round(weighted.score(X[1::2], y[1::2]), 3)
+    0.944
+    """
+
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedKNeighborsClassifier:
         """Store the training rows and learn their weights.
@@ -163,36 +392,31 @@ class WeightedKNeighborsClassifier(TakesTables, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        coder, table, X = self._opened(X, y)
+        coder, table, X = self._check_table(X, y)
         classes, codes = check_labels(y)
         check_consistent_length(X, codes)
-        weight = checked_sample_weight(sample_weight, X)
-        mass = masses(codes, classes, weight, self.class_weight)
-        if mass is not None and len(np.unique(codes[mass > 0])) < 2:
-            raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
-        fitted = learned(self, table, X, coder, classes, codes, weight)
-        check_enough(int(self.n_neighbors), fitted.engine, fitted.mass)
-        return self._become(fitted)
+        weight = check_sample_weight(sample_weight, X)
+        return self._use(fit_model(self, table, X, coder, classes, codes, weight, least_classes=2))
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool | None = None
     ) -> WeightedKNeighborsClassifier:
-        """Store further training rows (paper 002, table 1: the concept description grows).
+        """Store further training rows (the update of the concept description in paper 002, table 1).
 
-        Without a weigher, or with ``refresh=True``, the model is that of ``fit`` on all rows so far.
+        Without a weigher, or with ``refresh=True``, the model is the same as after ``fit`` on all rows so far.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), optional
-            All labels that will ever come; needed where nothing was fitted before.
+            All labels that can occur in this and in later calls. Required in the first call if ``fit`` was not called.
         sample_weight : array-like of shape (n_samples,), optional
             Counts as repetition.
         refresh : bool, optional
-            True: learn the weights anew from all rows. False: the old ones serve the new rows too.
-            None: anew only where the old ones belong to the old rows (votes, scales, selections).
+            Whether the weights are learned again from all rows. False: the old weights are used for the new rows too.
+            None: they are learned again only if the old weights belong to single rows (votes, scales, selections).
 
         Returns
         -------
@@ -200,182 +424,26 @@ class WeightedKNeighborsClassifier(TakesTables, ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self, "_fitted"):
             declared = declared_classes(classes)
-            coder, table, X = self._opened(X, y)
+            coder, table, X = self._check_table(X, y)
             codes = codes_among(y, declared)
             check_consistent_length(X, codes)
-            weight = checked_sample_weight(sample_weight, X)
-            return self._become(learned(self, table, X, coder, declared, codes, weight))
+            weight = check_sample_weight(sample_weight, X)
+            return self._use(fit_model(self, table, X, coder, declared, codes, weight))
         require_labels(self, y)
         codes = codes_among(y, self.classes_, classes)
         check_consistent_length(X, codes)
-        weight = checked_sample_weight(sample_weight, X)
-        return self._become(grown(self, self._fitted, X, codes, weight, refresh))
+        weight = check_sample_weight(sample_weight, X)
+        return self._use(add_rows(self, self._fitted, X, codes, weight, refresh))
 
-    def _opened(self, X: Any, y: Any) -> tuple[TableCoder, Any, Any]:
-        """A coder, the table it was fitted to, and the coded rows."""
+    def _check_table(self, X: Any, y: Any) -> tuple[TableCoder, Any, Any]:
+        """Return a coder, the table to which it was fitted, and the coded rows."""
         require_labels(self, y)
         coder = TableCoder(self.categorical_features, self.handle_unknown)
+        X = as_pandas(X)
         return coder, X, coder.fit_transform(self, X)
-
-    def _become(self, fitted: Fitted) -> WeightedKNeighborsClassifier:
-        self._fitted = fitted
-        self.classes_, self.weights_, self.weigher_ = fitted.classes, fitted.weights, fitted.weigher
-        self.n_samples_fit_ = fitted.n_given
-        return self
 
     @property
     def plan_(self) -> Plan:
-        """What runs in ``predict``, and why."""
-        check_is_fitted(self, "classes_")
-        return self._fitted.engine.plan
-
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> IndexArray | tuple[FloatArray, IndexArray]:
-        """The nearest training rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), optional
-            Without it, the training rows, none of which finds itself.
-        n_neighbors : int, optional
-            As in the constructor by default.
-        return_distance : bool, default=True
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, n_neighbors)
-            Only with ``return_distance``.
-        indices : ndarray of shape (n_queries, n_neighbors)
-            Row numbers of the training data as they were given to ``fit``.
-        """
-        check_is_fitted(self, "classes_")
-        k = whole_number(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
-        queries, own = self._queries(X)
-        check_enough(k, self._fitted.engine, None, own is not None)
-        distance, row = self._fitted.engine.search(queries, k, own_row=own, n_jobs=self.n_jobs)
-        indices: IndexArray = self._fitted.training.row[row]
-        return (distance, indices) if return_distance else indices
-
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """The neighbours as a CSR matrix of shape (n_queries, n_samples_fit).
-
-        ``mode`` is "connectivity" (entries 1) or "distance".
-        """
-        if mode not in ("connectivity", "distance"):
-            raise InvalidDataError(f"mode must be 'connectivity' or 'distance'; got {mode!r}")
-        distance, row = self.kneighbors(X, n_neighbors)
-        n, k = row.shape
-        data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
-        return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
-
-    def _votes(self, distance: FloatArray, row: IndexArray) -> tuple[FloatArray | None, FloatArray | None]:
-        """Votes of the neighbours, and the mass reached where rows count as repetitions."""
-        span = self.n_features_in_ ** (1 / int(self.p))
-        votes, reached = distance_votes(distance, self.weights, span=span), None
-        if self._fitted.mass is not None:
-            mass, reached = mass_votes(self._fitted.mass[row], int(self.n_neighbors))
-            votes = mass if votes is None else votes * mass
-        omega = self.weights_.votes
-        if omega is not None:  # paper 000, algorithm 2: ω in the vote
-            votes = omega[row] if votes is None else votes * omega[row]
-        return votes, reached
-
-    def _queries(self, X: Any) -> tuple[Any, IndexArray | None]:
-        """Coded queries; without any, the training rows and the row each of them must not find."""
-        check_is_fitted(self, "classes_")
-        if X is None:
-            return self._fitted.training.X, np.arange(self._fitted.training.X.shape[0], dtype=np.int64)
-        return self._fitted.coder.transform(self, X), None
-
-    def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
-        """Batches of queries with their neighbours and votes; more neighbours where mass lacks."""
-        k = int(self.n_neighbors)
-        check_enough(k, self._fitted.engine, self._fitted.mass, own is not None)
-        most = self._fitted.engine.n_references - (own is not None)
-        size = self._queries_at_once(k)
-        for begin in range(0, X.shape[0], size):
-            pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k, most)
-            while len(pending):
-                not_this = None if own is None else own[pending]
-                distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
-                votes, reached = self._votes(distance, row)
-                full = np.ones(len(pending), dtype=bool)
-                if reached is not None and width < most:
-                    full = reached >= k * (1 - 1e-12)
-                yield Voters(pending[full], distance[full], row[full], None if votes is None else votes[full])
-                pending, width = pending[~full], min(2 * width, most)
-
-    def _queries_at_once(self, k: int) -> int:
-        return max(64, BATCH_CELLS // k)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Share of the votes per class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), or None
-            None: the training rows, each left out of its own neighbours.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_classes)
-            Columns as in ``classes_``.
-        """
-        queries, own = self._queries(X)
-        shares = np.empty((queries.shape[0], len(self.classes_)))
-        for found in self._neighbors_and_votes(queries, own):
-            if len(found.query):
-                shares[found.query] = tally(self._fitted.training.codes[found.row], found.votes, len(self.classes_))
-        return shares
-
-    def predict(self, X: Any) -> AnyArray:
-        """The class with the most votes; of equal ones as ``vote_ties`` says.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), or None
-            None: the training rows, each left out of its own neighbours.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-        """
-        queries, own = self._queries(X)
-        winner = np.empty(queries.shape[0], dtype=np.int64)
-        for found in self._neighbors_and_votes(queries, own):
-            if len(found.query):
-                codes = self._fitted.training.codes[found.row]
-                shares = tally(codes, found.votes, len(self.classes_))
-                winner[found.query] = decide(shares, codes, found.votes, self.vote_ties)
-        labels: AnyArray = self.classes_[winner]
-        return labels
-
-    def explain(self, X: Any) -> pd.DataFrame:
-        """Why: the neighbours, their votes, and each feature's share of each distance.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-
-        Returns
-        -------
-        DataFrame
-            One row per query and neighbour: ``query``, ``rank`` (1 is the nearest), ``row`` (of the
-            training data), ``label``, ``distance``, ``vote`` (share of all votes), and per feature
-            ``share of <name>``: its part of d² (p = 2) or d (p = 1); all 0 at distance 0.
-        """
-        queries, own = self._queries(X)
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        found = (voters for voters in self._neighbors_and_votes(queries, own) if len(voters.query))
-        return explained(
-            self._fitted.engine.references, queries, found, self._fitted.training, self.classes_, list(names)
-        )
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Who takes ``sample_weight``: this classifier, and its weigher."""
-        router = MetadataRouter(owner=self).add_self_request(self)
-        if self.weigher is not None and not isinstance(self.weigher, Weights):
-            mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="fit")
-            router.add(weigher=self.weigher, method_mapping=mapping)
-        return router
+        """Which search ``predict`` uses, and why."""
+        plan: Plan = super().plan_
+        return plan

@@ -1,4 +1,4 @@
-"""K*: an instance-based learner whose distance is the chance of one value turning into another."""
+"""K*: an instance-based learner that measures nearness by the probability that one value changes into another."""
 
 from __future__ import annotations
 
@@ -10,24 +10,65 @@ from scipy import special
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._threads import effective_n_jobs, row_ranges, run_ranges
+from .._parallel.threads import effective_n_jobs, row_ranges, run_ranges
 from .._typing import BoolArray, FloatArray
 from ._lazy import LazyClassifier
 
 __all__ = ["KStar", "numeric_log_chances", "nominal_log_chances"]
 
-_CELLS = 250_000  # distances in memory at once
+_CELLS = 250_000  # how many distances are in memory at the same time
 _STEPS = 100
-_CLOSE = 1e-10  # relative accuracy of the number of instances a scale includes
+_CLOSE = 1e-10  # relative accuracy of the number of instances that a scale includes
+_TINY = 1e-300
+#: Exponents of 2. Distances and repetition weights are rescaled if they are outside 2^±500 and 2^±200, because their
+#: products would overflow or underflow.
+_SAFE_DISTANCE, _SAFE_MASS = 500, 200
+
+
+def _safe_distances(query: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the distances abs(query − value) and the range of the values, for each query in its own unit.
+
+    The unit does not change the result of K*. If the products of a query's distances would overflow or underflow, its
+    distances are multiplied by a power of 2, which causes no rounding. The other queries are not changed.
+    """
+    low, high = float(values.min()), float(values.max())
+    reach = np.maximum(np.abs(query), max(abs(low), abs(high)))
+    power = np.where(reach > 2.0**1000, -_SAFE_DISTANCE, 0)  # the difference of such numbers could overflow
+    if power.any():
+        distance = np.abs(np.ldexp(query, power)[:, None] - np.ldexp(values, power[:, None]))
+    else:
+        distance = np.abs(query[:, None] - values)
+    span = np.ldexp(high, power) - np.ldexp(low, power)
+    widest = np.ptp(distance, axis=1)
+    extreme = (widest > 0) & ~((widest > 2.0**-_SAFE_DISTANCE) & (widest < 2.0**_SAFE_DISTANCE))
+    if extreme.any():
+        power = np.where(extreme, -np.frexp(widest)[1], 0)
+        distance, span = np.ldexp(distance, power[:, None]), np.ldexp(span, power)
+    return distance, span
+
+
+def _safe_masses(mass: FloatArray) -> FloatArray:
+    """Return the repetition weights, rescaled if products of four could overflow or underflow. Only ratios matter."""
+    power = int(np.frexp(mass.max())[1])
+    return mass if abs(power) <= _SAFE_MASS else np.maximum(np.ldexp(mass, -power), _TINY)
 
 
 def _included(
     scale: FloatArray, gap: FloatArray, mass: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Log of the number of instances that a scale includes, and its derivative by the log of the scale.
+    """Return the log of the number of instances that a scale includes, and the derivative by the log of the scale.
 
-    With weights e = exp(−2·scale·gap) the number is (Σe)²/Σe² (Cleary & Trigg 1995, section 3.3).
-    ``moment`` is gap · mass.
+    With weights e = exp(−2·scale·gap), the number of instances is (Σe)²/Σe² (Cleary & Trigg 1995, section 3.3).
+
+    Parameters
+    ----------
+    scale : ndarray of shape (n_queries,)
+    gap : ndarray of shape (n_queries, n_values)
+        Distances minus the smallest distance of the query.
+    mass : ndarray of shape (n_values,)
+        Total weight of the instances that have each value.
+    moment : ndarray of shape (n_queries, n_values)
+        gap · mass.
     """
     e = np.exp((-2.0 * scale)[:, None] * gap)
     square = e * e
@@ -37,16 +78,17 @@ def _included(
 
 
 def _scale(gap: FloatArray, mass: FloatArray, wanted: FloatArray) -> FloatArray:
-    """The scale that includes ``wanted`` instances, per query: Newton's steps on logs, kept in a bracket.
+    """Return the scale that includes ``wanted`` instances, for each query.
 
-    ``gap`` (n_queries, n_values) are distances less the smallest one. The number falls from all
-    instances at scale 0 to those with gap 0.
+    The scale is found with Newton's method on logarithms, inside a bracket. ``gap``, of shape (n_queries, n_values),
+    holds the distances minus the smallest distance of the query. As the scale grows from 0, the number of included
+    instances falls from all instances to the instances with gap 0.
     """
     moment = gap * mass
     nearest = np.where(gap > 0, gap, np.inf).min(axis=1)
     aim, total = np.log(wanted), mass.sum()
     low, high = np.log(1e-12 / gap.max(axis=1)), np.log(400.0 / nearest)
-    # over evenly spread values a scale includes about 2 / scale of their span
+    # For evenly spread values, a scale includes an interval of about 2 / scale, which gives a good first guess.
     log_scale = np.clip(np.log(total / wanted * total / (2 * moment.sum(axis=1))), low, high)
     rows = np.arange(len(gap))
     for _ in range(_STEPS):
@@ -57,6 +99,7 @@ def _scale(gap: FloatArray, mass: FloatArray, wanted: FloatArray) -> FloatArray:
         high[rows] = np.where(error > 0, high[rows], at)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = at - error / slope
+        # Newton's step is used if it stays inside the bracket. Otherwise the middle of the bracket is used.
         inside = (step > low[rows]) & (step < high[rows])
         log_scale[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
         doing = np.abs(error) > _CLOSE
@@ -71,18 +114,18 @@ def _scale(gap: FloatArray, mass: FloatArray, wanted: FloatArray) -> FloatArray:
 def numeric_log_chances(
     query: FloatArray, values: FloatArray, mass: FloatArray, blend: float
 ) -> tuple[FloatArray, BoolArray]:
-    """Logs of P*(value | query) of a numeric feature, and for which queries it tells anything apart.
+    """Return the logs of P*(value | query) of a numeric feature, and for which queries the values differ in P*.
 
-    P* = scale · exp(−2·scale·|query − value|) up to a factor; the scale of a query includes
-    n₀ + blend·(n − n₀) instances, where n₀ are at the smallest distance from it.
+    Up to a constant factor, P* = scale · exp(−2·scale·abs(query − value)). The scale of a query includes
+    n₀ + blend·(n − n₀) of the n instances, where n₀ instances are at the smallest distance from the query.
 
     Parameters
     ----------
     query : ndarray of shape (n_queries,)
     values : ndarray of shape (n_values,)
-        Distinct and known.
+        The distinct values of the feature, without missing values.
     mass : ndarray of shape (n_values,)
-        Instances that have each value.
+        Total weight of the instances that have each value.
     blend : float
         Between 0 and 1.
 
@@ -90,59 +133,65 @@ def numeric_log_chances(
     -------
     ndarray of shape (n_queries, n_values), bool ndarray of shape (n_queries,)
     """
-    distance = np.abs(query[:, None] - values)
+    distance, span = _safe_distances(query, values)
     gap = distance - distance.min(axis=1, keepdims=True)
-    gap[gap <= 1e-10 * np.ptp(values, axis=None)] = 0.0
-    told: BoolArray = (gap > 0).any(axis=1)
+    gap[gap <= 1e-10 * span[:, None]] = 0.0
+    informative: BoolArray = (gap > 0).any(axis=1)
     out = np.zeros(distance.shape)
-    if told.any():
-        smallest = np.where(gap[told] == 0, mass, 0.0).sum(axis=1)
-        scale = _scale(gap[told], mass, smallest + blend * (mass.sum() - smallest))
-        out[told] = np.log(scale)[:, None] - 2.0 * scale[:, None] * distance[told]
-    return out, told
+    if informative.any():
+        smallest = np.where(gap[informative] == 0, mass, 0.0).sum(axis=1)
+        scale = _scale(gap[informative], mass, smallest + blend * (mass.sum() - smallest))
+        out[informative] = np.log(scale)[:, None] - 2.0 * scale[:, None] * distance[informative]
+    return out, informative
 
 
 def nominal_log_chances(
     query: FloatArray, values: FloatArray, mass: FloatArray, blend: float
 ) -> tuple[FloatArray, BoolArray]:
-    """As `numeric_log_chances` for categories: P* = (1 − s)/n_values, and s more for the same value.
+    """Return the logs of P*(value | query) of a categorical feature, and for which queries the values differ in P*.
 
-    The ratio r of the two chances solves (n₀ + m·r)² = aim·(n₀ + m·r²) for n₀ instances of the
-    query's value and m others. A value that no instance has tells nothing apart.
+    P* is (1 − s)/n_values, plus s if the value is the category of the query. The ratio r of the two probabilities
+    solves (n₀ + m·r)² = aim·(n₀ + m·r²), where n₀ instances have the category of the query, m instances have another
+    category, and aim = n₀ + blend·m. If no instance has the category of the query, all logs are 0. The parameters are
+    those of `numeric_log_chances`.
     """
     same = query[:, None] == values
     n0 = (same * mass).sum(axis=1)
     m = mass.sum() - n0
-    told: BoolArray = (n0 > 0) & (m > 0)
-    n0, m = np.where(told, n0, 1.0), np.where(told, m, 1.0)
-    aim = n0 + blend * m
-    # m(m − aim)·r² + 2·n₀·m·r − n₀(aim − n₀) = 0, its root in (0, 1)
-    half, product = n0 * m, m * (m - aim) * n0 * (aim - n0)
-    ratio = n0 * (aim - n0) / (half + np.sqrt(np.maximum(half**2 + product, 0.0)))
-    stop = (1 - ratio) / (1 + ratio * (len(values) - 1))
-    other = (1 - stop) / len(values)
-    chance = np.where(same, (stop + other)[:, None], other[:, None])
-    return np.where(told[:, None], np.log(chance), 0.0), told
+    informative: BoolArray = (n0 > 0) & (m > 0)
+    n0, m = np.where(informative, n0, 1.0), np.where(informative, m, 1.0)
+    more = blend * m  # aim − n₀, not computed as a difference, which would be inaccurate for a small blend
+    aim = n0 + more
+    # r is the root of m(m − aim)·r² + 2·n₀·m·r − n₀(aim − n₀) = 0 that lies in (0, 1)
+    half, product = n0 * m, m * (m - aim) * n0 * more
+    ratio = np.maximum(n0 * more / (half + np.sqrt(np.maximum(half**2 + product, 0.0))), _TINY)
+    # With s = (1 − r)/(1 + r·(n_values − 1)), the two probabilities are 1/(...) and r/(...). No nearly equal numbers
+    # are subtracted.
+    equal = -np.log1p(ratio * (len(values) - 1))
+    log = np.where(same, equal[:, None], (np.log(ratio) + equal)[:, None])
+    return np.where(informative[:, None], log, 0.0), informative
 
 
 class KStar(LazyClassifier):
-    """K*: nearness is the chance of turning one instance into another by random steps.
+    """K*: nearness is the probability that random steps change one instance into another.
 
-    The chance of a value turning into another falls exponentially with their distance; for
-    categories it is one chance for the same value and another for all others. How fast it falls is
-    chosen per query and feature such that a given share of the training rows counts. The chances
-    of the features multiply, and every training row adds its chance to its class.
+    The probability that a number changes into another number falls exponentially with their distance. For categories,
+    there is one probability for the same category and another one for all other categories. How fast the probability
+    falls is chosen for each query and feature, so that a given share of the training rows counts. The probabilities
+    of the features are multiplied. Each training row adds its probability to its class.
 
     Parameters
     ----------
     blend : float, default=20
-        Per cent of the training rows that count, beyond those nearest to the query in a feature:
-        near 0 for the nearest neighbour, near 100 for equal votes of all rows.
+        Per cent of the training rows that count in a feature, in addition to the rows nearest to the query. Values
+        near 0 give the nearest neighbour, values near 100 give equal votes of all rows.
     missing : {"average", "farthest"}, default="average"
-        Chance of a training value that is missing: the mean chance of the known ones, or the smallest.
+        Probability of a training value that is missing. "average": the mean probability of the known values.
+        "farthest": the smallest probability of a known value.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
     handle_unknown : {"different", "error"}, default="different"
-        A category that was not there in fit tells nothing apart, or is an error.
+        What happens if a query has a category that was not in the training data. "different": the feature has no
+        effect on this query. "error": an error is raised.
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
 
@@ -151,19 +200,18 @@ class KStar(LazyClassifier):
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where ``X`` had column names.
+        Only if ``X`` had column names.
     n_samples_fit_ : int
 
     Notes
     -----
-    A missing value of the query leaves the feature out, and the chances over the m of M features
-    that are left are taken to the power M/m. ``sample_weight`` counts as repetition.
+    If a value of the query is missing, the feature is left out. If m of M features remain, the product of their
+    probabilities is raised to the power M/m. ``sample_weight`` counts as repetition.
 
-    Weka's program stops its search when a scale includes 0.01 instances more or less than wanted,
-    and never goes below a scale of 0.005, so that features in large units count more than they
-    should; here the equation is solved, and units do not matter. Its automatic choice of the blend
-    (option -E) is not offered. It counts the categories its file declares, here those seen in
-    ``fit`` count.
+    There are three differences from Weka's program. Weka stops its search if a scale includes the wanted number of
+    instances up to 0.01, and it uses no scale below 0.005, so that features in large units count too much. Here the
+    equation is solved, and units do not matter. Weka's automatic choice of the blend (option -E) is not available.
+    The number of categories is the number found in ``fit``. (In Weka it is the number that the file declares.)
 
     References
     ----------
@@ -218,6 +266,7 @@ class KStar(LazyClassifier):
         self
         """
         self._store(X, y, sample_weight)
+        self._mass = _safe_masses(self._mass)
         self._columns = []
         for column in self._rows.T:
             known = ~np.isnan(column)
@@ -228,7 +277,7 @@ class KStar(LazyClassifier):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Share of the chances per class.
+        """Return the share of each class in the sum of the training rows' probabilities.
 
         Parameters
         ----------
@@ -246,6 +295,7 @@ class KStar(LazyClassifier):
         return np.concatenate(run_ranges(lambda b, e: self._shares(queries[b:e]), ranges, threads))
 
     def _shares(self, queries: FloatArray) -> FloatArray:
+        """Return the share of each class in the sum of the probabilities of all stored rows."""
         log = np.zeros((len(queries), len(self._rows)))
         for j in range(queries.shape[1]):
             log += self._log_chances(j, queries[:, j])
@@ -258,19 +308,22 @@ class KStar(LazyClassifier):
         return shares
 
     def _log_chances(self, j: int, query: FloatArray) -> FloatArray:
-        """Log of the chance of every training value of feature j, (n_queries, n_rows)."""
+        """Return the log probability of the value of feature ``j`` in each training row, of shape (n_queries, n_rows).
+
+        ``query`` holds the value of the feature in each query.
+        """
         values, mass, position = self._columns[j]
         asked, back = np.unique(query, return_inverse=True)
         known = ~np.isnan(asked)
         table = np.zeros((len(asked), len(values) + 1))
         if known.any() and len(values):
             chances = nominal_log_chances if self._coder.nominal_of(self._rows)[j] else numeric_log_chances
-            log, told = chances(asked[known], values, mass, float(self.blend) / 100)
+            log, informative = chances(asked[known], values, mass, float(self.blend) / 100)
             table[known, :-1] = log
             if self.missing == "average":
                 table[known, -1] = special.logsumexp(log, b=mass / mass.sum(), axis=1)
             else:
                 table[known, -1] = log.min(axis=1)
-            table[np.flatnonzero(known)[~told]] = 0.0
+            table[np.flatnonzero(known)[~informative]] = 0.0
         of_rows: FloatArray = table[back][:, position]
         return of_rows

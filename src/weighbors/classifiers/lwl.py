@@ -1,4 +1,4 @@
-"""Locally weighted learning: a small model for every query, from rows weighted by their nearness."""
+"""Locally weighted learning: for each query, a small model is fitted to rows weighted by their nearness."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter
 
+from .._frame_arrays import frame_from_arrays, frame_to_arrays
+from .._frames import as_pandas
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError
-from ._checks import check_enough
 from ._lazy import LazyClassifier
 from ._local_models import LocalNaiveBayes, LocalStump
 from ._ranges import range_weights
+from .checks import check_enough
 from .ib import reach
+from .training import scale_repetitions
 
 __all__ = ["LWL"]
 
-_BATCH_CELLS = 2_000_000  # numbers in memory at once, about
-_MARGIN = 1.0001  # Weka's: the farthest row keeps a little weight
+_BATCH_CELLS = 2_000_000  # about how many numbers are in memory at the same time
+_MARGIN = 1.0001  # as in Weka: the farthest row has a small weight instead of 0
 
-#: Weight at distance t, in units of the bandwidth.
+#: Weight of a row as a function of t, its distance divided by the bandwidth.
 KERNELS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "linear": lambda t: _MARGIN - t,
     "epanechnikov": lambda t: 0.75 * (_MARGIN - t**2),
@@ -38,7 +41,7 @@ KERNELS: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 class LocalModel(Protocol):
-    """What is fitted for all queries at once."""
+    """A model that is fitted for all queries of a batch together."""
 
     cells: int
 
@@ -49,19 +52,19 @@ MODELS: dict[str, Callable[..., LocalModel]] = {"stump": LocalStump, "naive_baye
 
 
 def kernel_weights(distance: FloatArray, mass: FloatArray, kernel: str, k: int | None) -> FloatArray:
-    """Weights of rows by nearness, scaled to sum to the mass of the rows that count.
+    """Return the weights of rows by nearness. Their sum is the total repetition weight of the rows that count.
 
     Parameters
     ----------
     distance : ndarray of shape (n_queries, n)
-        Ascending.
+        Distances of the rows from each query, in ascending order.
     mass : ndarray of the same shape
-        Repetitions each row stands for.
+        Repetition weight of each row.
     kernel : str
         A key of `KERNELS`.
     k : int or None
-        Rows that count, with all those tied at the k-th; None: all. The farthest of them is at the
-        bandwidth.
+        How many rows count. Rows that are tied with the k-th row count too. None: all rows count. The bandwidth is the
+        distance of the farthest row that counts.
     """
     n_queries, n = distance.shape
     count = np.full(n_queries, n) if k is None else reach(distance, mass, k)[1]
@@ -77,20 +80,21 @@ def kernel_weights(distance: FloatArray, mass: FloatArray, kernel: str, k: int |
 class LWL(LazyClassifier):
     """Locally weighted learning, as Weka's LWL.
 
-    For every query a small classifier is fitted to the training rows, each weighted by a kernel of
-    its distance on min-max scaled features, and asked for that query alone.
+    For each query, a small classifier is fitted to the training rows and predicts only this query. The weight of each
+    row is a kernel function of its distance from the query, on min-max scaled features.
 
     Parameters
     ----------
     estimator : {"stump", "naive_bayes"} or classifier, default="stump"
-        "stump": one test of one feature, by entropy, missing values a third branch. "naive_bayes":
-        normal densities and counts. Both are fitted to all queries at once. Any scikit-learn
-        classifier whose ``fit`` takes ``sample_weight`` is cloned and fitted per query.
+        "stump": the one test of one feature that leaves the smallest entropy. Missing values form a third branch.
+        "naive_bayes": normal densities for numbers, counts for categories. Both are computed for many queries
+        together. Any other scikit-learn classifier whose ``fit`` takes ``sample_weight`` is cloned and fitted for
+        each query.
     n_neighbors : int or None, default=None
-        Rows that count, with all those tied at the k-th distance; None: all.
+        How many rows count. Rows that are tied with the k-th row count too. None: all rows count.
     kernel : {"linear", "epanechnikov", "tricube", "inverse", "gauss", "constant"}, default="linear"
-        Weight of a row at t times the bandwidth, which is the distance of the farthest row that
-        counts: 1.0001 − t, ¾(1.0001 − t²), (1.0001 − t³)³, 1/(1 + t), exp(−t²), 1.
+        Weight of a row whose distance is t times the bandwidth: 1.0001 − t, ¾(1.0001 − t²), (1.0001 − t³)³,
+        1/(1 + t), exp(−t²), or 1. The bandwidth is the distance of the farthest row that counts.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns whose values differ by 0 or 1.
     handle_unknown : {"different", "error"}, default="different"
@@ -101,17 +105,18 @@ class LWL(LazyClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     weights_ : Weights
-        One over the squared range of each numeric feature; 0 for a feature with one value.
+        1 divided by the squared range of each numeric feature, and 0 for a numeric feature with only one value.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where ``X`` had column names.
+        Only if ``X`` had column names.
     n_samples_fit_ : int
 
     Notes
     -----
-    ``sample_weight`` multiplies the kernel and counts as repetition. Weights are scaled to sum to
-    the number of rows that count, so that Laplace's counts in naive Bayes keep their meaning. As in
-    `IBk`, ranges come from the training rows alone and a missing number is at full range.
+    ``sample_weight`` counts as repetition and multiplies the kernel. The weights of a query are scaled so that their
+    sum is the number of rows that count, repetitions included, because the Laplace correction in naive Bayes depends
+    on this sum. As in `IBk`, ranges are computed from the training rows alone, and the missing distance of a number is
+    the full column range.
 
     References
     ----------
@@ -183,18 +188,19 @@ class LWL(LazyClassifier):
         self._engine = NeighborEngine(
             self._rows, weights=self.weights_, nominal=nominal if nominal.any() else None, backend="scan"
         )
-        if self.n_neighbors is not None:
-            check_enough(int(self.n_neighbors), self._engine, None if (self._mass == 1).all() else self._mass)
         self._model, self._table = None, None
         if isinstance(self.estimator, str):
             self._model = MODELS[self.estimator](self._rows, nominal, self._codes, len(self.classes_))
         else:
-            table = X if hasattr(X, "shape") else np.asarray(X)
+            table = as_pandas(X)
+            table = table if hasattr(table, "shape") else np.asarray(table)
             self._table = _safe_indexing(table, self._kept)
+            if hasattr(table, "iloc"):  # a DataFrame is stored as arrays, so that the model can be saved
+                self._table = frame_to_arrays(self._table)
         return self
 
     def _refuse_missing(self, rows: FloatArray) -> None:
-        """Refuse missing values where the estimator would, before any of its fits."""
+        """Raise `InvalidDataError` if ``rows`` has missing values and the estimator does not accept them."""
         if not self.__sklearn_tags__().input_tags.allow_nan and np.isnan(rows).any():
             raise InvalidDataError(
                 f"Input X contains NaN: {type(self.estimator).__name__}, the estimator of LWL, takes no missing "
@@ -202,19 +208,25 @@ class LWL(LazyClassifier):
             )
 
     def _weighted(self, queries: FloatArray, cells: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Batches of queries with the weight of every row, (n, n_queries)."""
+        """Yield batches of queries, with the weights of all rows for these queries, of shape (n, n_queries).
+
+        ``cells`` is how many numbers the model needs in memory for one query.
+        """
         n = self._engine.n_references
         size = max(1, _BATCH_CELLS // max(n, cells))
-        k = None if self.n_neighbors is None else int(self.n_neighbors)
+        k, mass = None if self.n_neighbors is None else int(self.n_neighbors), self._mass
+        if k is not None:
+            mass = scale_repetitions(mass, self._engine.stored_rows, k)
+            check_enough(k, self._engine, mass)
         for begin in range(0, len(queries), size):
             batch = slice(begin, begin + size)
             distance, row = self._engine.search(queries[batch], n, n_jobs=self.n_jobs)
             W = np.zeros((n, len(distance)))
-            W[row, np.arange(len(distance))[:, None]] = kernel_weights(distance, self._mass[row], self.kernel, k)
+            W[row, np.arange(len(distance))[:, None]] = kernel_weights(distance, mass[row], self.kernel, k)
             yield batch, W
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each class, by the model made for each query.
+        """Return the probability of each class, from the model that is fitted for each query.
 
         Parameters
         ----------
@@ -228,25 +240,30 @@ class LWL(LazyClassifier):
         queries = self._queries(X)
         self._refuse_missing(queries)
         shares = np.empty((len(queries), len(self.classes_)))
-        table = X if hasattr(X, "shape") else np.asarray(X)
+        table = as_pandas(X)
+        table = table if hasattr(table, "shape") else np.asarray(table)
+        stored = frame_from_arrays(self._table) if isinstance(self._table, dict) else self._table
         for batch, W in self._weighted(queries, self._model.cells if self._model else 0):
             if self._model is not None:
                 shares[batch] = self._model.predict(W, queries[batch])
                 continue
             numbers = np.arange(batch.start, batch.start + W.shape[1])
             for number, w in zip(numbers, W.T, strict=True):
-                shares[number] = self._cloned(w, _safe_indexing(table, [number]))
+                shares[number] = self._cloned(w, stored, _safe_indexing(table, [number]))
         return shares
 
-    def _cloned(self, w: FloatArray, query: Any) -> FloatArray:
-        """Class shares of one query by a clone of the estimator."""
+    def _cloned(self, w: FloatArray, stored: Any, query: Any) -> FloatArray:
+        """Return the class shares of one query, from a clone of the estimator fitted to the weighted training rows.
+
+        ``w`` are the weights of the rows, ``stored`` is the training table, and ``query`` is a table with one row.
+        """
         rows: IndexArray = np.flatnonzero(w)
         present = np.unique(self._codes[rows])
         shares = np.zeros(len(self.classes_))
         if len(present) == 1:
             shares[present] = 1.0
             return shares
-        model = clone(self.estimator).fit(_safe_indexing(self._table, rows), self._codes[rows], sample_weight=w[rows])
+        model = clone(self.estimator).fit(_safe_indexing(stored, rows), self._codes[rows], sample_weight=w[rows])
         if hasattr(model, "predict_proba"):
             shares[model.classes_] = model.predict_proba(query)[0]
         else:

@@ -1,4 +1,4 @@
-"""A weighted k-NN for a table as it is, from the columns to the labels, in one value that can be saved."""
+"""A weighted k-NN for unprepared tables. It cleans and scales the columns itself, and can be saved to a file."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._checks import whole_number
-from .._names import known_names, require_text
+from .._frames import as_pandas
+from .._names import known_names, quote_name, require_text
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import check_labels
 from ..datasets import LeftOut, TableScaler, clean_table
-from ..datasets._text import shown
 from ..datasets.cleaning import require_frame
 from ..exceptions import InvalidDataError, ModelFileError, WeighborsError
 from ..weights import Weights
 from . import _model_file
+from .checks import check_enough
 from .knn import WeightedKNeighborsClassifier
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Predictions", "TableModel", "WEIGHERS"]
 
-#: Weighers by the name the command line knows them by.
+#: Names of the weighers, as on the command line.
 WEIGHERS = ("none", "relieff", "multisurf", "irelief", "class-relief", "simba", "mbiw", "simbambiw")
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Labels of new rows.
+    """Predicted labels of new rows.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ class Predictions:
     shares : ndarray of shape (n, n_classes)
         Share of the votes per class, in the order of the model's ``classes``.
     notes : tuple of str
-        What was strange about the table: columns that were not used, categories never seen.
+        Messages about the table, for example columns that were not used and categories that were not in the training
+        data.
     """
 
     labels: AnyArray
@@ -51,14 +53,14 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableModel:
-    """A fitted k-NN together with everything it must know of the tables it is given.
+    """A fitted k-NN, together with the names, ranges and categories of the table's columns.
 
-    Make one with `learn`; `save` and `load` keep it in a file without pickle.
+    Use `learn` to make a model. `save` writes it to a file without pickle, and `load` reads it.
 
     Parameters
     ----------
     scaler : TableScaler
-        Columns, their ranges and categories.
+        Names of the columns, with their ranges and categories.
     rows : DataFrame of shape (n_samples, n_features)
         Training rows, scaled.
     codes : ndarray of shape (n_samples,)
@@ -68,11 +70,12 @@ class TableModel:
     target : str
         Name of the column of labels.
     settings : dict
-        How it was made: ``n_neighbors``, ``weigher``, ``votes``, ``random_state``, ``version``.
+        Settings of `learn`: ``n_neighbors``, ``weigher``, ``votes``, ``random_state``, and the ``version`` of the
+        library.
     left_out : tuple of LeftOut
-        Columns the table had and the model does not use.
+        Columns of the training table that the model does not use.
     notes : tuple of str
-        What was changed in the table before it was learned from; not saved.
+        Messages about changes that cleaning made to the training table. They are not saved.
 
     Examples
     --------
@@ -109,23 +112,23 @@ class TableModel:
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> TableModel:
-        """Clean and scale a table, learn weights, and keep what prediction needs.
+        """Clean and scale a table, learn weights, and return the model.
 
         Parameters
         ----------
         X : DataFrame
-            Numbers, categories and text with missing cells, as they are.
+            Numbers, categories and text. Cells may be missing.
         y : array-like of shape (n_samples,)
         weigher : str, default="relieff"
-            One of ``WEIGHERS``; "none" for plain distances.
+            One of ``WEIGHERS``. "none": distances without weights.
         n_neighbors : int, default=5
         votes : {"uniform", "distance"}, default="uniform"
         target : str, optional
-            Name of the column of labels; by default that of ``y``, or "class".
+            Name of the column of labels. By default the name of ``y``, or "class" if it has no name.
         keep, drop : iterable of str
             As in `clean_table`.
         random_state : int, default=0
-            For the weighers that draw.
+            Seed for the weighers that use random numbers.
         n_jobs : int, optional
 
         Returns
@@ -150,6 +153,7 @@ class TableModel:
         knn = WeightedKNeighborsClassifier(
             n_neighbors, make_weigher(weigher, random_state, n_jobs), weights=votes, n_jobs=n_jobs
         ).fit(rows, classes[codes])
+        check_enough(n_neighbors, knn._fitted.engine, None)  # with too few rows, the model could not predict
         settings = {
             "n_neighbors": n_neighbors,
             "weigher": weigher,
@@ -166,13 +170,14 @@ class TableModel:
         return model.fit(self.rows, self.classes[self.codes])
 
     def judge(self, X: pd.DataFrame) -> Predictions:
-        """Labels and votes for the rows of a table, and what was strange about it.
+        """Return the labels and votes for the rows of a table, with messages about the table.
 
         Raises
         ------
         InvalidDataError
-            Where columns are missing or hold something else than in fit.
+            If columns are missing, or if their values are of another kind than in the training table.
         """
+        X = as_pandas(X)
         require_frame(X)
         ignored = [self.target, *(column.name for column in self.left_out)]
         frame, notes = self.scaler.read(X.drop(columns=ignored, errors="ignore"))
@@ -180,11 +185,14 @@ class TableModel:
         return Predictions(self.classes[shares.argmax(axis=1)], shares, notes)
 
     def predict(self, X: pd.DataFrame) -> AnyArray:
-        """The labels of the rows of a table."""
+        """Return the predicted labels of the rows of a table."""
         return self.judge(X).labels
 
     def feature_weights(self) -> pd.DataFrame:
-        """One row per feature, heaviest first, one column per class where the weights differ."""
+        """Return the weights as a table with one row per feature, in descending order of the largest weight.
+
+        Weights per class have one column per class.
+        """
         import pandas as pd
 
         if self.weights.kind == "none":
@@ -195,7 +203,7 @@ class TableModel:
         return frame.iloc[order].rename_axis("feature")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all. It holds arrays and text, no pickle."""
+        """Write the model to a file, in an atomic write. The file contains arrays and text, no pickle."""
         scaler = self.scaler
         nominal = np.isnan(scaler.low)
         text = [name for name, one in zip(scaler.names, nominal, strict=True) if one]
@@ -219,16 +227,16 @@ class TableModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TableModel:
-        """Read a model that `save` wrote. Nothing in the file is executed.
+        """Return a model that `save` wrote to a file. Nothing in the file is executed.
 
         Raises
         ------
         ModelFileError
-            Where the file is damaged, was changed, or holds something else.
+            If the file is damaged, was changed, or is not a model file.
         """
         model = cls(**_model_file.read(path))
         try:
-            _ = model.classifier  # weights must fit the rows
+            _ = model.classifier  # raises an error if the weights do not fit the rows
         except WeighborsError as error:
             raise ModelFileError(f"'{os.fspath(path)}' holds no valid model: {error}") from error
         return model
@@ -236,11 +244,11 @@ class TableModel:
     def __repr__(self) -> str:
         shape = f"{len(self.rows)} rows, {len(self.scaler.names)} features, {len(self.classes)} classes"
         s = self.settings
-        return f"TableModel of {shown(self.target)}: {shape}; {s['n_neighbors']}-NN, weigher {s['weigher']}"
+        return f"TableModel of {quote_name(self.target)}: {shape}; {s['n_neighbors']}-NN, weigher {s['weigher']}"
 
 
 def make_weigher(name: str, random_state: int = 0, n_jobs: int | None = None) -> Any:
-    """The weigher of that name; None for "none"."""
+    """Return the weigher with this name from `WEIGHERS`, or None for "none"."""
     from .. import weighers
 
     if name == "none":
@@ -258,6 +266,7 @@ def make_weigher(name: str, random_state: int = 0, n_jobs: int | None = None) ->
 
 
 def _version() -> str:
+    """Return the version of this library."""
     from importlib.metadata import version
 
     return version("weighbors")

@@ -1,4 +1,4 @@
-"""WIB-K: the k-NN on integers under the weights of representative intervals (paper 002)."""
+"""WIB-K: a k-NN on integers, with weights from representative intervals (paper 002)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TakesTables, check_labels, checked_sample_weight, require_labels
+from .._validation import TakesTables, check_labels, check_sample_weight, require_labels
 from ..engine import Plan
 from ..engine.plan import BACKENDS
-from ..weighers.discretize import IntegerCoder
 from ..weighers.intervals import INTERVAL_CONSTRAINTS, RepresentativeIntervals, interval_frame
+from ..weighers.intervals.discretize import IntegerCoder
 from ..weights import Weights
-from ._training import Training, codes_among, declared_classes
 from .knn import WeightedKNeighborsClassifier
+from .training import Training, codes_among, declared_classes, scale_repetitions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,46 +29,53 @@ __all__ = ["WIBK"]
 
 
 class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
-    """k nearest neighbours on unscaled integers, weighed by representative intervals.
+    """k nearest neighbours on unscaled integers, with weights from representative intervals.
 
-    :class:`~weighbors.RepresentativeIntervals` weighs, :class:`~weighbors.WeightedKNeighborsClassifier`
-    votes. Tables that are not integers become integers first, in ``fit`` and in ``predict``: ordered
-    categories their rank, other categories a code each (they differ by 0 or 1), and numbers that
-    are not whole, or are many, the number of their bin, where ``discretize`` says how.
+    :class:`~weighbors.RepresentativeIntervals` computes the weights, and
+    :class:`~weighbors.WeightedKNeighborsClassifier` finds the neighbours and counts the votes. ``fit`` and ``predict``
+    first convert the table to integers. Ordered categories become their rank. Other categories become a code, and two
+    of them differ by 0 or 1. If ``discretize`` is given, numbers become the number of their bin in columns whose
+    numbers are not whole or have many values.
 
     Parameters
     ----------
     n_neighbors : int, default=5
     weight : {"nonoverlap", "overlap"}, default="nonoverlap"
-        The share of an interval that no other class has, as printed, or its complement.
+        Weight of an interval. "nonoverlap": the share of the interval that lies in no representative interval of
+        another class, as in the paper. "overlap": 1 minus this share.
     normalize : {"instance", "none", "class", "max"}, default="instance"
+        As in `RepresentativeIntervals`.
     smoothing : float, default=0.02
+        As in `RepresentativeIntervals`.
     overlap : {"values", "length"}, default="values"
-        These three as in `RepresentativeIntervals`.
+        As in `RepresentativeIntervals`.
     vote_ties : {"first", "nearest"}, default="first"
-        Of classes with equal votes, the first in ``classes_`` or the one of the nearest neighbour.
+        Which of several classes with equal votes wins. "first": the class that comes first in ``classes_``.
+        "nearest": the class of the nearest neighbour that votes for one of these classes.
     discretize : {"mdlp", "frequency"} or None, default=None
-        Bins for columns whose numbers are not whole, or are more than ``n_bins`` different integers.
-        None takes integers as they are, as the paper does, and refuses other numbers.
+        How bins are made in columns whose numbers are not whole, or that have more than ``n_bins`` different integers.
+        None: integers are used without bins, as in the paper, and other numbers raise an error.
     n_bins : int, default=10
         Bins per column for "frequency".
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
-        Columns of unordered categories. "from_dtype": those of a DataFrame that hold categories or
-        text, unless the categories are ordered.
+        Columns of unordered categories. "from_dtype": the columns of a DataFrame that contain text or unordered
+        categories.
     handle_unknown : {"different", "error"}, default="different"
-        A category that was not there in fit differs from all known ones (an ordered one counts as
-        missing), or is an error.
+        What happens if a query has a category that was not in the training data. "different": it differs from all
+        known categories, or is treated as missing if the categories are ordered. "error": an error is raised.
     backend : {"auto", "scan", "tree", "faiss", "hnsw"}, default="auto"
     n_jobs : int or None, default=None
 
     Attributes
     ----------
     intervals_ : DataFrame
-        All runs, in the terms of the table; see `RepresentativeIntervals`.
+        All runs, with the values and categories of the original table. See `RepresentativeIntervals`.
     knn_ : WeightedKNeighborsClassifier
         The k-NN on the integers.
     classes_ : ndarray of shape (n_classes,)
     weights_ : Weights
+    feature_importances_ : ndarray of shape (n_features,)
+        Weights averaged over the intervals of each class, and then over the classes.
     plan_ : Plan
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -98,7 +105,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
     knn_: WeightedKNeighborsClassifier
     classes_: AnyArray
     _coder: IntegerCoder
-    _training: Training  # as the table had them, before bins
+    _training: Training  # the rows before bins are made
 
     def __init__(
         self,
@@ -144,28 +151,28 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        coder, rows = self._opened(X, y)
+        coder, rows = self._check_table(X, y)
         classes, codes = check_labels(y)
         check_consistent_length(rows, codes)
-        weight = checked_sample_weight(sample_weight, rows)
+        weight = check_sample_weight(sample_weight, rows)
         return self._learn(coder, Training(rows, codes, np.arange(len(codes)), weight), classes)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool = False
     ) -> WIBK:
-        """Store further rows: the paper's update of the concept description.
+        """Store further training rows (the update of the concept description in the paper).
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), optional
-            All labels that will ever come; needed where nothing was fitted before.
+            All labels that can occur in this and in later calls. Required in the first call if ``fit`` was not called.
         sample_weight : array-like of shape (n_samples,), optional
         refresh : bool, default=False
-            Find bins and intervals anew from all rows, which gives the model of ``fit`` on all of
-            them; otherwise the old ones serve the new rows too.
+            Whether bins and intervals are computed again from all rows. The model is then the same as after ``fit`` on
+            all rows. False: the old bins and intervals are used for the new rows too.
 
         Returns
         -------
@@ -173,10 +180,10 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self, "knn_"):
             declared = declared_classes(classes)
-            coder, rows = self._opened(X, y)
+            coder, rows = self._check_table(X, y)
             codes = codes_among(y, declared)
             check_consistent_length(rows, codes)
-            weight = checked_sample_weight(sample_weight, rows)
+            weight = check_sample_weight(sample_weight, rows)
             return self._learn(coder, Training(rows, codes, np.arange(len(codes)), weight), declared, partial=True)
         require_labels(self, y)
         codes = codes_among(y, self.classes_, classes)
@@ -184,25 +191,41 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         coder = deepcopy(self._coder)
         rows = coder.extend(self, X)
         number = np.arange(len(codes)) + len(self._training.codes)
-        training = self._training.joined(Training(rows, codes, number, checked_sample_weight(sample_weight, X)))
+        training = self._training.joined(Training(rows, codes, number, check_sample_weight(sample_weight, X)))
         if refresh:
             return self._learn(coder, training, self.classes_, partial=True)
         coder.check_whole(rows)
-        knn = copy(self.knn_)  # what it has learned is replaced, never changed
+        knn = copy(
+            self.knn_
+        )  # a shallow copy is enough: partial_fit replaces the fitted attributes and does not change them
         knn.partial_fit(self._table(coder.integers(rows)), y, sample_weight=sample_weight, refresh=False)
         self.knn_, self._coder, self._training = knn, coder, training
         return self
 
-    def _opened(self, X: Any, y: Any) -> tuple[IntegerCoder, Any]:
+    def _check_table(self, X: Any, y: Any) -> tuple[IntegerCoder, Any]:
+        """Return a coder for the table, and the coded rows before bins are made."""
         require_labels(self, y)
         coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features, self.handle_unknown)
         return coder, coder.open(self, X)
 
     def _learn(self, coder: IntegerCoder, training: Training, classes: AnyArray, *, partial: bool = False) -> WIBK:
-        """Find bins, then hand integers to the k-NN."""
+        """Compute the bins, and fit the k-NN to the integers.
+
+        Parameters
+        ----------
+        coder : IntegerCoder
+        training : Training
+        classes : ndarray of shape (n_classes,)
+        partial : bool
+            Whether some of the ``classes`` may have no rows yet.
+        """
         weight = training.sample_weight
-        some = slice(None) if weight is None else weight > 0
-        coder.learn(training.X[some], training.codes[some], len(classes), None if weight is None else weight[some])
+        if weight is None:
+            coder.learn(training.X, training.codes, len(classes), None)
+        else:  # bins use the same repetition weights as the vote
+            some = np.flatnonzero(weight > 0)
+            counted = scale_repetitions(weight, some, int(self.n_neighbors))[some]
+            coder.learn(training.X[some], training.codes[some], len(classes), counted)
         nominal = coder.table.nominal
         weigher = RepresentativeIntervals(self.normalize, self.smoothing, weight=self.weight, overlap=self.overlap)
         if _routing_enabled():
@@ -224,7 +247,10 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         return self
 
     def _table(self, rows: Any) -> Any:
-        """Rows under the names of the columns, where these have any."""
+        """Return the rows as a DataFrame with the column names of the training table.
+
+        If the training table had no column names, or if the rows are sparse, they are returned unchanged.
+        """
         names = getattr(self, "feature_names_in_", None)
         if names is None or hasattr(rows, "tocsr"):
             return rows
@@ -232,66 +258,71 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
 
         return pd.DataFrame(rows, columns=names)
 
-    def _asked(self, X: Any) -> tuple[WeightedKNeighborsClassifier, Any]:
-        """The k-NN, and integers to ask it about; None stays None."""
+    def _coded_queries(self, X: Any) -> tuple[WeightedKNeighborsClassifier, Any]:
+        """Return the fitted k-NN, and the queries as integers. If ``X`` is None, the second value is None."""
         check_is_fitted(self, "knn_")
         return self.knn_, None if X is None else self._table(self._coder.transform(self, X))
 
     def predict(self, X: Any) -> AnyArray:
-        """The class with the most votes; of equal ones as ``vote_ties`` says.
+        """Return the class with the most votes. ``vote_ties`` decides between classes with equal votes.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features), or None
-            None: the training rows, each left out of its own neighbours.
+            None: the queries are the training rows, and no row is its own neighbour.
 
         Returns
         -------
         ndarray of shape (n_queries,)
         """
-        knn, integers = self._asked(X)
+        knn, integers = self._coded_queries(X)
         return knn.predict(integers)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Share of the votes per class.
+        """Return the share of the votes for each class.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features), or None
-            None: the training rows, each left out of its own neighbours.
+            None: the queries are the training rows, and no row is its own neighbour.
 
         Returns
         -------
         ndarray of shape (n_queries, n_classes)
             Columns as in ``classes_``.
         """
-        knn, integers = self._asked(X)
+        knn, integers = self._coded_queries(X)
         return knn.predict_proba(integers)
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> IndexArray | tuple[FloatArray, IndexArray]:
-        """The nearest training rows, as `WeightedKNeighborsClassifier.kneighbors` gives them."""
-        knn, integers = self._asked(X)
+        """Return the nearest training rows of each query. See `WeightedKNeighborsClassifier.kneighbors`."""
+        knn, integers = self._coded_queries(X)
         return knn.kneighbors(integers, n_neighbors, return_distance)
 
     def explain(self, X: Any) -> pd.DataFrame:
-        """Neighbours, votes and shares of distances, as `WeightedKNeighborsClassifier.explain` gives them."""
-        knn, integers = self._asked(X)
+        """Return a table that explains the predictions. See `WeightedKNeighborsClassifier.explain`."""
+        knn, integers = self._coded_queries(X)
         return knn.explain(integers)
 
     @property
     def intervals_(self) -> pd.DataFrame:
-        """All runs, kept or dropped, in the terms of the table."""
-        knn, _ = self._asked(None)
+        """All runs, kept or dropped, with the values and categories of the original table."""
+        knn, _ = self._coded_queries(None)
         return interval_frame(knn.weigher_, self._coder)
 
     @property
     def weights_(self) -> Weights:
         """The weights in use."""
-        return self._asked(None)[0].weights_
+        return self._coded_queries(None)[0].weights_
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Weights averaged over the intervals of each class, and then over the classes."""
+        return self._coded_queries(None)[0].feature_importances_
 
     @property
     def plan_(self) -> Plan:
-        """What runs in ``predict``, and why."""
-        return self._asked(None)[0].plan_
+        """Which search ``predict`` uses, and why."""
+        return self._coded_queries(None)[0].plan_

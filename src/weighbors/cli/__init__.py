@@ -1,8 +1,7 @@
-"""The command line: one file per command that parses, calls one library function and prints.
+"""The command line. Each command is one file.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 all is well, 1 the machine failed (disk
-full, memory, a package that is missing), 2 the command line is wrong, 3 the data are, 4 a study has
-failed cells, 130 interrupted.
+Results go to stdout, all other messages to stderr. The exit codes are: 0 no error, 1 failure of the system (full disk,
+no memory, missing package), 2 wrong command line, 3 wrong data, 4 a study has failed cells, 130 interrupted.
 """
 
 from ._app import main

@@ -1,4 +1,4 @@
-"""The commands put together. Nothing heavy is imported before one of them runs."""
+"""The command line as one application. Heavy packages are imported only when a command runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import datasets, demo, fit, predict, reduce, report, study
-from ._errors import guarded
+from ._errors import with_error_messages
 
 __all__ = ["app", "main"]
 
@@ -23,10 +23,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (demo, report, fit, predict, reduce, study, datasets):
-    app.command(_command.NAME)(guarded(_command.run))
+    app.command(_command.NAME)(with_error_messages(_command.run))
 
 
 def _version(wanted: bool) -> None:
+    """If ``wanted`` is true, print the version and end the program."""
     if wanted:
         from importlib.metadata import version
 
@@ -44,9 +45,9 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; ends by raising SystemExit with the exit code."""
+    """Run the command line. At the end, SystemExit is raised with the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # names of columns may hold what the terminal's encoding cannot show
+        if hasattr(stream, "reconfigure"):  # column names may contain characters that the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     try:
         app(None if arguments is None else list(arguments), prog_name="weighbors")

@@ -1,4 +1,4 @@
-"""What goes wrong, as a message and an exit code; never a traceback."""
+"""Convert errors of a command to a message and an exit code."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ import typer
 
 from ._say import error, note
 
-__all__ = ["BAD_DATA", "FAILED_CELLS", "INTERRUPTED", "TROUBLE", "USAGE", "UsageError", "guarded"]
+__all__ = ["BAD_DATA", "FAILED_CELLS", "INTERRUPTED", "TROUBLE", "USAGE", "UsageError", "with_error_messages"]
 
 TROUBLE, USAGE, BAD_DATA, FAILED_CELLS, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 DEBUG = "WEIGHBORS_DEBUG"
 
 
 class UsageError(Exception):
-    """The command line asks for something that cannot be."""
+    """The command line asks for something that is not possible."""
 
 
-def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, with every error turned into one message on stderr and an exit code."""
+def with_error_messages(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a command so that every error becomes one message on stderr and an exit code."""
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
@@ -39,14 +39,14 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except typer.Exit:
             raise
         except BaseException as problem:
-            code = _told(problem)
+            code = _print_problem(problem)
         raise typer.Exit(code or 0)
 
     return run
 
 
 def _show_warnings() -> None:
-    """Warnings of this library as notes; those of others only where somebody debugs."""
+    """Print warnings of this library as notes. Warnings of other libraries are shown only for debugging."""
     from ..exceptions import WeighborsWarning
 
     if DEBUG not in os.environ:
@@ -55,8 +55,8 @@ def _show_warnings() -> None:
     warnings.showwarning = lambda message, *_, **__: note(str(message))
 
 
-def _told(problem: BaseException) -> int:
-    """Say what happened; gives the exit code."""
+def _print_problem(problem: BaseException) -> int:
+    """Print what went wrong, and return the exit code."""
     from ..exceptions import MissingDependencyError, WeighborsError
 
     if DEBUG in os.environ:
@@ -64,11 +64,11 @@ def _told(problem: BaseException) -> int:
     if isinstance(problem, KeyboardInterrupt):
         error(str(problem) or "interrupted; nothing was written")
         return INTERRUPTED
-    if isinstance(problem, BrokenPipeError):  # who reads has seen enough
+    if isinstance(problem, BrokenPipeError):  # the reader of the pipe has closed it, as head does
         _abandon_stdout()
         return BROKEN_PIPE
     if isinstance(problem, (UsageError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)):
-        error(_system(problem) if isinstance(problem, OSError) and problem.errno else str(problem))
+        error(_describe_system_error(problem) if isinstance(problem, OSError) and problem.errno else str(problem))
         return USAGE
     if isinstance(problem, MissingDependencyError):
         error(str(problem))
@@ -78,7 +78,7 @@ def _told(problem: BaseException) -> int:
         return BAD_DATA
     if isinstance(problem, OSError):
         _abandon_stdout()
-        error(_system(problem))
+        error(_describe_system_error(problem))
         return TROUBLE
     if isinstance(problem, MemoryError):
         error("there is not enough memory for this table")
@@ -90,8 +90,8 @@ def _told(problem: BaseException) -> int:
     raise problem
 
 
-def _system(problem: OSError) -> str:
-    """An error of the operating system in words."""
+def _describe_system_error(problem: OSError) -> str:
+    """Return the message for an error of the operating system."""
     place = f"'{os.fsdecode(problem.filename)}': " if problem.filename else ""
     if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"{place}no space left to write; nothing was left half-written"
@@ -99,7 +99,7 @@ def _system(problem: OSError) -> str:
 
 
 def _abandon_stdout() -> None:
-    """Where stdout cannot be written, Python must not try again when it ends."""
+    """If stdout cannot be written, redirect it, so that Python does not fail again at its end."""
     with suppress(Exception):
         sys.stdout.flush()
         return

@@ -1,4 +1,4 @@
-"""Arguments that several commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 __all__ = ["Data", "Drop", "Force", "Header", "Jobs", "Json", "Keep", "Quiet", "Seed", "Target"]
 
 
-def jobs_checked(value: int | None) -> int | None:
-    """Zero threads are none."""
+def check_jobs(value: int | None) -> int | None:
+    """Return the number of threads. Raise an error if it is 0."""
     if value == 0:
         raise typer.BadParameter("0 threads do nothing; give 1 or more, or -1 for all cores")
     return value
@@ -36,5 +36,5 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no bars
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same result.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(callback=jobs_checked, metavar="N", help="Threads; -1 for all. Results do not depend on it."),
+    typer.Option(callback=check_jobs, metavar="N", help="Threads; -1 for all. Results do not depend on it."),
 ]

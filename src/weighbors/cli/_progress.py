@@ -1,45 +1,35 @@
-"""A bar on stderr, where that is a terminal."""
+"""A progress bar on stderr, if stderr is a terminal."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .._progress import StatusLine, draw_bar
 from ._say import on_terminal
 
 __all__ = ["Bar", "progress_bar"]
 
 
 class Bar:
-    """Draws how many steps are done; cleared when the work ends."""
+    """A progress bar that shows how many steps are done."""
 
     def __init__(self) -> None:
-        self.began, self.drawn, self.width = time.monotonic(), 0.0, 0
+        self._line = StatusLine()
 
     def __call__(self, done: int, total: int, what: str) -> None:
-        """So many of the steps are done, and this one is under way."""
-        now = time.monotonic()
-        if now - self.drawn < 0.1:
-            return
-        self.drawn = now
-        filled = 30 * done // max(1, total)
-        line = f"[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {what}, {now - self.began:.0f} s"
-        self.width = max(self.width, len(line))
-        sys.stderr.write(f"\r{line:<{self.width}}")
-        sys.stderr.flush()
+        """Show that ``done`` of ``total`` steps are done. ``what`` names the current step."""
+        if self._line.due():
+            self._line.show(f"[{draw_bar(done, total)}] {done}/{total} {what}, {self._line.seconds:.0f} s")
 
     def clear(self) -> None:
-        """Leave an empty line."""
-        if self.width:
-            sys.stderr.write(f"\r{'':<{self.width}}\r")
-            sys.stderr.flush()
+        """Remove the bar from its line."""
+        self._line.clear()
 
 
 @contextmanager
 def progress_bar() -> Iterator[Bar | None]:
-    """A bar to hand to a library function; None where stderr is no terminal."""
+    """Yield a progress bar for a library function, or None if stderr is not a terminal or notes are suppressed."""
     bar = Bar() if on_terminal() else None
     try:
         yield bar

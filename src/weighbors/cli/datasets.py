@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._data import check_directory
 from ._options import Json, Quiet
-from ._say import emit, note, quietly, say
-from ._tables import check_directory
+from ._say import note, print_json, say, set_quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,17 +32,17 @@ def run(
 
     Those of scikit-learn are always there. Others are found in a directory with a MANIFEST.csv.
     """
-    quietly(quiet)
+    set_quiet(quiet)
     check_directory(data)
     from ..datasets import describe_dataset, known_datasets
 
     if name is not None:
-        told = describe_dataset(name, group, data_home=data)
-        emit(told) if json else _describe(told)
+        description = describe_dataset(name, group, data_home=data)
+        print_json(description) if json else _describe(description)
         return
     found = known_datasets(data)
     if json:
-        emit(found.astype(object).where(found.notna(), None).to_dict("records"))
+        print_json(found.astype(object).where(found.notna(), None).to_dict("records"))
     else:
         _list(found)
     if data is None and set(found["group"]) == {"built-in"}:
@@ -50,6 +50,7 @@ def run(
 
 
 def _list(found: pd.DataFrame) -> None:
+    """Print one aligned line per data set."""
     columns = ["name", "group", "rows", "features", "classes"]
     shown = [columns, *found[columns].astype(str).to_numpy().tolist()]
     widths = [max(len(row[j]) for row in shown) for j in range(len(columns))]
@@ -60,14 +61,16 @@ def _list(found: pd.DataFrame) -> None:
         say("  ".join(cells).rstrip())
 
 
-def _describe(told: dict[str, Any]) -> None:
-    classes = ", ".join(f"{label} {count}" for label, count in list(told["classes"].items())[:12])
-    more = f" and {len(told['classes']) - 12} more" if len(told["classes"]) > 12 else ""
-    say(f"{told['name']} ({told['group']})")
-    say(f"  rows      {told['rows']}")
-    say(f"  columns   {told['columns']}: {told['numbers']} numbers, {told['categories']} categories")
-    say(f"  classes   {len(told['classes'])}: {classes}{more}")
-    say(f"  missing   {told['missing']} cells in {told['columns_with_missing']} columns")
+def _describe(description: dict[str, Any]) -> None:
+    """Print the figures of one data set."""
+    classes = ", ".join(f"{label} {count}" for label, count in list(description["classes"].items())[:12])
+    more = f" and {len(description['classes']) - 12} more" if len(description["classes"]) > 12 else ""
+    say(f"{description['name']} ({description['group']})")
+    say(f"  rows      {description['rows']}")
+    kinds = f"{description['numbers']} numbers, {description['categories']} categories"
+    say(f"  columns   {description['columns']}: {kinds}")
+    say(f"  classes   {len(description['classes'])}: {classes}{more}")
+    say(f"  missing   {description['missing']} cells in {description['columns_with_missing']} columns")
     for key in ("source", "licence", "note"):
-        if told[key]:
-            say(f"  {key:<9} {told[key]}")
+        if description[key]:
+            say(f"  {key:<9} {description[key]}")

@@ -9,7 +9,7 @@ import typer
 
 from ._options import Force, Jobs, Json, Quiet
 from ._progress import progress_bar
-from ._say import quietly
+from ._say import set_quiet
 from .report import check_report, publish
 
 __all__ = ["NAME", "run"]
@@ -30,7 +30,7 @@ def run(
 
     The data are of 569 patients with and without breast cancer, and come with scikit-learn.
     """
-    quietly(quiet)
+    set_quiet(quiet)
     check_report(output, force)
     from ..datasets import load_builtin
     from ..report import build_report

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._data import check_output, read_data, split_labels
 from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
-from ._say import emit, notes, quietly, say
-from ._tables import check_output, labelled, opened
+from ._say import notes, print_json, say, set_quiet
 
 if TYPE_CHECKING:
     from ..classifiers import TableModel
@@ -21,7 +21,7 @@ NAME = "fit"
 
 
 class Weigher(StrEnum):
-    """Names of `weighbors.classifiers.table_model.WEIGHERS`; a test holds them together."""
+    """Names of `weighbors.classifiers.table_model.WEIGHERS`; a test compares both lists."""
 
     NONE = "none"
     RELIEFF = "relieff"
@@ -34,7 +34,7 @@ class Weigher(StrEnum):
 
 
 class Votes(StrEnum):
-    """How distance makes votes."""
+    """How votes depend on the distance."""
 
     UNIFORM = "uniform"
     DISTANCE = "distance"
@@ -62,9 +62,9 @@ def run(
     taken as they are; columns that cannot help are named and left out. The file holds no code; weighbors
     predict reads it.
     """
-    quietly(quiet)
+    set_quiet(quiet)
     check_output(output, force=force, inputs=(data,))
-    X, y = labelled(opened(data, header), target)
+    X, y = split_labels(read_data(data, header), target)
     from ..classifiers import TableModel
     from ..exceptions import InvalidDataError
 
@@ -86,12 +86,13 @@ def run(
     notes([*map(str, model.left_out), *model.notes])
     model.save(output)
     if json:
-        emit(_told(model, output))
+        print_json(_describe_result(model, output))
     else:
         _print(model, output)
 
 
-def _told(model: TableModel, output: Path) -> dict[str, Any]:
+def _describe_result(model: TableModel, output: Path) -> dict[str, Any]:
+    """Describe a model for JSON output."""
     return {
         "model": str(output),
         "target": model.target,
@@ -106,14 +107,15 @@ def _told(model: TableModel, output: Path) -> dict[str, Any]:
 
 
 def _print(model: TableModel, output: Path) -> None:
-    from ..datasets._text import shown
+    """Print a model and its heaviest features."""
+    from .._names import quote_name
 
     say(f"{output}: {model}")
     weights = model.feature_weights().head(10)
     if model.settings["weigher"] == "none" or model.weights.kind == "none":
         return
-    names = [shown(name) for name in weights.index]
+    names = [quote_name(name) for name in weights.index]
     width = max(map(len, names))
-    say("heaviest features" + ("" if weights.shape[1] == 1 else f" ({', '.join(map(shown, weights.columns))})"))
+    say("heaviest features" + ("" if weights.shape[1] == 1 else f" ({', '.join(map(quote_name, weights.columns))})"))
     for name, row in zip(names, weights.to_numpy(dtype=float), strict=True):
         say(f"  {name:<{width}}  " + "  ".join(f"{weight:.4f}" for weight in row))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ._data import check_format, check_output, read_data, write_frame
 from ._options import Force, Header, Json, Quiet
-from ._say import emit, hand_over, note, notes, quietly, say
-from ._tables import check_format, check_output, opened, write_frame
+from ._say import note, notes, print_json, say, set_quiet, write_raw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,34 +38,35 @@ def run(
     One line per row of the table, in its order. Columns that are missing are an error; columns that the
     model does not know and categories it has never seen are named.
     """
-    quietly(quiet)
+    set_quiet(quiet)
     check_output(output, force=force, inputs=(model, data))
     check_format(output)
     from ..classifiers import TableModel
 
     loaded = TableModel.load(model)
-    table = opened(data, header)
+    table = read_data(data, header)
     predicted = loaded.judge(table.frame)
     notes(predicted.notes)
-    _compare(loaded, predicted, table.frame)
+    _note_agreement(loaded, predicted, table.frame)
     frame = _frame(loaded, predicted, shares)
     if output is not None:
         write_frame(frame, output)
     if json:
         counts = frame.iloc[:, 0].value_counts()
-        told = {"model": str(model), "rows": len(frame), "counts": {str(k): int(v) for k, v in counts.items()}}
+        description = {"model": str(model), "rows": len(frame), "counts": {str(k): int(v) for k, v in counts.items()}}
         columns = {str(name): frame[name] for name in frame.columns} if output is None else {"output": str(output)}
-        emit({**told, **columns, "notes": predicted.notes})
+        print_json({**description, **columns, "notes": predicted.notes})
     elif output is None:
-        hand_over(frame.to_csv(index=False, lineterminator="\n"))
+        write_raw(frame.to_csv(index=False, lineterminator="\n"))
     else:
-        from ..datasets._text import shown
+        from .._names import quote_name
 
         counts = frame.iloc[:, 0].value_counts()
-        say(f"{output}: {len(frame)} rows; " + ", ".join(f"{shown(k)}: {v}" for k, v in counts.items()))
+        say(f"{output}: {len(frame)} rows; " + ", ".join(f"{quote_name(k)}: {v}" for k, v in counts.items()))
 
 
 def _frame(model: TableModel, predicted: Predictions, shares: bool) -> pd.DataFrame:
+    """Return a table of the predicted labels, with the shares of all classes if ``shares`` is true."""
     import pandas as pd
 
     columns = {model.target: predicted.labels}
@@ -74,8 +75,8 @@ def _frame(model: TableModel, predicted: Predictions, shares: bool) -> pd.DataFr
     return pd.DataFrame(columns)
 
 
-def _compare(model: TableModel, predicted: Predictions, frame: pd.DataFrame) -> None:
-    """Where the table has labels of its own, say how many agree."""
+def _note_agreement(model: TableModel, predicted: Predictions, frame: pd.DataFrame) -> None:
+    """If the table has labels of its own, print how many of them agree with the predictions."""
     if model.target not in frame.columns:
         return
     import numpy as np

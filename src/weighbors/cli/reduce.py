@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 import warnings
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._data import check_format, check_output, read_data, split_labels, write_frame
 from ._errors import UsageError
 from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
-from ._say import emit, notes, on_terminal, quietly, say
-from ._tables import check_format, check_output, labelled, opened, write_frame
+from ._say import notes, on_terminal, print_json, say, set_quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,13 +26,6 @@ NAME = "reduce"
 TASKS = ("IS", "FS", "IW", "FW")
 
 
-class Fitness(StrEnum):
-    """What the search maximises, besides what it leaves out."""
-
-    ACCURACY = "accuracy"
-    G_MEAN = "g_mean"
-
-
 def run(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Table to write.")],
@@ -41,7 +33,14 @@ def run(
     tasks: Annotated[
         str, typer.Option(help="IS and FS select instances and features; IW and FW weigh them meanwhile.")
     ] = "IS+FS",
-    fitness: Annotated[Fitness, typer.Option(help="g_mean for classes of unequal size.")] = Fitness.ACCURACY,
+    fitness: Annotated[
+        str,
+        typer.Option(
+            metavar="SCORE",
+            help="Score to maximise: accuracy; g_mean for classes of unequal size; balanced_accuracy, f1_macro and "
+            "other scores of predicted labels by scikit-learn's names.",
+        ),
+    ] = "accuracy",
     evaluations: Annotated[int, typer.Option(min=1, help="When the search ends.")] = 10_000,
     population: Annotated[int, typer.Option(min=4, help="Individuals of the search.")] = 100,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
@@ -63,26 +62,29 @@ def run(
     An evolutionary search looks for those that tell the classes apart. What is kept is written as it was
     read. Ctrl-C keeps the search; --resume goes on with it, to the same result.
     """
-    quietly(quiet)
-    wanted = _checked_tasks(tasks)
+    set_quiet(quiet)
+    wanted = _check_tasks(tasks)
     check_format(output)
     check_output(output, force=force, inputs=(data,))
     place = output.with_name(output.name + ".search") if checkpoint is None else checkpoint
     _check_checkpoint(place, resume, force)
-    table = opened(data, header)
-    X, y = labelled(table, target)
+    table = read_data(data, header)
+    X, y = split_labels(table, target)
     from ..datasets import clean_table
     from ..exceptions import InterruptedSearchWarning
     from ..weighers.evolution import reduce_table
+    from ..weighers.evolution.scores import SCORES
 
+    if fitness not in SCORES:
+        raise UsageError(f"--fitness takes one of {', '.join(SCORES)}; got '{fitness}'")
     clean = clean_table(X, keep=keep or (), drop=drop or ())
     notes([*map(str, clean.left_out), *clean.notes])
-    warnings.simplefilter("ignore", InterruptedSearchWarning)  # said below, with what to do
+    warnings.simplefilter("ignore", InterruptedSearchWarning)  # _check_end says it together with what to do
     found = reduce_table(
         clean.X,
         y.to_numpy(),
         wanted,
-        fitness=fitness.value,
+        fitness=fitness,
         population_size=min(population, evaluations),
         max_evaluations=evaluations,
         checkpoint=place,
@@ -93,17 +95,18 @@ def run(
     )
     _check_end(found, evaluations, place)
     rows = X.index[found.rows]
-    write_frame(_reduced(table.cells(), rows, found.columns, str(y.name)), output)
+    write_frame(_select_cells(table.cells(), rows, found.columns, str(y.name)), output)
     if checkpoint is None:
         place.unlink(missing_ok=True)
     if json:
-        emit(_told(found, clean, X.shape, rows, output))
+        print_json(_describe_result(found, clean, X.shape, rows, output))
         return
     kept = f"{len(rows)} of {len(X)} rows, {len(found.columns)} of {X.shape[1]} features"
-    say(f"{output}: {kept}; {fitness.value} of the nearest neighbour on all rows {found.search.performance_:.3f}")
+    say(f"{output}: {kept}; {fitness} of the nearest neighbour on all rows {found.search.performance_:.3f}")
 
 
-def _checked_tasks(tasks: str) -> str:
+def _check_tasks(tasks: str) -> str:
+    """Return the tasks in capitals. Raise `UsageError` if a task is unknown or repeated, or if none selects."""
     parts = [part.strip().upper() for part in tasks.split("+")]
     strange = [part for part in parts if part not in TASKS]
     if strange or len(set(parts)) < len(parts):
@@ -114,21 +117,21 @@ def _checked_tasks(tasks: str) -> str:
 
 
 def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
-    """A search that is there already goes on, or is thrown away when asked to."""
+    """Raise `UsageError` if there is an unfinished search, unless ``resume`` or ``force``. ``force`` deletes it."""
     if path.is_dir():
         raise UsageError(f"'{path}' is a directory; name a file for the search")
     if not path.exists() or resume:
         return
     if not force:
         raise UsageError(f"'{path}' keeps a search that is not finished: --resume goes on with it, --force begins anew")
-    from ..weighers.evolution.lock import held
+    from ..weighers.evolution.lock import hold_checkpoint
 
-    with held(path):  # not that of a search that runs
+    with hold_checkpoint(path):  # not that of a search that runs
         path.unlink()
 
 
 def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:
-    """A search that was interrupted is kept, and writes no table."""
+    """If the search was interrupted, say where it is kept; no table is written then."""
     search = found.search
     if search.stop_reason_ == "interrupted":
         sys.stderr.write("\n" if on_terminal() else "")  # below the bar
@@ -138,15 +141,22 @@ def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:
         )
 
 
-def _reduced(cells: pd.DataFrame, rows: pd.Index, columns: tuple[str, ...], target: str) -> pd.DataFrame:
-    """Kept rows and columns in the order and the writing of the table, the target where it was."""
+def _select_cells(cells: pd.DataFrame, rows: pd.Index, columns: tuple[str, ...], target: str) -> pd.DataFrame:
+    """Select the kept rows and columns as they were written in the file; the target keeps its position.
+
+    ``cells`` are all cells of the file, as text; ``columns`` are the names of the kept features.
+    """
     wanted = {*columns, target}
     return cells.loc[rows, [name for name in cells.columns if name in wanted]]
 
 
-def _told(
+def _describe_result(
     found: ReducedTable, clean: CleanTable, shape: tuple[int, int], rows: pd.Index, output: Path
 ) -> dict[str, Any]:
+    """Describe the reduced table for JSON output.
+
+    ``shape`` is the size of the table before the reduction, and ``rows`` are the kept row numbers.
+    """
     search = found.search
     return {
         "output": str(output),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ._data import check_output, read_data, split_labels
 from ._errors import UsageError
 from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
 from ._progress import progress_bar
-from ._say import hand_over, note, notes, quietly, say
-from ._tables import check_output, labelled, opened
+from ._say import note, notes, say, set_quiet, write_raw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,10 +50,10 @@ def run(
     And for which class, how stable that is, which rows are odd, and what it buys a k-NN: a summary in the
     terminal, and one file to show to a colleague, which needs no network.
     """
-    quietly(quiet)
+    set_quiet(quiet)
     check_report(output, force, data)
-    X, y = labelled(opened(data, header), target)
-    X, together = _grouped(X, groups)
+    X, y = split_labels(read_data(data, header), target)
+    X, together = _split_groups(X, groups)
     from ..datasets import clean_table
     from ..report import build_report
 
@@ -76,8 +76,8 @@ def run(
     publish(made, output, json)
 
 
-def _grouped(X: pd.DataFrame, groups: str | None) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Features and groups apart."""
+def _split_groups(X: pd.DataFrame, groups: str | None) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Split the column of groups off the features."""
     if groups is None:
         return X, None
     from .._names import known_names
@@ -93,7 +93,7 @@ def _grouped(X: pd.DataFrame, groups: str | None) -> tuple[pd.DataFrame, pd.Seri
 
 
 def check_report(output: Path, force: bool, *inputs: Path) -> None:
-    """Refuse, before any work is done, a place or a format that cannot be written."""
+    """Refuse, before any work is done, a report file or a format that cannot be written."""
     if output.suffix.lower() not in FORMATS:
         raise UsageError(f"'{output}' should end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     check_output(output, force=force, inputs=inputs)
@@ -107,10 +107,10 @@ def check_report(output: Path, force: bool, *inputs: Path) -> None:
 
 
 def publish(made: Report, output: Path, json: bool) -> None:
-    """Write the report in the format its name tells, and print its summary."""
+    """Write the report in the format that its name tells, and print its summary."""
     made.save(output)
     if json:
-        hand_over(f"{made.to_json(indent=1)}\n")
+        write_raw(f"{made.to_json(indent=1)}\n")
     else:
         say(made.summary())
     note(f"the whole report is in '{output}'")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._data import check_directory
 from ._errors import FAILED_CELLS, UsageError
-from ._options import Json, Quiet, jobs_checked
-from ._say import emit, note, on_terminal, quietly, say
-from ._tables import check_directory
+from ._options import Json, Quiet, check_jobs
+from ._say import note, on_terminal, print_json, say, set_quiet
 
 if TYPE_CHECKING:
     from ..presets import PresetResult
@@ -23,7 +23,7 @@ NAME = "study"
 
 
 class Preset(StrEnum):
-    """Names of `weighbors.presets.PRESETS`; a test holds them together."""
+    """Names of `weighbors.presets.PRESETS`; a test compares both lists."""
 
     SIMBAMBIW = "simbambiw"
     CLASS_RELIEF = "class-relief"
@@ -43,7 +43,7 @@ def run(
     quick: Annotated[bool, typer.Option("--quick", help="A faithful small version, in under two minutes.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed cells again.")] = False,
     jobs: Annotated[
-        int | None, typer.Option(callback=jobs_checked, metavar="N", help="Processes; -1 for all cores.")
+        int | None, typer.Option(callback=check_jobs, metavar="N", help="Processes; -1 for all cores.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -52,7 +52,7 @@ def run(
 
     The same command resumes. Exit code 4 where cells failed; the tables then leave out their data sets.
     """
-    quietly(quiet)
+    set_quiet(quiet)
     check_directory(data)
     if data is None and not os.environ.get("WEIGHBORS_DATA"):
         raise UsageError("name the directory of the data sets with --data, or set WEIGHBORS_DATA to it")
@@ -76,14 +76,15 @@ def run(
             f"interrupted; the cells that are done are kept in '{output}', and the same command goes on"
         ) from None
     if json:
-        emit(_told(result))
+        print_json(_describe_result(result))
     else:
         say(str(result))
     note(f"written to '{result.paths['made'].parent}'")
     return FAILED_CELLS if len(result.failures) else 0
 
 
-def _told(result: PresetResult) -> dict[str, Any]:
+def _describe_result(result: PresetResult) -> dict[str, Any]:
+    """Describe the result of a preset for JSON output."""
     return {
         "made": result.made,
         "text": result.text,

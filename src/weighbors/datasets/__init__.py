@@ -1,8 +1,8 @@
-"""Tables: read from files, made ready for weighers, or loaded by name.
+"""Read tables from files, prepare them for weighers, and load data sets by name.
 
-`read_table` reads a file, `split_target` takes the classes off, `clean_table` leaves out what cannot
-help. The data sets of the papers are in a directory of the user's, named by the environment variable
-``WEIGHBORS_DATA`` and described by a ``MANIFEST.csv`` with the columns name, group and file. Nothing is
+`read_table` reads a file, `split_target` separates the class column from the features, and `clean_table` leaves out
+useless columns. The data sets of the papers are in a directory of the user. The environment variable
+``WEIGHBORS_DATA`` names this directory, and its ``MANIFEST.csv`` has the columns name, group and file. Nothing is
 downloaded.
 """
 

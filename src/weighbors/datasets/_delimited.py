@@ -1,4 +1,4 @@
-"""Tables of separated cells: csv, tsv and their kin."""
+"""Read tables whose cells are separated by a character: csv, tsv and similar text files."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._names import quote_name, unique_names
 from ..exceptions import InvalidDataError
-from ._text import BLANKS, Dialect, dialect_of, records, shown, unique_names
+from ._text import BLANKS, Dialect, find_dialect, iterate_records
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Delimited", "opened"]
+__all__ = ["Delimited", "parse_delimited"]
 
-MISSING = ["?"]  # besides what pandas takes for a missing cell
+MISSING = ["?"]  # in addition to the texts that pandas reads as missing
 
 
 @dataclass(frozen=True)
 class Delimited:
-    """A text table that was looked through: every record has the header's number of cells."""
+    """A text table in which all records have the same number of cells."""
 
     text: str
     dialect: Dialect
@@ -29,14 +30,15 @@ class Delimited:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Columns of numbers where all their cells are, otherwise of text; missing cells as NaN."""
-        return self._parsed(na_values=MISSING, decimal=self.dialect.decimal)
+        """Return the table. A column is numeric if all its cells are numbers or missing. Missing cells are NaN."""
+        return self._parse(na_values=MISSING, decimal=self.dialect.decimal)
 
     def cells(self) -> pd.DataFrame:
-        """The cells as they are written, all text."""
-        return self._parsed(dtype=object, na_filter=False)
+        """Return the table with all cells as text, as they are written in the file."""
+        return self._parse(dtype=object, na_filter=False)
 
-    def _parsed(self, **options: Any) -> pd.DataFrame:
+    def _parse(self, **options: Any) -> pd.DataFrame:
+        """Return the table, parsed by pandas with these options of ``read_csv``."""
         import pandas as pd
 
         if options.get("dtype") is object:
@@ -56,23 +58,26 @@ class Delimited:
             raise InvalidDataError(f"the table cannot be read: {error}. Look for a quote that is not closed") from error
 
 
-def opened(text: str, name: str, *, header: bool = True, tabs: bool = False) -> Delimited:
-    """Find the dialect and check that all records have the same number of cells.
+def parse_delimited(text: str, name: str, *, header: bool = True, tabs: bool = False) -> Delimited:
+    """Find the separator and the decimal sign, and check that all records have the same number of cells.
+
+    ``header`` tells whether the first record contains the column names. If ``tabs`` is true, the tab is preferred as
+    separator. ``name`` is the file, for error messages.
 
     Raises
     ------
     InvalidDataError
-        Where there is nothing, or a record is longer or shorter than the header.
+        If the text is empty, or if a record has more or fewer cells than the header.
     """
     try:
-        dialect = dialect_of(text, tabs=tabs)
-        first, widths = _widths(text, dialect.separator, header)
+        dialect = find_dialect(text, tabs=tabs)
+        first, widths = _record_widths(text, dialect.separator, header)
     except csv.Error as error:
         raise InvalidDataError(f"'{name}' cannot be read as a table: {error}") from error
     if not first:
         raise InvalidDataError(f"'{name}' is empty: a line of column names and rows below it are needed")
     names = [cell.strip() for cell in first] if header else [f"x{j}" for j in range(len(first))]
-    if widths and set(widths) == {len(first) + 1}:  # R leaves the names of the rows without a name
+    if widths and set(widths) == {len(first) + 1}:  # files of R have no name for the column of row names
         names = ["row name", *names]
         widths = {}
     strange = next(((width, line) for width, line in widths.items() if width != len(names)), None)
@@ -81,7 +86,7 @@ def opened(text: str, name: str, *, header: bool = True, tabs: bool = False) -> 
         raise InvalidDataError(
             f"line {strange[1]} of '{name}' has {cells} where the {'header' if header else 'first line'} has "
             f"{len(names)}. Is it cut off, or is a separator inside a cell without quotes? "
-            f"(cells are separated by {_spoken(dialect.separator)})"
+            f"(cells are separated by {_separator_name(dialect.separator)})"
         )
     unique, notes = unique_names(names)
     if header and all(_is_number(cell) for cell in names):
@@ -89,11 +94,14 @@ def opened(text: str, name: str, *, header: bool = True, tabs: bool = False) -> 
     return Delimited(text, dialect, unique, header, tuple(notes))
 
 
-def _widths(text: str, separator: str, header: bool) -> tuple[list[str], dict[int, int]]:
-    """The first record, and the line of the first record below it of every width."""
+def _record_widths(text: str, separator: str, header: bool) -> tuple[list[str], dict[int, int]]:
+    """Return the first record, and for each number of cells the first line that has it.
+
+    If ``header`` is true, the first record is not counted.
+    """
     first: list[str] = []
     widths: dict[int, int] = {}
-    for line, cells in records(text, separator):
+    for line, cells in iterate_records(text, separator):
         if not first:
             first = cells
             if header:
@@ -103,11 +111,13 @@ def _widths(text: str, separator: str, header: bool) -> tuple[list[str], dict[in
     return first, widths
 
 
-def _spoken(separator: str) -> str:
-    return {"\t": "tabs", BLANKS: "blanks"}.get(separator, shown(separator))
+def _separator_name(separator: str) -> str:
+    """Return the name of a separator for an error message."""
+    return {"\t": "tabs", BLANKS: "blanks"}.get(separator, quote_name(separator))
 
 
 def _is_number(cell: str) -> bool:
+    """Return whether a cell can be read as a number."""
     try:
         float(cell)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Text of unknown encoding, and the separator of its cells."""
+"""Find the encoding of a text file, the separator of its cells, and its decimal sign."""
 
 from __future__ import annotations
 
@@ -13,40 +13,29 @@ from itertools import islice
 
 from ..exceptions import InvalidDataError
 
-__all__ = ["Dialect", "decoded", "dialect_of", "records", "shown", "unique_names"]
+__all__ = ["Dialect", "decode_text", "find_dialect", "iterate_records"]
 
 SEPARATORS = (",", ";", "\t", "|")
 BLANKS = r"\s+"
-_SAMPLE = 200  # records that are looked at
-_SAMPLE_LENGTH = 2**18  # and about so many characters
+_SAMPLE = 200  # how many records are inspected
+_SAMPLE_LENGTH = 2**18  # about how many characters are inspected
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _COMMA, _POINT = re.compile(r"[-+]?\d+,\d+"), re.compile(r"[-+]?\d+\.\d+")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a table is written as text."""
+    """Separator and decimal sign of a table in a text file."""
 
     separator: str = ","
     decimal: str = "."
 
 
-def shown(name: object, width: int = 40) -> str:
-    r"""A name or cell as a message may show it: quoted, on one line, shortened, nothing a terminal obeys.
+def decode_text(raw: bytes, name: str) -> tuple[str, str]:
+    """Return the text of a file and its encoding.
 
-    Examples
-    --------
-    >>> print(shown("two\nlines"), shown("a" * 100, 10))
-    'two\nlines' 'aaaaaaaaa…'
+    The byte order mark gives the encoding. Without one, UTF-8, Windows-1252 and Latin-1 are tried in this order.
     """
-    text = str(name)
-    text = text if len(text) <= width else text[: width - 1] + "…"
-    safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-    return f"'{safe}'"
-
-
-def decoded(raw: bytes, name: str) -> tuple[str, str]:
-    """The text of a file, and its encoding: by its mark, UTF-8 if it is that, else Windows' Latin-1."""
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             try:
@@ -63,8 +52,8 @@ def decoded(raw: bytes, name: str) -> tuple[str, str]:
     return raw.decode("latin-1"), "latin-1"
 
 
-def records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every record that is not blank."""
+def iterate_records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the cells of each record that is not empty."""
     if separator == BLANKS:
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():
@@ -76,15 +65,17 @@ def records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, cells
 
 
-def dialect_of(text: str, *, tabs: bool = False) -> Dialect:
-    """The separator that cuts all records alike, and into most cells; and the decimal sign.
+def find_dialect(text: str, *, tabs: bool = False) -> Dialect:
+    """Return the separator that gives most records the same number of cells, and the decimal sign.
 
-    ``tabs`` puts the tab first where several would do.
+    If several separators fit equally well, the one that gives more cells is used. If ``tabs`` is true, the tab is tried
+    first.
     """
     order = ("\t", ",", ";", "|") if tabs else SEPARATORS
     text = _beginning(text)
     scores = [(_agreement(text, separator), separator) for separator in (*order, BLANKS)]
     best = max(scores[:-1], key=lambda scored: scored[0])
+    # Blanks are the last choice, because cells may contain blanks. All records must have the same number of cells.
     if best[0][1] < 2 and scores[-1][0][1] > 1 and scores[-1][0][0] == 1.0:
         best = scores[-1]
     separator = best[1] if best[0][1] > 1 else order[0]
@@ -92,7 +83,7 @@ def dialect_of(text: str, *, tabs: bool = False) -> Dialect:
 
 
 def _beginning(text: str) -> str:
-    """Whole lines from the beginning of a text: at least five, and not many more characters than are looked at."""
+    """Return whole lines from the beginning of a text: at least five lines, and at most about `_SAMPLE_LENGTH`."""
     end = len(text) if len(text) <= _SAMPLE_LENGTH else text.rfind("\n", 0, _SAMPLE_LENGTH) + 1
     while end < len(text) and text.count("\n", 0, end) < 5:
         end = text.find("\n", end) + 1 or len(text)
@@ -100,54 +91,29 @@ def _beginning(text: str) -> str:
 
 
 def _agreement(text: str, separator: str) -> tuple[float, int]:
-    """Share of the sampled records that have the usual number of cells, and that number."""
+    """Return the share of the inspected records with the most frequent number of cells, and this number of cells."""
     try:
-        sample = [cells for _, cells in islice(records(text, separator), _SAMPLE)]
+        sample = [cells for _, cells in islice(iterate_records(text, separator), _SAMPLE)]
     except csv.Error:
         return 0.0, 0
     if not sample:
         return 0.0, 0
     widths = [len(cells) for cells in sample]
     usual = Counter(widths[1:] or widths).most_common(1)[0][0]
-    names_rows = widths[0] == usual - 1 and widths[0] > 1  # a header that leaves out the names of the rows
+    names_rows = widths[0] == usual - 1 and widths[0] > 1  # the header has no name for the column of row names
     if usual < 2 or not (widths[0] == usual or names_rows):
         return 0.0, 1
     return widths.count(usual) / (len(widths) - names_rows), usual
 
 
 def _decimal(text: str, separator: str) -> str:
-    """A comma where numbers are written so, and commas separate nothing."""
+    """Return the decimal sign: a comma if more cells have a decimal comma than a decimal point, otherwise a point.
+
+    If commas separate the cells, it is a point.
+    """
     if separator == ",":
         return "."
-    cells = [cell for _, row in islice(records(text, separator), 1, _SAMPLE) for cell in row]
+    cells = [cell for _, row in islice(iterate_records(text, separator), 1, _SAMPLE) for cell in row]
     commas = sum(_COMMA.fullmatch(cell.strip()) is not None for cell in cells)
     points = sum(_POINT.fullmatch(cell.strip()) is not None for cell in cells)
     return "," if commas > points else "."
-
-
-def unique_names(names: list[str]) -> tuple[list[str], list[str]]:
-    """Names of columns, each once: blank ones numbered, repeated ones counted; and what was changed."""
-    taken: set[str] = set(names)
-    used: set[str] = set()
-    out, notes = [], []
-    for j, given in enumerate(names):
-        name = given
-        if not name:
-            name = _free(f"column {j + 1}", taken)
-            notes.append(f"column {j + 1} has no name and is called {shown(name)}")
-        elif name in used:
-            count = 2
-            while f"{given} ({count})" in taken:
-                count += 1
-            name = f"{given} ({count})"
-            notes.append(f"there is more than one column {shown(given)}: column {j + 1} is called {shown(name)}")
-        used.add(name)
-        taken.add(name)
-        out.append(name)
-    return out, notes
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "'"
-    return name

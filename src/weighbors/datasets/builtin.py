@@ -1,4 +1,4 @@
-"""Data sets that come with scikit-learn: small, free, and there without a download."""
+"""Data sets that are part of scikit-learn, and need no download."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOADERS = {
 
 
 def builtin_names() -> tuple[str, ...]:
-    """Names that `load_builtin` knows.
+    """Return the names that `load_builtin` knows.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def builtin_names() -> tuple[str, ...]:
 
 
 def load_builtin(name: str = "breast-cancer") -> Dataset:
-    """Load a data set that comes with scikit-learn; classes by their names.
+    """Return a data set that is part of scikit-learn. Its labels are the names of the classes.
 
     Parameters
     ----------

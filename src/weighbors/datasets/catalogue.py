@@ -1,4 +1,4 @@
-"""Which data sets there are, and what one of them holds."""
+"""List the data sets, and describe one data set."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ if TYPE_CHECKING:
 __all__ = ["describe_dataset", "known_datasets"]
 
 BUILT_IN = "built-in"
-_TOLD = ("name", "group", "rows", "features", "classes", "source", "licence", "note")
+_COLUMNS = ("name", "group", "rows", "features", "classes", "source", "licence", "note")
 _SIZES = {"breast-cancer": (569, 30, 2), "digits": (1797, 64, 10), "iris": (150, 4, 3), "wine": (178, 13, 3)}
 
 
 def known_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFrame:
-    """One row per data set: those of scikit-learn, and those of the directory where there is one.
+    """Return a table of all data sets: those of scikit-learn, and those of the directory of data sets, if there is one.
 
     Parameters
     ----------
     data_home : path, optional
-        By default what ``WEIGHBORS_DATA`` names, if it is set.
+        Directory of the data sets. By default the directory that ``WEIGHBORS_DATA`` names, if it is set.
 
     Returns
     -------
     DataFrame
-        name, group, rows, features, classes, source, licence and note; empty text where it is not known.
+        One row per data set, with the columns name, group, rows, features, classes, source, licence and note. An
+        unknown value is an empty text.
 
     Examples
     --------
@@ -47,10 +48,10 @@ def known_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFr
     import pandas as pd
 
     own = [(name, BUILT_IN, *_SIZES[name], "scikit-learn", "", "") for name in builtin_names()]
-    frame = pd.DataFrame(own, columns=list(_TOLD), dtype=object)
+    frame = pd.DataFrame(own, columns=list(_COLUMNS), dtype=object)
     if data_home is None and not os.environ.get(VARIABLE):
         return frame
-    found = list_datasets(data_home).reindex(columns=list(_TOLD)).astype(object)
+    found = list_datasets(data_home).reindex(columns=list(_COLUMNS)).astype(object)
     found = found.where(found.notna(), "")
     for name in ("rows", "features", "classes"):
         found[name] = [str(value).strip().removesuffix(".0") for value in found[name]]
@@ -60,15 +61,15 @@ def known_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFr
 def describe_dataset(
     name: str, group: str | None = None, *, data_home: str | os.PathLike[str] | None = None
 ) -> dict[str, Any]:
-    """What a data set holds: rows, columns, classes, missing cells, and where it comes from.
+    """Return a description of a data set: rows, columns, classes, missing cells, and source.
 
     Parameters
     ----------
     name : str
     group : str, optional
-        Which one, where several share the name; by default the first of `known_datasets`.
+        Group of the data set, needed if several data sets have this name. By default the first in `known_datasets`.
     data_home : path, optional
-        By default what ``WEIGHBORS_DATA`` names, if it is set.
+        Directory of the data sets. By default the directory that ``WEIGHBORS_DATA`` names, if it is set.
 
     Returns
     -------
@@ -77,12 +78,12 @@ def describe_dataset(
     Raises
     ------
     InvalidDataError
-        Where there is none of that name.
+        If there is no data set with this name.
 
     Examples
     --------
-    >>> told = describe_dataset("iris", "built-in")
-    >>> told["rows"], told["columns"], told["missing"]
+    >>> found = describe_dataset("iris", "built-in")
+    >>> found["rows"], found["columns"], found["missing"]
     (150, 4, 0)
     """
     known = known_datasets(data_home)
@@ -96,21 +97,26 @@ def describe_dataset(
     data = load_builtin(name) if row["group"] == BUILT_IN else load_dataset(name, row["group"], data_home=data_home)
     elsewhere = [str(one) for one in found["group"].tolist()[1:]]
     note = str(row["note"]) + (f" (also in {', '.join(elsewhere)})" if elsewhere else "")
-    told = {"name": name, "group": str(row["group"]), "source": str(row["source"]), "licence": str(row["licence"])}
-    return {**told, "note": note.strip(), **_contents(data)}
+    description = {
+        "name": name,
+        "group": str(row["group"]),
+        "source": str(row["source"]),
+        "licence": str(row["licence"]),
+    }
+    return {**description, "note": note.strip(), **_describe_contents(data)}
 
 
-def _contents(data: Dataset) -> dict[str, Any]:
-    """Figures of a table, sparse ones included."""
+def _describe_contents(data: Dataset) -> dict[str, Any]:
+    """Return the numbers of rows, columns, classes and missing cells of a dense or sparse table."""
     import pandas as pd
 
     rows, columns = data.X.shape
     labels, counts = np.unique(np.asarray(data.y).astype(str), return_counts=True)
     if hasattr(data.X, "dtypes") and hasattr(data.X, "iloc"):
-        gaps = data.X.isna().sum().to_numpy()
+        missing = data.X.isna().sum().to_numpy()
         numbers = sum(pd.api.types.is_numeric_dtype(dtype) for dtype in data.X.dtypes)
     else:
-        gaps = _sparse_gaps(data.X.tocsc()) if hasattr(data.X, "tocsc") else np.isnan(data.X).sum(axis=0)
+        missing = _count_missing_sparse(data.X.tocsc()) if hasattr(data.X, "tocsc") else np.isnan(data.X).sum(axis=0)
         numbers = columns
     return {
         "rows": int(rows),
@@ -118,11 +124,12 @@ def _contents(data: Dataset) -> dict[str, Any]:
         "numbers": int(numbers),
         "categories": int(columns - numbers),
         "classes": dict(zip(labels.tolist(), counts.tolist(), strict=True)),
-        "missing": int(gaps.sum()),
-        "columns_with_missing": int((gaps > 0).sum()),
+        "missing": int(missing.sum()),
+        "columns_with_missing": int((missing > 0).sum()),
     }
 
 
-def _sparse_gaps(X: Any) -> Any:
+def _count_missing_sparse(X: Any) -> Any:
+    """Return the number of missing cells in each column of a CSC matrix."""
     column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
     return np.bincount(column[np.isnan(X.data)], minlength=X.shape[1])

@@ -1,4 +1,4 @@
-"""Which columns can help: numbers as numbers, categories as categories, the rest named and left out."""
+"""Clean a table: convert columns to numbers or categories, and leave out useless columns with a reason."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._names import known_names, require_text
+from .._columns import ADVICE, column_kind
+from .._frames import as_pandas
+from .._names import known_names, quote_name, require_text
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._text import shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["CleanTable", "LeftOut", "clean_table"]
 
-FEW = 10  # rows below which nothing is taken for an identifier
-OWN_VALUES = 0.9  # share of different texts above which a column names rows instead of describing them
-MOSTLY_NUMBERS = 0.9  # share of numbers above which other text in a column is a missing value
-_TIMES = ("date", "datetime", "datetime64", "period", "time", "timedelta", "timedelta64")  # as pandas calls them
+FEW = 10  # with fewer rows than this, no column is treated as an identifier
+OWN_VALUES = 0.9  # a column of text is an identifier if its share of different texts is above this
+MOSTLY_NUMBERS = 0.9  # a column of text is numeric if at least this share are numbers; other texts become missing
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|idx|index|uid|uuid|guid|row|rowid|key|nr|no|number)$|^unnamed: \d+$", re.I)
 
 
 class LeftOut(NamedTuple):
-    """A column that was left out, and why."""
+    """A column that was left out, and the reason."""
 
     name: str
     reason: str
 
     def __str__(self) -> str:
-        return f"{shown(self.name)} is left out: {self.reason}"
+        return f"{quote_name(self.name)} is left out: {self.reason}"
 
 
 @dataclass(frozen=True)
 class CleanTable:
-    """A table of features that can be used.
+    """A table of features that weighers and classifiers can use.
 
     Parameters
     ----------
     X : DataFrame
-        Columns of float64, with NaN for missing cells, or of categories that are text.
+        Each column is float64, with NaN for missing cells, or categorical, with text as categories.
     left_out : tuple of LeftOut
     notes : tuple of str
-        What was changed in columns that stayed.
+        Messages about changes in columns, such as text that became missing.
     """
 
     X: pd.DataFrame
@@ -55,20 +55,21 @@ class CleanTable:
 
 
 def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str] = ()) -> CleanTable:
-    """Tell numbers from categories, and leave out what cannot help to tell classes apart.
+    """Convert columns to numbers or categories, and leave out columns that cannot help to separate classes.
 
-    Left out are columns that are empty or constant, that name the rows (text of which nearly every row
-    has its own, whole numbers that count the rows or are called an id), dates and nested objects. Text in
-    a column that is otherwise numbers, and infinite numbers, become missing values.
+    These columns are left out: empty columns, constant columns, dates, nested objects, and identifiers. An identifier
+    is a column of text that is different in nearly every row, or a column of integers that counts the rows, or one that
+    is different in every row and has a name such as "id". Infinite numbers become missing values. In a column of text
+    that are nearly all numbers, the other texts become missing values.
 
     Parameters
     ----------
     X : DataFrame
-        Unique names.
+        Its column names must be unique.
     keep : iterable of str
-        Columns that stay although they look like identifiers. A name alone is one column.
+        Columns that are kept although they look like identifiers. A single name is also accepted.
     drop : iterable of str
-        Columns that go.
+        Columns that are left out.
 
     Returns
     -------
@@ -77,8 +78,8 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     Raises
     ------
     InvalidDataError
-        Where no column is left, ``keep`` or ``drop`` name one that is not there, or a name or category is
-        no valid text.
+        If no column is left, if ``keep`` or ``drop`` name a column that does not exist, or if a name or category is
+        not valid text.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     """
     import pandas as pd
 
-    X = named(X)
+    X = with_text_names(X)
     names = list(X.columns)
     kept, dropped = (set(known_names(wanted, names, "column")) for wanted in (keep, drop))
     out: dict[str, str] = {name: "as asked" for name in names if name in dropped}
@@ -105,7 +106,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     columns: dict[str, Any] = {}
     for name in names:
         if name not in out and not is_number[name]:
-            found = _described(X[name], name, notes)
+            found = _classify_column(X[name], name, notes)
             if isinstance(found, str):
                 out[name] = found
             elif isinstance(found, np.ndarray):
@@ -118,8 +119,8 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     left = [name for name in names if name not in out]
     left_out = tuple(LeftOut(name, out[name]) for name in names if name in out)
     if not left:
-        told = "; ".join(map(str, left_out[:5]))
-        raise InvalidDataError(f"no feature is left to work with ({told or 'the table has no columns'})")
+        reasons = "; ".join(map(str, left_out[:5]))
+        raise InvalidDataError(f"no feature is left to work with ({reasons or 'the table has no columns'})")
     used = [j for j, name in enumerate(numeric) if name not in out]
     clean = pd.DataFrame(numbers[:, used], columns=pd.Index([numeric[j] for j in used], dtype=object), index=X.index)
     categories = {name: values for name, values in columns.items() if name not in out}
@@ -129,7 +130,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
 
 
 def require_frame(X: Any) -> None:
-    """Refuse a table that is no DataFrame, where the names of columns matter."""
+    """Raise `InvalidDataError` if ``X`` is not a DataFrame. Column names are needed."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         raise InvalidDataError(
             f"a DataFrame is needed, whose columns have names; got {type(X).__name__}. "
@@ -137,41 +138,45 @@ def require_frame(X: Any) -> None:
         )
 
 
-def named(X: pd.DataFrame) -> pd.DataFrame:
-    """The table with text as names; they must be unique."""
+def with_text_names(X: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with its column names as text. Raise `InvalidDataError` if the names are not unique."""
     import pandas as pd
 
+    X = as_pandas(X)
     require_frame(X)
     names = pd.Index([str(name) for name in X.columns], dtype=object)
     if not names.is_unique:
-        raise InvalidDataError(f"there is more than one column {shown(names[names.duplicated()][0])}: rename them")
+        raise InvalidDataError(f"there is more than one column {quote_name(names[names.duplicated()][0])}: rename them")
     require_text(names, "column")
     return X.set_axis(names, axis=1)
 
 
 def _is_number(dtype: Any) -> bool:
+    """Return whether a dtype is for real numbers. Bool and complex dtypes are not."""
     import pandas as pd
 
     kinds = pd.api.types
     return bool(kinds.is_numeric_dtype(dtype) and not kinds.is_bool_dtype(dtype) and not kinds.is_complex_dtype(dtype))
 
 
-def _described(column: pd.Series, name: str, notes: list[str]) -> Any:
-    """A column that is no plain number: categories, numbers, or why it is left out."""
+def _classify_column(column: pd.Series, name: str, notes: list[str]) -> Any:
+    """Return a column that is not numeric as categories or as an array of numbers, or the reason to leave it out.
+
+    A message is added to ``notes`` if texts become missing values.
+    """
     import pandas as pd
 
-    kind = getattr(column.dtype, "kind", "O")
-    inside = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == np.dtype(object) else ""
-    if kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inside in _TIMES:
+    kind = column_kind(column.to_frame(), 0, column.dtype)
+    if kind == "date":
         return "it holds dates or durations; turn them into numbers, such as days since a date"
-    if inside == "decimal":
+    if kind in ADVICE:
+        return f"it {ADVICE[kind][0]}"
+    if kind == "number" and pd.api.types.infer_dtype(column, skipna=True) == "decimal":
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if kind == "c":
-        return "it holds complex numbers"
     text = as_categories(column)
     if isinstance(text, str):
         return text
-    require_text(text.categories, f"column {shown(name)}: the category")
+    require_text(text.categories, f"column {quote_name(name)}: the category")
     if isinstance(column.dtype, pd.CategoricalDtype):
         return text
     numbers = pd.to_numeric(pd.Series(text.categories, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
@@ -180,18 +185,24 @@ def _described(column: pd.Series, name: str, notes: list[str]) -> Any:
     if strange.sum() > (1 - MOSTLY_NUMBERS) * present.sum() or len(np.unique(numbers[present & ~strange])) < FEW:
         return text
     if strange.any():
-        notes.append(no_numbers(name, int(strange.sum()), text[strange][0]))
+        notes.append(text_cells_note(name, int(strange.sum()), text[strange][0]))
     return numbers
 
 
-def no_numbers(name: str, count: int, first: object) -> str:
-    """What is said of cells of text in a column of numbers."""
+def text_cells_note(name: str, count: int, first: object) -> str:
+    """Return the message that ``count`` cells of text in a numeric column count as missing.
+
+    ``first`` is the first of these texts.
+    """
     cells = "1 cell is no number" if count == 1 else f"{count} cells are no numbers"
-    return f"{shown(name)}: {cells} ({shown(first, 20)}) and {'counts' if count == 1 else 'count'} as missing"
+    return f"{quote_name(name)}: {cells} ({quote_name(first, 20)}) and {'counts' if count == 1 else 'count'} as missing"
 
 
 def as_categories(column: pd.Series) -> Any:
-    """Categories that are text, whole numbers without a decimal point; or why there can be none."""
+    """Return a column as categories of text, or the reason why this is not possible.
+
+    Whole numbers are written without a decimal point.
+    """
     import pandas as pd
 
     try:
@@ -200,37 +211,45 @@ def as_categories(column: pd.Series) -> Any:
         return "it holds objects, not values"
     if not all(isinstance(value, (str, int, float, np.generic)) for value in values):
         return "it holds objects, not values"
-    known, order = np.unique(np.array([_text(value) for value in values], dtype=object), return_inverse=True)
+    known, order = np.unique(np.array([_category_text(value) for value in values], dtype=object), return_inverse=True)
+    # The code −1 of a missing value selects the last element, which is −1.
     codes = np.append(order, -1)[codes]
     return pd.Categorical.from_codes(codes, categories=pd.Index(known, dtype=object))
 
 
-def _text(value: Any) -> str:
+def _category_text(value: Any) -> str:
+    """Return a value as the text of a category. Whole numbers have no decimal point."""
     whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
 
 
 def _useless_numbers(numbers: FloatArray, names: list[str], kept: set[str], notes: list[str]) -> dict[str, str]:
-    """Columns of numbers that say nothing; infinite values become NaN in place, with a note."""
+    """Return the names of useless numeric columns, with the reason for each.
+
+    Infinite values become NaN in place, and a message is added to ``notes``. ``kept`` are the names of columns that are
+    kept although they look like identifiers.
+    """
     if not len(numbers):
         return {}
     infinite = np.isinf(numbers)
     for j in np.flatnonzero(infinite.any(axis=0)).tolist():
-        notes.append(f"{shown(names[j])}: {int(infinite[:, j].sum())} infinite values count as missing")
+        notes.append(f"{quote_name(names[j])}: {int(infinite[:, j].sum())} infinite values count as missing")
     numbers[infinite] = np.nan
     low, high = np.fmin.reduce(numbers, axis=0), np.fmax.reduce(numbers, axis=0)
     out: dict[str, str] = {}
     for j in np.flatnonzero(np.isnan(low) | (low == high)).tolist():
         out[names[j]] = "it is empty" if np.isnan(low[j]) else "all its values are the same"
+    # An identifier has n different whole numbers, so its range is at least n − 1. This test is cheaper than the sort.
     suspects = (numbers == np.floor(numbers)).all(axis=0) & (high - low >= len(numbers) - 1)
     for j in np.flatnonzero(suspects).tolist():
-        reason = _numbers_the_rows(numbers[:, j], names[j])
+        reason = _identifier_reason(numbers[:, j], names[j])
         if reason and names[j] not in kept:
             out[names[j]] = reason
     return out
 
 
-def _numbers_the_rows(values: FloatArray, name: str) -> str | None:
+def _identifier_reason(values: FloatArray, name: str) -> str | None:
+    """Return the reason why a column of whole numbers is an identifier, or None if it is not an identifier."""
     n = len(values)
     if n < FEW or len(np.unique(values)) < n:
         return None
@@ -240,6 +259,10 @@ def _numbers_the_rows(values: FloatArray, name: str) -> str | None:
 
 
 def _useless_categories(columns: dict[str, Any], kept: set[str]) -> dict[str, str]:
+    """Return the names of useless categorical columns, with the reason for each.
+
+    ``kept`` are the names of columns that are kept although they look like identifiers.
+    """
     out: dict[str, str] = {}
     for name, values in columns.items():
         present, different = int((values.codes >= 0).sum()), len(values.categories)

@@ -1,4 +1,4 @@
-"""Load a data set by name: csv, parquet or npz, features first, the class last."""
+"""Load data sets by name from a directory of csv, parquet and npz files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VARIABLE = "WEIGHBORS_DATA"
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table and its labels. ``X`` is a DataFrame, an array or a CSR matrix."""
+    """A table ``X`` and its labels ``y``. ``X`` is a DataFrame, an array or a CSR matrix."""
 
     name: str
     X: Any
@@ -32,12 +32,12 @@ class Dataset:
 
 
 def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """The directory of data sets.
+    """Return the directory of data sets.
 
     Parameters
     ----------
     data_home : path, optional
-        By default what the environment variable ``WEIGHBORS_DATA`` names.
+        The directory. By default the one that the environment variable ``WEIGHBORS_DATA`` names.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
     Raises
     ------
     InvalidDataError
-        Where neither is given, or the place is no directory with a manifest.
+        If neither is given, or if the directory contains no ``MANIFEST.csv``.
     """
     place = data_home or os.environ.get(VARIABLE)
     if not place:
@@ -58,7 +58,7 @@ def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFrame:
-    r"""The manifest of `data_directory`: one row per data set.
+    r"""Return the manifest of `data_directory` as a table with one row per data set.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFra
     Returns
     -------
     DataFrame
-        At least name, group and file.
+        It has at least the columns name, group and file.
 
     Raises
     ------
     InvalidDataError
-        Where the manifest lacks one of these columns.
+        If the manifest lacks one of these columns, or is not a readable csv file.
 
     Examples
     --------
@@ -99,13 +99,13 @@ def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFra
 
 
 def load_dataset(name: str, group: str | None = None, *, data_home: str | os.PathLike[str] | None = None) -> Dataset:
-    r"""Load a data set of `list_datasets`. Missing cells are NaN; a table keeps its column types.
+    r"""Return a data set of `list_datasets`. Missing cells are NaN.
 
     Parameters
     ----------
     name : str
     group : str, optional
-        Which one, where several share the name; by default the first of the manifest.
+        Group of the data set, needed if several data sets have this name. By default the first in the manifest.
     data_home : path, optional
         As in `data_directory`.
 
@@ -116,7 +116,7 @@ def load_dataset(name: str, group: str | None = None, *, data_home: str | os.Pat
     Raises
     ------
     InvalidDataError
-        Where there is none of that name, or no directory of data sets.
+        If there is no data set with this name, or no directory of data sets.
 
     Examples
     --------
@@ -141,6 +141,7 @@ def load_dataset(name: str, group: str | None = None, *, data_home: str | os.Pat
 
 
 def _read(name: str, path: Path) -> Dataset:
+    """Return the data set in a file. In csv and parquet files, the last column is the class."""
     import pandas as pd
 
     if path.suffix == ".npz":
@@ -152,6 +153,7 @@ def _read(name: str, path: Path) -> Dataset:
 
 
 def _read_npz(name: str, path: Path) -> Dataset:
+    """Return the data set in an npz file with the arrays X and y, or with the parts of a CSR matrix and y."""
     from scipy import sparse
 
     with np.load(path, allow_pickle=False) as archive:

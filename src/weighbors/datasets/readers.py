@@ -1,4 +1,4 @@
-"""Read a table from a file, whatever it is: csv, tsv, parquet, ARFF, KEEL's .dat, npz."""
+"""Read tables from files: csv, tsv, parquet, ARFF, KEEL's .dat and npz."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._archive import DAMAGE, read_arrays
-from .._files import require_pyarrow
-from .._names import hint, require_text
+from .._files import require_pyarrow, require_utf8
+from .._names import hint, quote_name, require_text, unique_names
 from ..exceptions import InvalidDataError
 from . import _delimited
 from ._attributes import looks_declared, read_declared
-from ._text import decoded, shown, unique_names
+from ._text import decode_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 __all__ = ["Table", "read_table", "split_target"]
 
 TEXT = (".csv", ".tsv", ".txt", ".data", ".tab", ".arff", ".dat")
-DENSE_BYTES = 2**30  # a sparse npz that takes more as a dense table is refused
+DENSE_BYTES = 2**30  # a sparse table raises an error if it would need more bytes as a dense table
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it was read.
+    """A table as it was read from a file.
 
     Parameters
     ----------
     frame : DataFrame
-        Unique names, numbers or text or categories, missing cells as NaN.
+        Columns with unique names. They contain numbers, text or categories, and missing cells are NaN.
     target : str or None
-        The class attribute, where the file declares one.
+        Name of the class column, if the file declares one.
     source : str
-        Where it came from.
+        Path of the file.
     notes : tuple of str
-        What a reader should know: names that were changed, and the like.
+        Messages for the user, such as names that were changed.
     """
 
     frame: pd.DataFrame
@@ -51,20 +51,20 @@ class Table:
     _written: Callable[[], pd.DataFrame] | None = field(default=None, repr=False, compare=False)
 
     def cells(self) -> pd.DataFrame:
-        """The cells as they are written in the file; of a file that is no text, the frame itself."""
+        """Return the cells as text, as they are written in a csv or tsv file. For other files, return ``frame``."""
         return self.frame if self._written is None else self._written()
 
 
 def read_table(path: str | os.PathLike[str], *, header: bool = True) -> Table:
-    r"""Read a table; what the file is, its encoding and its separator are found.
+    r"""Return the table in a file. The kind of file, its encoding and its separator are detected.
 
     Parameters
     ----------
     path : path
-        csv, tsv and other separated text, ARFF, KEEL's .dat, parquet (extra ``parquet``), or npz with
-        ``X`` and ``y`` (also the parts of a CSR matrix and ``y``).
+        A csv, tsv or other separated text file, an ARFF file, a .dat file of KEEL, a parquet file (needs the extra
+        ``parquet``), or an npz file with ``X`` and ``y``, or with the parts of a CSR matrix and ``y``.
     header : bool, default=True
-        Whether the first line of a csv or tsv names the columns.
+        Whether the first line of a csv or tsv file contains the column names.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True) -> Table:
     Raises
     ------
     FileNotFoundError, IsADirectoryError
-        Where there is no file.
+        If there is no such file, or if the path is a directory.
     InvalidDataError
-        Where it holds no table that can be read, with the reason and the line.
+        If the file contains no table that can be read. The message gives the reason.
 
     Examples
     --------
@@ -94,24 +94,25 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True) -> Table:
         raise FileNotFoundError(f"there is no file '{name}'")
     suffix = place.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        return _parquet(place, name)
+        return _read_parquet(place, name)
     if suffix == ".npz":
-        return _npz(place, name)
+        return _read_npz_table(place, name)
     raw = place.read_bytes()
     if suffix not in TEXT and raw.startswith((b"PK\x03\x04", b"\x1f\x8b", b"PAR1", b"\x93NUMPY", b"\x89HDF")):
         raise InvalidDataError(f"'{name}' is no text. Tables in csv, tsv, parquet, arff, KEEL .dat and npz can be read")
-    text, encoding = decoded(raw, name)
+    text, encoding = decode_text(raw, name)
     if not text.strip():
         raise InvalidDataError(f"'{name}' is empty: a line of column names and rows below it are needed")
     if suffix == ".arff" or (suffix == ".dat" and looks_declared(text)):
         frame, target, notes = read_declared(text, name)
         return Table(frame, target, name, tuple(notes))
-    found = _delimited.opened(text, name, header=header, tabs=suffix in (".tsv", ".tab"))
+    found = _delimited.parse_delimited(text, name, header=header, tabs=suffix in (".tsv", ".tab"))
     said = () if encoding in ("utf-8", "utf-16") else (f"the text is no UTF-8; it was read as {encoding}",)
     return Table(found.frame(), None, name, (*said, *found.notes), found.cells)
 
 
-def _parquet(path: Path, name: str) -> Table:
+def _read_parquet(path: Path, name: str) -> Table:
+    """Return the table in a parquet file. ``name`` is the path as text, for error messages."""
     import pandas as pd
 
     pyarrow = require_pyarrow(name)
@@ -119,14 +120,14 @@ def _parquet(path: Path, name: str) -> Table:
         frame = pd.read_parquet(path)
         if frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex):
             frame = frame.reset_index()
-        _check_text(frame)
+        _check_text(frame, name)
     except (pyarrow.ArrowException, *DAMAGE) as error:
         raise InvalidDataError(f"'{name}' is no readable parquet file: {error}") from error
-    return _named(frame, None, name)
+    return _table_with_unique_names(frame, None, name)
 
 
-def _check_text(frame: pd.DataFrame) -> None:
-    """Refuse text that is no UTF-8: Arrow looks at it only when it is used."""
+def _check_text(frame: pd.DataFrame, name: str) -> None:
+    """Raise an error if a column contains text that is not UTF-8. ``name`` is the file, for error messages."""
     import pandas as pd
 
     for j, dtype in enumerate(frame.dtypes):
@@ -134,27 +135,29 @@ def _check_text(frame: pd.DataFrame) -> None:
         if isinstance(kind, pd.StringDtype):
             column = frame.iloc[:, j]
             values = column.cat.categories if isinstance(dtype, pd.CategoricalDtype) else column
-            values.array.__arrow_array__().validate(full=True)
+            require_utf8(values.array.__arrow_array__(), frame.columns[j], name)
 
 
-def _npz(path: Path, name: str) -> Table:
+def _read_npz_table(path: Path, name: str) -> Table:
+    """Return the table in an npz file with the arrays X and y. ``name`` is the path as text, for error messages."""
     try:
         parts = read_arrays(path)
     except (*DAMAGE, zipfile.LargeZipFile) as error:
         raise InvalidDataError(f"'{name}' is no readable npz file: {error}") from error
     if "y" not in parts or not ("X" in parts or {"data", "indices", "indptr", "shape"} <= set(parts)):
-        there = ", ".join(shown(key) for key in list(parts)[:10]) or "nothing"
+        there = ", ".join(quote_name(key) for key in list(parts)[:10]) or "nothing"
         raise InvalidDataError(f"'{name}' must hold the arrays X and y; it holds {there}")
-    X, y = _dense(parts, name) if "X" not in parts else parts["X"], parts["y"]
+    X, y = _densify(parts, name) if "X" not in parts else parts["X"], parts["y"]
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise InvalidDataError(f"'{name}' must hold X of shape (n, m) and y of shape (n,); got {X.shape} and {y.shape}")
     for what, part in (("cell", X), ("label", y)):
         if part.dtype.kind == "U":
             require_text(np.unique(part), f"'{name}': the {what}")
-    return _with_labels(X, y, parts.get("feature_names"), name)
+    return _table_with_labels(X, y, parts.get("feature_names"), name)
 
 
-def _with_labels(X: Any, y: Any, given: Any, name: str) -> Table:
+def _table_with_labels(X: Any, y: Any, given: Any, name: str) -> Table:
+    """Return a table of ``X`` and ``y``. ``given`` are the column names in the file, or None."""
     import pandas as pd
 
     width = X.shape[1]
@@ -163,10 +166,11 @@ def _with_labels(X: Any, y: Any, given: Any, name: str) -> Table:
     frame = pd.DataFrame(X, columns=range(width))
     frame[width] = y
     frame.columns = pd.Index([*names, "class"], dtype=object)
-    return _named(frame, width, name)
+    return _table_with_unique_names(frame, width, name)
 
 
-def _dense(parts: dict[str, Any], name: str) -> Any:
+def _densify(parts: dict[str, Any], name: str) -> Any:
+    """Return the dense array of a CSR matrix. Raise `InvalidDataError` if it is too large or not a CSR matrix."""
     from scipy import sparse
 
     try:
@@ -182,8 +186,8 @@ def _dense(parts: dict[str, Any], name: str) -> Any:
     return rows.toarray()
 
 
-def _named(frame: pd.DataFrame, target: int | None, name: str) -> Table:
-    """Unique text as names; ``target`` is the position of the class."""
+def _table_with_unique_names(frame: pd.DataFrame, target: int | None, name: str) -> Table:
+    """Return a table with unique column names. ``target`` is the position of the class column, or None."""
     import pandas as pd
 
     names, notes = unique_names([str(one) for one in frame.columns])
@@ -193,26 +197,27 @@ def _named(frame: pd.DataFrame, target: int | None, name: str) -> Table:
 
 
 def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame, pd.Series, tuple[str, ...]]:
-    """Features, labels, and notes; rows without a label are left out.
+    """Split a table into features and labels. Rows without a label are left out, and a message says so.
 
     Parameters
     ----------
     table : Table
     target : str, optional
-        Name of the column that holds the classes. By default the one the file declares.
+        Name of the class column. By default the column that the file declares.
 
     Returns
     -------
     X : DataFrame
-        Row numbers of the table as its index.
+        The features. The index is the row numbers of the table.
     y : Series
-        Whole numbers, or text. Its name is the target.
+        The labels, as whole numbers or text. The name of the Series is the target.
     notes : tuple of str
 
     Raises
     ------
     InvalidDataError
-        Where the target is not among the columns, holds measurements, one class, or no class twice.
+        If the target is not a column, contains numbers that are not whole, has only one class, or has a different label
+        in every row.
 
     Examples
     --------
@@ -223,28 +228,28 @@ def split_target(table: Table, target: str | None = None) -> tuple[pd.DataFrame,
     ((3, 1), ['a', 'a', 'b'], ("1 row has no label in 'kind' and was left out (row 3)",))
     """
     frame = table.frame
-    target = target_of(table, target)
+    target = find_target(table, target)
     if frame.shape[1] < 2:
-        raise InvalidDataError(f"{shown(target)} is the only column: features are needed besides the target")
+        raise InvalidDataError(f"{quote_name(target)} is the only column: features are needed besides the target")
     labels = frame[target]
     known = labels.notna().to_numpy()
     notes = []
     if not known.all():
         count = int((~known).sum())
         first = int(np.flatnonzero(~known)[0])
-        told = f"no label in {shown(target)} and"
-        one = f"1 row has {told} was left out (row {first})"
-        notes.append(one if count == 1 else f"{count} rows have {told} were left out (the first is row {first})")
-    y = _labels(labels[known], target)
+        no_label = f"no label in {quote_name(target)} and"
+        one = f"1 row has {no_label} was left out (row {first})"
+        notes.append(one if count == 1 else f"{count} rows have {no_label} were left out (the first is row {first})")
+    y = _class_labels(labels[known], target)
     _check_classes(y, len(frame), target)
     return frame.drop(columns=target)[known], y, tuple(notes)
 
 
-def target_of(table: Table, target: str | None = None) -> str:
-    """Name of the column of classes: the one asked for, or the file's own; an error lists the columns."""
+def find_target(table: Table, target: str | None = None) -> str:
+    """Return the name of the class column: ``target``, or the column that the file declares if ``target`` is None."""
     names = [str(name) for name in table.frame.columns]
     ends = names if len(names) <= 30 else [*names[:20], *names[-5:]]  # classes are often last
-    listed = ", ".join(shown(name) for name in ends) + (f" (of {len(names)} columns)" if len(names) > 30 else "")
+    listed = ", ".join(quote_name(name) for name in ends) + (f" (of {len(names)} columns)" if len(names) > 30 else "")
     if target is None and table.target is None:
         raise InvalidDataError(f"which column holds the classes? Name one of {listed}")
     wanted = table.target if target is None else target
@@ -252,12 +257,12 @@ def target_of(table: Table, target: str | None = None) -> str:
     if wanted not in names:
         close = hint(wanted, names)
         near = f" {close}" if close.startswith("Did") and len(close) < 80 and close.isprintable() else ""
-        raise InvalidDataError(f"there is no column {shown(wanted)}.{near} The columns are {listed}")
+        raise InvalidDataError(f"there is no column {quote_name(wanted)}.{near} The columns are {listed}")
     return wanted
 
 
-def _labels(labels: pd.Series, target: str) -> pd.Series:
-    """Whole numbers or text."""
+def _class_labels(labels: pd.Series, target: str) -> pd.Series:
+    """Return labels as whole numbers or text. Raise `InvalidDataError` if there are numbers that are not whole."""
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(labels.dtype) or not pd.api.types.is_numeric_dtype(labels.dtype):
@@ -266,29 +271,33 @@ def _labels(labels: pd.Series, target: str) -> pd.Series:
     if len(numbers) and not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
         strange = labels[~(np.isfinite(numbers) & (numbers == np.floor(numbers)))].iloc[0]
         raise InvalidDataError(
-            f"the target {shown(target)} holds measurements ({strange:.6g}, ...), not classes. "
+            f"the target {quote_name(target)} holds measurements ({strange:.6g}, ...), not classes. "
             "Name another column, or turn it into classes"
         )
-    if len(numbers) and np.abs(numbers).max() >= 2**53:  # too large to be told apart as numbers
+    if len(numbers) and np.abs(numbers).max() >= 2**53:  # such large whole numbers are not exact as floats
         return labels.astype(object).map(str).astype(object)
     return labels.astype(np.int64)
 
 
 def _check_classes(y: pd.Series, rows: int, target: str) -> None:
+    """Raise `InvalidDataError` if there are no labels, only one class, or a different label in every row.
+
+    ``rows`` is the number of rows of the table, including rows without a label.
+    """
     if rows == 0:
         raise InvalidDataError("the table has column names and no rows")
     counts = y.value_counts()
     if len(counts) == 0:
-        raise InvalidDataError(f"the target {shown(target)} is empty: no row has a label")
+        raise InvalidDataError(f"the target {quote_name(target)} is empty: no row has a label")
     if len(counts) == 1:
         raise InvalidDataError(
-            f"at least 2 classes are needed; the target {shown(target)} has one, {shown(counts.index[0])}, in all "
-            f"{len(y)} rows"
+            f"at least 2 classes are needed; the target {quote_name(target)} has one, {quote_name(counts.index[0])}, "
+            f"in all {len(y)} rows"
             if len(y) > 1
             else "at least 2 classes are needed, and the table has 1 row"
         )
     if counts.iloc[0] < 2:
         raise InvalidDataError(
-            f"all {len(y)} rows have a label of their own in {shown(target)}: it holds no classes, or there are too "
-            "few rows. Name another column as target"
+            f"all {len(y)} rows have a label of their own in {quote_name(target)}: it holds no classes, or there are "
+            "too few rows. Name another column as target"
         )

@@ -1,7 +1,7 @@
-"""Tables larger than memory, or than one machine: the same estimators over blocks of rows.
+"""Estimators for tables that do not fit in memory. They process blocks of rows.
 
-A table is a dask array or DataFrame, a parquet folder, an npy file, a mapped array, or a table in memory. Blocks are
-worked off by dask or, without it, by joblib; the results are those of the ordinary estimators.
+A table is a dask array or DataFrame, a parquet folder, an npy file, a mapped array, or a table in memory. Dask or
+joblib processes the blocks. The results are the results of the ordinary estimators.
 """
 
 from .intervals import RepresentativeIntervals

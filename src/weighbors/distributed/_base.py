@@ -1,4 +1,4 @@
-"""What the estimators of this room share."""
+"""Base of the estimators over blocks: parameters, opening a table, and conversion to the ordinary estimator."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._cluster import is_dask
+from .._parallel.cluster import is_dask
 from .._random import generators
 from .._typing import FloatArray, IndexArray
-from .._validation import checked_sample_weight, require_labels
+from .._validation import check_sample_weight, require_labels
+from ..blocks import BlockTable, ColumnCoding, open_blocks
 from ..exceptions import InvalidDataError
-from ._door import Coder
-from ._table import BlockTable, open_blocks
 
 __all__ = ["BLOCK_CONSTRAINTS", "MAX_BYTES", "OverBlocks", "SAMPLE_CONSTRAINTS", "drawn_rows"]
 
@@ -33,17 +32,22 @@ SAMPLE_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class OverBlocks(BaseEstimator):
-    """Mixin of estimators that are fitted to tables in blocks; ``_local`` is the ordinary one."""
+    """Mixin of estimators that are fitted to tables in blocks. ``_local`` is the class of the ordinary estimator."""
 
     _local: type[Any]
 
-    def _blocks(self, X: Any, y: Any, coder: Coder, *, whole: bool = False) -> BlockTable:
-        """Open and measure the training table; leaves what scikit-learn wants to know of it."""
+    def _blocks(self, X: Any, y: Any, coding: ColumnCoding, *, whole: bool = False) -> BlockTable:
+        """Open the training table, read it once, and set the attributes that scikit-learn expects.
+
+        ``coding`` is the column coding. ``whole`` says whether to look for numbers that are not whole.
+        """
         require_labels(self, y)
         table = (
             X
             if isinstance(X, BlockTable)
-            else open_blocks(X, y, coder, client=self.client, n_jobs=self.n_jobs, max_bytes=self.max_bytes, whole=whole)
+            else open_blocks(
+                X, y, coding, client=self.client, n_jobs=self.n_jobs, max_bytes=self.max_bytes, whole=whole
+            )
         )
         self.n_features_in_ = table.header.width
         self.__dict__.pop("feature_names_in_", None)
@@ -54,7 +58,7 @@ class OverBlocks(BaseEstimator):
         return table
 
     def to_local(self) -> Any:
-        """The ordinary estimator with what was learned here."""
+        """Return the ordinary estimator with the fitted attributes of this one."""
         check_is_fitted(self)
         local = self._local(**{name: getattr(self, name) for name in self._local._get_param_names()})
         mine = set(self.get_params(deep=False)) | {"_fitted", "sample_indices_"}
@@ -64,13 +68,13 @@ class OverBlocks(BaseEstimator):
         return local
 
     def __sklearn_clone__(self) -> Any:
-        """A clone for the same client, which cannot be copied."""
+        """Return a clone that has the same client, because a client cannot be copied."""
         params = {name: value for name, value in self.get_params(deep=False).items() if name != "client"}
         return type(self)(**{name: clone(value, safe=False) for name, value in params.items()}, client=self.client)
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
-        state["client"] = None  # a connection stays where it is
+        state["client"] = None  # the connection is not saved with the estimator
         return state
 
     def __sklearn_tags__(self) -> Any:
@@ -80,14 +84,17 @@ class OverBlocks(BaseEstimator):
 
 
 def sample_weights(sample_weight: Any, n: int) -> FloatArray | None:
-    """One number >= 0 per row, or None."""
+    """Return the sample weights of ``n`` rows as floats, or None. Raise an error if a weight is negative."""
     if sample_weight is not None and is_dask(sample_weight):
         sample_weight = sample_weight.compute()
-    return checked_sample_weight(sample_weight, np.broadcast_to(np.zeros(1), (n, 1)))
+    return check_sample_weight(sample_weight, np.broadcast_to(np.zeros(1), (n, 1)))
 
 
 def drawn_rows(n: int, n_samples: int | None, random_state: Any) -> IndexArray:
-    """Ascending numbers of ``n_samples`` different rows of ``n``, all of them equally likely; None: all rows."""
+    """Draw ``n_samples`` of ``n`` rows at random, without repetition, and return their numbers in ascending order.
+
+    If ``n_samples`` is None, the numbers of all rows are returned.
+    """
     if n_samples is None:
         return np.arange(n)
     if n_samples > n:

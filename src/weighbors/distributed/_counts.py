@@ -1,4 +1,4 @@
-"""Counts of distinct values per class and column, block by block: what intervals and bins are made of."""
+"""Counts of distinct values per class and column, computed block by block. Intervals and bins are made from them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from ._blocks import Block
-from ._door import Door
-from ._table import BlockTable
+from ..blocks import Block, BlockEncoder, BlockTable
 
 __all__ = ["Counts", "column_counts", "merge_counts"]
 
-_DENSE = 2**22  # places of a column that are counted by a table
+_DENSE = 2**22  # largest number of (integer, class) pairs that one bincount covers
 
 
 class Counts(NamedTuple):
-    """Distinct pairs of value and class of a column, by value and class; missing values left out."""
+    """Distinct pairs of value and class of a column, sorted by value and class. Missing values are left out."""
 
     values: FloatArray
     codes: IndexArray
-    number: AnyArray  # rows, or their weight
+    number: AnyArray  # number of rows of each pair, or the sum of their sample weights
 
 
 def _counted(values: FloatArray, codes: IndexArray, weight: FloatArray | None, n_classes: int) -> Counts:
-    """Count the pairs."""
+    """Count the pairs of value and class. With ``weight``, the weights of the rows are added up."""
     if not len(values):
         return Counts(values.astype(np.float64), codes, np.zeros(0, dtype=np.int64 if weight is None else np.float64))
     low, high = float(values.min()), float(values.max())
@@ -46,19 +44,19 @@ def _counted(values: FloatArray, codes: IndexArray, weight: FloatArray | None, n
     return Counts(values[first], codes[first], count)
 
 
-def count_block(block: Block, weight: FloatArray | None, columns: list[int], door: Door) -> list[Counts]:
-    """Counts of some columns of a block; rows of weight 0 do not count."""
+def count_block(block: Block, weight: FloatArray | None, columns: list[int], encoder: BlockEncoder) -> list[Counts]:
+    """Count the values of some columns of a block. Rows of sample weight 0 are left out."""
     parts = []
     begin = 0
-    assert door.classes is not None
+    assert encoder.classes is not None
     for piece in block.pieces():
         if not len(piece.table):
             continue
         end = begin + len(piece.table)
         mine = None if weight is None else weight[begin:end]
         begin = end
-        rows, codes = door.rows(piece.table), door.codes(piece.labels)
-        parts.append([_count_column(rows[:, j], codes, mine, len(door.classes)) for j in columns])
+        rows, codes = encoder.encode_rows(piece.table), encoder.encode_labels(piece.labels)
+        parts.append([_count_column(rows[:, j], codes, mine, len(encoder.classes)) for j in columns])
     return merge_counts(parts) if parts else [_counted(np.zeros(0), np.zeros(0, np.int64), weight, 1) for _ in columns]
 
 
@@ -71,7 +69,7 @@ def _count_column(column: FloatArray, codes: IndexArray, weight: FloatArray | No
 
 
 def merge_counts(parts: list[list[Counts]]) -> list[Counts]:
-    """Counts of several blocks together, column by column."""
+    """Combine the counts of several blocks, column by column."""
     return [_merged(list(columns)) for columns in zip(*parts, strict=True)]
 
 
@@ -90,13 +88,17 @@ def _merged(parts: list[Counts]) -> Counts:
 def column_counts(
     table: BlockTable, columns: list[int], sample_weight: FloatArray | None
 ) -> Iterator[tuple[int, Counts]]:
-    """Counts of the columns one after the other; as many at once as fit in memory if all values differ."""
+    """Yield the number and the counts of each column, one after the other.
+
+    Columns are counted in groups. The counts of a group fit in ``max_bytes`` even if all values differ, unless the
+    group is a single column.
+    """
     whole = table.measured.high.astype(np.float64) - table.measured.low + 1
     broken = np.isnan(table.broken[0]) if table.broken is not None else np.zeros(len(whole), dtype=bool)
     distinct = np.where(broken, np.minimum(whole, table.n), table.n) * len(table.classes)
-    each = [(None if sample_weight is None else sample_weight[begin:end],) for begin, end in table.ranges()]
+    tasks = table.tasks(table.cut(sample_weight))
     for group in _groups(columns, np.minimum(distinct, table.n) * 24, table.max_bytes):
-        found = table.executor.reduce(count_block, table.blocks, each, group, table.door, merge=merge_counts)
+        found = table.executor.reduce(count_block, tasks, group, table.encoder, merge=merge_counts)
         yield from zip(group, found, strict=True)
 
 

@@ -9,26 +9,25 @@ from functools import cached_property
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
+from ..blocks import BlockEngine, BlockTable
 from ..engine import Extent
 from ..engine.pairs import LISTS, sum_listed
 from ..engine.references import gap_of
-from ..weighers._differences import Expectation, RangeScale
-from ..weighers._instances import Neighborhoods
-from ._engine import BlockEngine
-from ._table import BlockTable
+from ..weighers.differences import Expectation, RangeScale
+from ..weighers.neighborhoods import Neighborhoods
 
 __all__ = ["BlockInstances"]
 
 
 @dataclass(frozen=True)
 class Arranged:
-    """Columns numeric first, and scaled where the method says so."""
+    """A transform that puts numeric columns first, and scales them if ``scale`` is given."""
 
     columns: IndexArray
     scale: RangeScale | None
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        """Coded rows as the method sees them."""
+        """Return coded rows with their columns reordered and scaled."""
         if not np.array_equal(self.columns, np.arange(rows.shape[1])):
             rows = np.ascontiguousarray(rows[:, self.columns])
         arranged: FloatArray = rows if self.scale is None else self.scale(rows)
@@ -38,11 +37,11 @@ class Arranged:
 class BlockInstances(Neighborhoods):
     """`Instances` for a `BlockTable`: the same neighbours and the same sums, in the same order.
 
-    ``asked``: the rows whose neighbours are wanted, all by default. Their neighbours are sought among
-    all rows. The rows of lists are read from the blocks, some lists at a time, and summed here.
+    ``asked`` are the numbers of the rows whose neighbours are searched, by default all rows. Neighbours are searched
+    among all rows. The rows of some neighbour lists at a time are read from the blocks and summed in this process.
     """
 
-    cells = 2**25  # every `take` is a round of tasks
+    cells = 2**25  # large, because every `take` is a round of tasks
 
     def __init__(self, table: BlockTable, *, scaled: bool, p: int, asked: IndexArray | None = None) -> None:
         asked = np.arange(table.n) if asked is None else asked
@@ -52,22 +51,22 @@ class BlockInstances(Neighborhoods):
         measured = table.measured.of(self.columns)
         self.missing = bool(measured.missing.any())
         self.transform = Arranged(self.columns, RangeScale.of(measured, self.n_numeric) if scaled else None)
-        if self.transform.scale is not None:  # rounding keeps the order of values: the ends stay the ends
+        if self.transform.scale is not None:  # scaling and rounding keep the order of values
             low, high = (self.transform.scale(end[None])[0] for end in (measured.low, measured.high))
             measured = Extent(low, high, measured.missing)
         self.measured = measured
 
     def take(self, rows: IndexArray) -> FloatArray:
-        """Some of the rows."""
+        """Return the transformed rows with the numbers ``rows``."""
         return self.table.take(rows, self.transform)
 
     def column(self, at: int) -> FloatArray:
-        """A column of all rows, in float64."""
+        """Return column number ``at`` of all transformed rows, in float64."""
         return self.table.column(at, self.transform)
 
     @cached_property
     def engine(self) -> BlockEngine:
-        """Search for the nearest of each class."""
+        """The engine that finds the nearest rows of each class."""
         nominal = np.arange(self.n_features) >= self.n_numeric
         return BlockEngine(
             self.table, transform=self.transform, measured=self.measured, p=self.p, nominal=nominal, by_class=True
@@ -75,11 +74,11 @@ class BlockInstances(Neighborhoods):
 
     @property
     def gap(self) -> FloatArray:
-        """What a missing value counts, per column."""
+        """The missing distance of each column."""
         return gap_of(self.measured, self.n_numeric, self.dtype)
 
     def expectations(self) -> Iterator[tuple[int, Expectation]]:
-        """One column at a time: of each, all rows are in memory."""
+        """Yield the number and the `Expectation` of each column with missing values, one column in memory at a time."""
         for j in np.flatnonzero(self.measured.missing).tolist():
             yield j, Expectation(self.column(j), self.codes, self.n_classes, bool(j >= self.n_numeric))
 
@@ -94,7 +93,7 @@ class BlockInstances(Neighborhoods):
             named = neighbor[some]
             rows = np.unique(np.concatenate([query[some], named[named >= 0]]))
             values = self.take(rows)
-            values[:, self.measured.missing] = 0.0  # those are added apart
+            values[:, self.measured.missing] = 0.0  # columns with missing values are added elsewhere
             at = np.where(named >= 0, np.searchsorted(rows, named), -1)
             asked = np.searchsorted(rows, query[some])
             sum_listed(values, self.n_numeric, asked, at, weight[some], credit[some], n_credits, 1, total)

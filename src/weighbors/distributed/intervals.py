@@ -1,7 +1,8 @@
-"""Representative intervals over tables in blocks, by merged counts."""
+"""Representative intervals over tables in blocks, computed from merged counts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,32 +11,33 @@ from sklearn.base import _fit_context
 
 from .. import weighers
 from .._typing import AnyArray, FloatArray
-from ..weighers._runs import Runs, find_runs
-from ..weighers.discretize import Column, IntegerCoder
-from ..weighers.intervals import class_sums
+from .._validation import TableCoder
+from ..blocks import Block, BlockEncoder, BlockTable, ColumnCoding, Header
+from ..blocks.encode import TableShape
+from ..exceptions import InvalidDataError
+from ..weighers.intervals.discretize import Column, IntegerCoder
+from ..weighers.intervals.intervals import class_sums
+from ..weighers.intervals.runs import Runs, find_runs
 from ..weights import IntervalTable
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, sample_weights
-from ._blocks import Block
 from ._counts import Counts, column_counts
-from ._door import Door
-from ._table import BlockTable
 
 __all__ = ["RepresentativeIntervals"]
 
 
 class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
-    """Representative intervals over a table in blocks: the same intervals and weights as those of the ordinary one.
+    """Representative intervals over a table in blocks. Intervals and weights are those of the ordinary estimator.
 
-    Every block counts its distinct values per class; the counts are merged, and runs, bins and weights come from
-    them.
+    The distinct values per class are counted in every block, and the counts are merged. Runs, bins and weights are
+    computed from the merged counts.
 
     Parameters
     ----------
     normalize, smoothing, weight, overlap, discretize, n_bins, categorical_features
         As in :class:`weighbors.RepresentativeIntervals`.
     client, max_bytes, n_jobs
-        As in `ReliefF`. Counts of columns whose values are mostly different take up to 24 bytes a row on the machine
-        that asks; such columns are taken in groups that fit ``max_bytes``, at least one at a time.
+        As in `ReliefF`. If most values of a column differ, its counts take up to 24 bytes per row in the process that
+        calls ``fit``. Columns are counted in groups that fit in ``max_bytes``, but at least one at a time.
 
     Attributes
     ----------
@@ -44,8 +46,8 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
 
     Notes
     -----
-    Equal to the bit, but for ``normalize="class"`` and for sample weights that are not whole numbers, which sum in
-    another order (1e-12).
+    Results are equal to the bit, except with ``normalize="class"`` or with sample weights that are not whole numbers.
+    Then sums are added in another order, and results differ by about 1e-12.
 
     Examples
     --------
@@ -95,25 +97,25 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresentativeIntervals:
-        """Find the intervals and weigh them.
+        """Find the intervals and compute their weights.
 
         Parameters
         ----------
         X : dask array or DataFrame, path of a parquet folder or an npy file, mapped array, array or DataFrame
         y : labels of the same kind, or the name of a column of X
         sample_weight : array-like of shape (n_samples,), optional
-            Counts as repetition.
+            Repetition weights of the rows.
 
         Returns
         -------
         self
         """
-        table = self._blocks(X, y, self._blank(), whole=True)
+        table = self._blocks(X, y, self._coding(), whole=True)
         self._fit_blocks(table, sample_weights(sample_weight, table.n))
         return self
 
-    def _blank(self) -> IntegerCoder:
-        return IntegerCoder(self.discretize, self.n_bins, self.categorical_features)
+    def _coding(self) -> IntegerCoding:
+        return IntegerCoding(IntegerCoder(self.discretize, self.n_bins, self.categorical_features))
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
         coder: Any = table.coder
@@ -121,9 +123,11 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
         numeric = ~table.nominal
         broken = np.full((2, table.header.width), np.nan) if table.broken is None else table.broken
         real = numeric & ~np.isnan(broken[0])
-        coder.learn_columns(
-            table.measured, numeric, real, table.dtype, len(table.classes), columns, lambda j: tuple(broken[:, j])
-        )
+
+        def example(j: int) -> tuple[float, int]:
+            return float(broken[0, j]), int(broken[1, j])
+
+        coder.learn_columns(table.measured, numeric, real, table.dtype, len(table.classes), columns, example)
         self._coder = coder
         parts = [self._runs_of(j, counts, coder, table) for j, counts in columns.all()]
         whole = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Runs)}
@@ -146,8 +150,40 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
         return replace(runs, feature=np.full_like(runs.feature, j), magnitude=magnitude)
 
 
+class IntegerCoding(ColumnCoding):
+    """The column coding of `IntegerCoder`: ordered categories become ranks. Bins are learned later, from counts."""
+
+    @property
+    def table(self) -> TableCoder:
+        """The coder that knows the categories."""
+        table: TableCoder = self.coder.table
+        return table
+
+    def blank(self) -> IntegerCoding:
+        """Return a coding with the same settings that has learned nothing yet."""
+        own = self.coder
+        return IntegerCoding(IntegerCoder(own.discretize, own.n_bins, own.categorical_features, own.handle_unknown))
+
+    def learn(self, header: Header, table: Any) -> Any:
+        """Learn the columns of a piece and return its coded rows."""
+        return self.coder.open(TableShape(header), table)
+
+    def encode(self, header: Header, table: Any) -> Any:
+        """Return the coded rows of a piece, before numbers are put into bins."""
+        return self.coder.coded(TableShape(header), table)
+
+    def merged(self, others: Sequence[Any]) -> Any:
+        """Return one coding with the categories of all codings. Raise InvalidDataError if their ranks differ."""
+        whole = super().merged(others)
+        ranks = [{j: rank.tolist() for j, rank in other.coder.ranks.items()} for other in others]
+        if any(one != ranks[0] for one in ranks):
+            raise InvalidDataError("the order of an ordered category differs between partitions")
+        whole.coder.ranks = others[0].coder.ranks
+        return whole
+
+
 class _Columns:
-    """Columns as the counts tell them; those asked for last are kept while they are small."""
+    """The columns of a table, given by their counts. Counts are stored as long as they fit in ``max_bytes``."""
 
     def __init__(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
         self.table, self.sample_weight = table, sample_weight
@@ -161,7 +197,7 @@ class _Columns:
             self._bytes += size
 
     def all(self) -> Any:
-        """Counts of all columns, in order."""
+        """Yield the number and the counts of every column, in order."""
         every = list(range(self.table.header.width))
         fresh = column_counts(self.table, [j for j in every if j not in self._kept], self.sample_weight)
         for j in every:
@@ -171,7 +207,11 @@ class _Columns:
                 yield next(fresh)
 
     def __call__(self, j: int) -> Column:
-        """The known values of a column; a repeated one as often as it occurs where rows count once."""
+        """Return the values of column ``j`` that are not missing.
+
+        Without sample weights a value is repeated as often as it occurs. With sample weights every pair of value and
+        class is there once, with its weight.
+        """
         if not self._kept:
             for other, counts in column_counts(self.table, list(range(self.table.header.width)), self.sample_weight):
                 self._keep(other, counts)
@@ -182,17 +222,18 @@ class _Columns:
 
 
 def _class_sums(table: BlockTable, intervals: IntervalTable, sample_weight: FloatArray | None) -> FloatArray:
-    each = [(None if sample_weight is None else sample_weight[begin:end],) for begin, end in table.ranges()]
-    return np.sum(table.executor.map(_block_sums, table.blocks, each, intervals, table.door), axis=0)
+    tasks = table.tasks(table.cut(sample_weight))
+    return np.sum(table.executor.map(_block_sums, tasks, intervals, table.encoder), axis=0)
 
 
-def _block_sums(block: Block, weight: FloatArray | None, intervals: IntervalTable, door: Door) -> FloatArray:
+def _block_sums(block: Block, weight: FloatArray | None, intervals: IntervalTable, encoder: BlockEncoder) -> FloatArray:
     total = np.zeros((2, intervals.n_classes))
     begin = 0
     for piece in block.pieces():
         if len(piece.table):
             end = begin + len(piece.table)
             mine = None if weight is None else weight[begin:end]
-            total += class_sums(intervals, door.rows(piece.table), door.codes(piece.labels), mine)
+            rows, codes = encoder.encode_rows(piece.table), encoder.encode_labels(piece.labels)
+            total += class_sums(intervals, rows, codes, mine)
             begin = end
     return total

@@ -8,27 +8,27 @@ import numpy as np
 from sklearn.base import _fit_context
 
 from .. import weighers
-from .._cluster import is_dask
-from .._threads import effective_n_jobs
+from .._parallel.cluster import is_dask
+from .._parallel.executors import Executor
+from .._parallel.threads import effective_n_jobs
 from .._typing import FloatArray
 from .._validation import TableCoder
+from ..blocks import BlockTable, ColumnCoding, LazyRows, is_path, select_columns
 from ..engine.pairs import distance_sums
 from ..exceptions import InvalidDataError
-from ..weighers._base import tell_lonely
+from ..weighers.base import warn_of_few_neighbors, warn_of_singletons
 from ..weighers.mbiw import inverse_weights, margin_vectors
 from ..weights import Weights, fingerprint
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, SAMPLE_CONSTRAINTS, OverBlocks, drawn_rows, sample_weights
-from ._executors import Executor
 from ._instances import BlockInstances
-from ._table import BlockTable, LazyRows
 
 __all__ = ["MBIW", "ClassRelief", "Relief", "ReliefF", "RelievedF"]
 
-_EACH = 2_000_000_000  # cells per task: worth more than 50 ms
+_EACH = 2_000_000_000  # numbers that a task processes, which takes more than 50 ms
 
 
 class _BlockWeigher(OverBlocks):
-    """Mixin of the weighers that look at k neighbours."""
+    """Mixin of the weighers over blocks that compare rows with their k nearest neighbours."""
 
     _coder: Any
 
@@ -59,25 +59,26 @@ class _BlockWeigher(OverBlocks):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Weigh the features.
+        """Compute the weights of the features.
 
         Parameters
         ----------
         X : dask array or DataFrame, path of a parquet folder or an npy file, mapped array, array or DataFrame
         y : labels of the same kind, or the name of a column of X
         sample_weight : array-like of shape (n_samples,), optional
-            Multiplies what an instance contributes.
+            Factors of the contributions of the instances.
 
         Returns
         -------
         self
         """
-        table = self._blocks(X, y, TableCoder(self.categorical_features))
+        table = self._blocks(X, y, ColumnCoding(TableCoder(self.categorical_features)))
         self._fit_blocks(table, sample_weights(sample_weight, table.n))
         return self
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
-        tell_lonely(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
+        warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
+        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
         self._coder = table.coder
         self.sample_indices_ = drawn_rows(table.n, self.n_samples, self.random_state)
         weight = np.ones(table.n) if sample_weight is None else sample_weight
@@ -86,10 +87,10 @@ class _BlockWeigher(OverBlocks):
         if not weight.any():
             raise InvalidDataError("at least one of the rows that count must have a positive sample weight")
         instances = BlockInstances(table, scaled=self._scaled, p=self._p, asked=self.sample_indices_)
-        self._close(table, self._scores(instances, weight), **self._metric_parts())
+        self._publish(table, self._scores(instances, weight), **self._metric_parts())
 
     def transform(self, X: Any) -> Any:
-        """The selected features of ``X``; lazily of a dask collection.
+        """Return the selected features of ``X``. The result of a dask collection is lazy.
 
         Parameters
         ----------
@@ -97,18 +98,19 @@ class _BlockWeigher(OverBlocks):
 
         Returns
         -------
-        of the same kind
+        table of the same kind as ``X``
         """
-        if isinstance(X, (str, bytes)) or hasattr(X, "__fspath__"):
+        if is_path(X) or isinstance(X, bytes):
             raise InvalidDataError("transform takes a table, not a path: read it with dask.dataframe.read_parquet")
         if not is_dask(X):
             return super().transform(X)
-        kept = np.flatnonzero(self.get_support())
-        if hasattr(X, "columns"):
-            return X[[self.feature_names_in_[j] for j in kept]]
+        support = self.get_support()
+        self._warn_of_unselected()
+        if hasattr(X, "columns"):  # by name, because the table may have further columns
+            return X[list(self.feature_names_in_[support])]
         if X.shape[1] != self.n_features_in_:
             raise InvalidDataError(f"X has {X.shape[1]} features; {self.n_features_in_} were there in fit")
-        return X[:, kept]
+        return select_columns(X, support)
 
 
 _PARAMETERS = """
@@ -122,12 +124,12 @@ _PARAMETERS = """
     random_state : int, RandomState or None, default=None
         Draws the rows; the same ones however the table is cut.
     client : distributed.Client, optional
-        Where blocks are worked off. By default dask collections go to the current client or to dask's threads,
+        Where blocks are processed. By default dask collections go to the current client or to dask's threads,
         files and tables in memory to joblib on this machine.
     max_bytes : int, default=2**28
         Memory for rows and lists, per task: blocks are read in pieces of an eighth of it.
     n_jobs : int, optional
-        Blocks at once, where joblib works them off.
+        Blocks at the same time, where joblib processes them.
 
     Attributes
     ----------
@@ -257,24 +259,24 @@ class MBIW(OverBlocks, weighers.MBIW):
     n_neighbors, categorical_features
         As in :class:`weighbors.MBIW`.
     n_samples : int or None, default=None
-        Rows that are drawn: their hits and misses are sought among all rows, and their margins compared with
-        each other's. None: all rows, whose margin vectors (8 bytes a number) must fit in memory.
+        Number of rows that are drawn. Their hits and misses are searched among all rows, and their margin vectors are
+        compared with each other. None means all rows. The margin vectors (8 bytes per number) must fit in memory.
     random_state, client, max_bytes, n_jobs
         As in `ReliefF`.
 
     Attributes
     ----------
     instance_weights_ : ndarray of shape (n_samples,)
-        Of the drawn rows; sum to 1.
+        Weights of the drawn rows. Their sum is 1.
     sample_indices_ : ndarray of shape (n_samples,)
-        Their numbers, in ascending order.
+        Numbers of the drawn rows, in ascending order.
     weights_ : Weights
-        Votes of those rows, for a k-NN that is fitted to them in this order.
+        Votes of the drawn rows, for a k-NN that is fitted to these rows in this order.
     classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
-    Over all rows the weights are those of the ordinary estimator to the bit.
+    With ``n_samples=None`` the weights are equal to those of the ordinary estimator, to the bit.
 
     Examples
     --------
@@ -309,7 +311,7 @@ class MBIW(OverBlocks, weighers.MBIW):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> MBIW:
-        """Weigh the instances.
+        """Compute the weights of the instances.
 
         Parameters
         ----------
@@ -320,12 +322,13 @@ class MBIW(OverBlocks, weighers.MBIW):
         -------
         self
         """
-        table = self._blocks(X, y, TableCoder(self.categorical_features))
+        table = self._blocks(X, y, ColumnCoding(TableCoder(self.categorical_features)))
         self._fit_blocks(table, None)
         return self
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
-        tell_lonely(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
+        warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
+        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
         self.sample_indices_ = drawn_rows(table.n, self.n_samples, self.random_state)
         instances = BlockInstances(table, scaled=False, p=2, asked=self.sample_indices_)
         margins = margin_vectors(instances, None if self.n_neighbors == "all" else int(self.n_neighbors))
@@ -337,15 +340,17 @@ class MBIW(OverBlocks, weighers.MBIW):
 
 
 def _distance_sums(margins: FloatArray, executor: Executor, n_jobs: int) -> FloatArray:
-    """As `distance_sums`, ranges of rows spread over the workers; each of them gets all margin vectors."""
+    """Return the `distance_sums` of the margin vectors.
+
+    If there are many rows, tasks compute them range by range, and every task gets all margin vectors.
+    """
     n, m = margins.shape
     size = max(252, _EACH // (n * m))
     if n <= size:
         return distance_sums(margins, n_jobs)
     ranges = [(begin, min(begin + size, n)) for begin in range(0, n, size)]
-    parts = executor.map(_range_sums, [None] * len(ranges), ranges, margins)
-    return np.concatenate(parts)
+    return np.concatenate(executor.map(_range_sums, ranges, margins))
 
 
-def _range_sums(_: None, begin: int, end: int, margins: FloatArray) -> FloatArray:
+def _range_sums(begin: int, end: int, margins: FloatArray) -> FloatArray:
     return distance_sums(margins, 1, begin, end)

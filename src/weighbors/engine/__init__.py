@@ -1,18 +1,21 @@
-"""The neighbour engine: references → plan → backend → neighbours → votes."""
+"""The neighbour engine: it stores references, plans a search, runs a backend, and turns neighbours into votes."""
 
 from .contributions import contributions
 from .engine import NeighborEngine, rooted
 from .lists import merge_lists
 from .plan import Plan, make_plan
+from .protocol import SearchEngine
 from .references import Extent, References, build_references
-from .votes import decide, distance_votes, mass_votes, tally
+from .votes import combine_votes, decide, distance_votes, mass_votes, tally
 
 __all__ = [
     "Extent",
     "NeighborEngine",
     "Plan",
     "References",
+    "SearchEngine",
     "build_references",
+    "combine_votes",
     "contributions",
     "decide",
     "distance_votes",

@@ -1,4 +1,4 @@
-"""How much each feature adds to a distance."""
+"""Compute how much each feature adds to a distance."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["contributions"]
 
 
 def contributions(references: References, queries: Any, rows: IndexArray) -> FloatArray:
-    """Terms of the distance: of d² for p = 2, of d for p = 1.
+    """Return the term of each feature in the distance: in d² for p = 2, in d for p = 1.
 
     Parameters
     ----------
     references : References
     queries : array or CSR of shape (n_queries, M)
     rows : ndarray of shape (n_queries, k)
-        Training rows, all of them stored.
+        Row numbers of training rows. All must be stored in ``references``.
 
     Returns
     -------
     ndarray of shape (n_queries, k, M)
-        Over the columns of the original table; 0 where a column does not count.
+        Terms for all columns of the original table, 0 for columns that are not used.
 
     Examples
     --------
@@ -45,6 +45,8 @@ def contributions(references: References, queries: Any, rows: IndexArray) -> Flo
     asked = references.select(dense)[:, None, :].astype(np.float64)
     numeric = np.arange(references.m) < references.n_numeric
     gap = references.gap.astype(np.float64)
+    # A difference is NaN where a value is missing, and then counts the full range. Codes of categories have no
+    # difference: they are compared.
     difference = np.abs(stored - asked)
     difference = np.where(np.isnan(difference), gap, difference)
     difference = np.where(numeric, difference, np.where(stored == asked, 0.0, gap))

@@ -1,4 +1,4 @@
-"""The one neighbour engine: data and weights in, neighbours out."""
+"""The neighbour engine: it finds the nearest training rows of queries under given weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from .._threads import effective_n_jobs
+from .._parallel.threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
@@ -20,7 +20,7 @@ __all__ = ["NeighborEngine", "rooted"]
 
 
 def rooted(ranked: FloatArray, p: int) -> FloatArray:
-    """Distances from what neighbours are ranked by (their squares, with p = 2), in its place.
+    """Take the root of squared distances (p = 2) in place; distances of p = 1 stay as they are.
 
     Examples
     --------
@@ -31,14 +31,15 @@ def rooted(ranked: FloatArray, p: int) -> FloatArray:
 
 
 class Backend(Protocol):
-    """What every backend offers."""
+    """Interface of a backend. `Scan.search` describes its only method."""
 
     def search(
         self, queries: FloatArray, k: int, *, own_slot: IndexArray | None, missing: bool, n_jobs: int
     ) -> tuple[FloatArray, IndexArray]: ...
 
 
-def _backend(plan: Plan, references: References, part_bytes: int) -> Backend:
+def _build_backend(plan: Plan, references: References, part_bytes: int) -> Backend:
+    """Build the backend of the plan. Every backend uses the scan for queries that it cannot serve itself."""
     scan = Scan(references, part_bytes=part_bytes)
     if plan.backend == "bytes":
         return Bytes(references, scan)
@@ -59,23 +60,24 @@ class NeighborEngine:
     Parameters
     ----------
     X : array or CSR of shape (n, M)
-        Checked by the caller: finite or, among numeric and nominal features, NaN for missing.
+        Finite numbers, or NaN for missing values. The caller has validated them.
     weights : Weights, optional
     p : {1, 2}
         City-block or Euclidean.
     nominal : bool ndarray of shape (M,), optional
-        Features that differ by 0 or 1.
+        Columns that hold categories, which differ by 0 or 1.
     class_of_row : int ndarray of shape (n,), optional
         Position of each row's class in ``weights.classes``, for weights per class or interval.
     groups, n_groups : int ndarray of shape (n,), int
-        Codes of the groups whose nearest are wanted separately.
+        Group of each row, and the number of groups. A grouped search finds the nearest rows of each group.
     backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}
     n_jobs : int, optional
+        Number of threads.
     part_bytes : int, optional
-        Packed references, and copies of queries, that are in memory at once; by default 32 MiB, and
-        more for rows of over 60 000 features.
+        Memory for packed references and for copies of queries. By default as `part_bytes_of` says, at least
+        32 MiB.
     measured : Extent, optional
-        Of the whole table, where ``X`` is a part of it: missing values are at its full range.
+        Column ranges of the whole table if ``X`` is a part of it. Missing distances are computed from them.
 
     Examples
     --------
@@ -118,73 +120,92 @@ class NeighborEngine:
         self._batch = queries_at_once(self.references, part_bytes)
         self.plan = make_plan(self.references, backend=backend, part_bytes=self.part_bytes)
         self.n_jobs = n_jobs
-        self._backend = _backend(self.plan, self.references, self.part_bytes)
+        self._backend = _build_backend(self.plan, self.references, self.part_bytes)
 
     @property
     def n_references(self) -> int:
-        """Rows that can be neighbours."""
+        """Number of rows that can be neighbours."""
         return self.references.n
 
     @property
     def stored_rows(self) -> IndexArray:
-        """Row numbers of those."""
+        """Row numbers of the rows that can be neighbours."""
         return self.references.row_of_slot
 
     def search(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+        self,
+        queries: Any,
+        k: int,
+        *,
+        own_row: IndexArray | None = None,
+        n_jobs: int | None = None,
+        grouped: bool = False,
+        ranked: bool = False,
     ) -> tuple[FloatArray, IndexArray]:
-        """The k nearest rows of each query, nearest first; equal distances by row number.
+        """Return the k nearest rows of each query, nearest first. Equal distances are ordered by row number.
 
         Parameters
         ----------
         queries : array or CSR of shape (n_queries, M)
         k : int
+            Number of neighbours.
         own_row : int ndarray of shape (n_queries,), optional
-            Row number of the training data that a query must not find.
+            Row number of the query itself in the training data. This row is not returned as a neighbour.
         n_jobs : int, optional
-            Threads for this search; by default the engine's.
+            Number of threads for this search. By default that of the engine.
+        grouped : bool, default=False
+            Whether to return the k nearest rows of each group.
+        ranked : bool, default=False
+            Whether distances for p = 2 are returned squared, as neighbours are ordered. Lists from parts of a
+            table must be merged by squared distances, since the roots of different squares can be equal.
 
         Returns
         -------
-        distance, row : ndarrays of shape (n_queries, k)
-            With fewer than k rows: infinite distance and row -1.
-        """
-        distance, row = self.search_groups(queries, k, own_row=own_row, n_jobs=n_jobs)
-        if distance.shape[1] != 1:
-            raise InvalidDataError("this engine has several groups: use search_groups")
-        return distance[:, 0], row[:, 0]
-
-    def search_groups(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
-    ) -> tuple[FloatArray, IndexArray]:
-        """As `search`, the k nearest of each group: arrays of shape (n_queries, n_groups, k)."""
-        ranked, row = self.ranked(queries, k, own_row=own_row, n_jobs=n_jobs)
-        return rooted(ranked, self.references.p), row
-
-    def ranked(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
-    ) -> tuple[FloatArray, IndexArray]:
-        """As `search_groups`, with what neighbours are ranked by: for p = 2 the squared distance.
-
-        Lists of parts of a table are merged by it: roots of different squares can be equal.
+        distance, row : ndarrays of shape (n_queries, k), or with ``grouped`` (n_queries, n_groups, k)
+            If there are fewer than k rows, the last distances are infinite and the last rows are -1.
         """
         references, n = self.references, queries.shape[0]
+        if references.n_groups != 1 and not grouped:
+            raise InvalidDataError("this engine has several groups: use search_groups")
         shape = (n, references.n_groups, k)
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
         own_slot = None if own_row is None else self._slot_of(own_row)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
-        batch = self._batch
-        for begin in range(0, n, batch):
-            part = queries[begin : begin + batch]
+        for begin in range(0, n, self._batch):
+            batch = slice(begin, begin + self._batch)
+            part = queries[batch]
             part = references.select(part.toarray() if sparse.issparse(part) else part)
             missing = references.check_queries(part)
-            own = None if own_slot is None else own_slot[begin : begin + batch]
+            own = None if own_slot is None else own_slot[batch]
             found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
-            distance[begin : begin + batch] = found
-            row[begin : begin + batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
-        return distance, row
+            distance[batch] = found
+            row[batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
+        if not ranked:
+            distance = rooted(distance, references.p)
+        return (distance, row) if grouped else (distance[:, 0], row[:, 0])
+
+    def search_groups(
+        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+    ) -> tuple[FloatArray, IndexArray]:
+        """Return the k nearest rows of each group, as `search` does: arrays of shape (n_queries, n_groups, k)."""
+        return self.search(queries, k, own_row=own_row, n_jobs=n_jobs, grouped=True)
+
+    def ranked(
+        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+    ) -> tuple[FloatArray, IndexArray]:
+        """Return the result of `search_groups` with squared distances for p = 2."""
+        return self.search(queries, k, own_row=own_row, n_jobs=n_jobs, grouped=True, ranked=True)
+
+    def references_of(self, rows: IndexArray) -> References:
+        """Return references that include ``rows``: here the references of all rows, which are in memory."""
+        return self.references
+
+    def query_limit(self, k: int) -> int | None:
+        """Return None: there is no limit on the number of queries, since `search` cuts them into batches."""
+        return None
 
     def _slot_of(self, own_row: IndexArray) -> IndexArray:
+        """Return the slot of each row number, or -1 if the row is not stored."""
         slots = np.searchsorted(self.references.row_of_slot, own_row)
         slots = np.minimum(slots, self.references.n - 1)
         found: IndexArray = np.where(self.references.row_of_slot[slots] == own_row, slots, -1).astype(np.int64)

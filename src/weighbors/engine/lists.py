@@ -1,4 +1,4 @@
-"""Lists of nearest rows found in parts of a table, put together."""
+"""Merge lists of nearest rows that were found in parts of a table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["merge_lists"]
 
 
 def merge_lists(parts: Sequence[tuple[FloatArray, IndexArray]]) -> tuple[FloatArray, IndexArray]:
-    """The nearest of several lists, as one search of all their rows gives them.
+    """Merge lists of nearest rows into one list, equal to the result of one search in all rows.
 
     Parameters
     ----------
     parts : sequence of (ranked, row)
-        As `NeighborEngine.ranked` gives them, all of one shape (..., k), each sorted by (distance,
-        row). Rows of a later part come after those of an earlier one, so that a stable sort by
-        distance leaves equal ones in the order of rows.
+        Lists as `NeighborEngine.ranked` gives them, all of one shape (..., k), each sorted by distance and
+        then row. Row numbers of a later part must be higher than those of an earlier part. So a stable sort by
+        distance leaves rows of equal distance in the order of row numbers.
 
     Returns
     -------

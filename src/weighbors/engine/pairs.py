@@ -1,7 +1,7 @@
-"""Work on all pairs, or on listed pairs, of rows: distances, and sums of differences.
+"""Compute distances and sums of differences for all pairs of rows, or for listed pairs.
 
-Sums run over fixed chunks of rows whose totals are added in order, so that they do not depend on
-the number of threads.
+Rows are summed in fixed chunks, and the totals of chunks are added in order. So sums do not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _native
-from .._threads import run_ranges
+from .._parallel.threads import run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import aligned_empty
 from .plan import lanes_of
@@ -25,12 +25,12 @@ _CHUNK_BYTES = 2**20  # of distances in memory per thread
 
 
 def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
-    """Ranges that depend on ``n`` and ``size`` only."""
+    """Return ranges of ``size`` numbers from 0 to ``n``. They do not depend on the number of threads."""
     return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
 
 class PackedRows:
-    """Rows of numbers first, categories last, packed once for work on all their pairs."""
+    """Rows, packed once for computations on all pairs. Numeric columns come first, categories last."""
 
     def __init__(
         self, rows: FloatArray, *, n_numeric: int, gap: FloatArray | None = None, missing: bool = False
@@ -45,22 +45,42 @@ class PackedRows:
         order = np.full(n_blocks * lanes, -1, dtype=np.int64)
         order[: self.n] = np.arange(self.n)
         self.packed = aligned_empty((n_blocks, self.m, lanes), self.rows.dtype)
-        _native.pack(self.rows, order, self.packed, 0.0, None, None, n_numeric, 2, 0, n_blocks)
+        _native.pack(
+            source=self.rows,
+            order=order,
+            packed=self.packed,
+            fill=0.0,
+            center=None,
+            factor=None,
+            n_numeric=n_numeric,
+            p=2,
+            begin=0,
+            end=n_blocks,
+        )
 
     @property
     def width(self) -> int:
-        """Lanes of a row of distances; those beyond ``n`` are padding."""
+        """Number of columns of an array of distances. Columns from ``n`` on are padding."""
         return int(self.packed.shape[0] * self.packed.shape[2])
 
     def ranges(self) -> list[tuple[int, int]]:
-        """Chunks of rows whose distances fit the memory of one thread."""
+        """Return chunks of rows whose distances fit in the memory of one thread."""
         size = max(6, _CHUNK_BYTES // (self.width * self.rows.dtype.itemsize) // 6 * 6)
         return fixed_ranges(self.n, size)
 
     def distances(self, begin: int, end: int) -> FloatArray:
-        """City-block distances of rows [begin, end) to all rows; padding columns included."""
+        """Return the city-block distances of rows [begin, end) to all rows, with padding columns."""
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
-        _native.distances(self.rows, self.packed, self.gap, self.n_numeric, self.missing, out, begin, end)
+        _native.compute_distances(
+            queries=self.rows,
+            packed=self.packed,
+            missing_distance=self.gap,
+            n_numeric=self.n_numeric,
+            missing=self.missing,
+            distance=out,
+            begin=begin,
+            end=end,
+        )
         return out
 
     def zone_coefficients(
@@ -84,21 +104,21 @@ class PackedRows:
         """
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
         limit = -1.0 if threshold is None else threshold
-        _native.zone_coefficients(
-            self.rows,
-            self.packed,
-            self.gap,
-            self.n_numeric,
-            self.missing,
-            class_start,
-            factor,
-            weight,
-            limit,
-            far,
-            tolerance,
-            out,
-            begin,
-            end,
+        _native.compute_zone_coefficients(
+            rows=self.rows,
+            packed=self.packed,
+            missing_distance=self.gap,
+            n_numeric=self.n_numeric,
+            missing=self.missing,
+            class_start=class_start,
+            factor=factor,
+            weight=weight,
+            threshold=limit,
+            far=far,
+            tolerance=tolerance,
+            coefficient=out,
+            begin=begin,
+            end=end,
         )
         return out
 
@@ -121,25 +141,26 @@ class PackedRows:
         row_sums = np.zeros(self.width)
 
         def prepare(begin: int, end: int) -> None:
+            """Copy rows to whole cache lines, and sum them."""
             rows[begin:end, : self.m], rows[begin:end, self.m :] = self.rows[begin:end], 0.0
             row_sums[begin:end] = self.rows[begin:end].sum(axis=1)
 
         def task(begin: int, end: int) -> FloatArray:
             total = np.zeros(rows.shape[1])
             limit = -1.0 if threshold is None else threshold
-            _native.zone_sums(
-                rows,
-                self.packed,
-                row_sums,
-                class_start,
-                factor,
-                weight,
-                limit,
-                far,
-                tolerance,
-                total,
-                begin,
-                end,
+            _native.add_zone_differences(
+                rows=rows,
+                packed=self.packed,
+                row_sums=row_sums,
+                class_start=class_start,
+                factor=factor,
+                weight=weight,
+                threshold=limit,
+                far=far,
+                tolerance=tolerance,
+                total=total,
+                begin=begin,
+                end=end,
             )
             return total
 
@@ -150,15 +171,23 @@ class PackedRows:
         return total[: self.m]
 
     def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:
-        """Σ over pairs of coefficient · |difference|, per feature.
+        """Return the sum over all pairs of coefficient · |difference|, for each feature.
 
-        ``coefficients(begin, end)`` gives those of rows [begin, end) with all rows, 0 for padding.
+        ``coefficients(begin, end)`` returns the coefficients of rows [begin, end) with all rows, 0 for padding.
         """
 
         def task(begin: int, end: int) -> FloatArray:
             total = np.zeros(self.m)
             weights = np.ascontiguousarray(coefficients(begin, end), dtype=self.rows.dtype)
-            _native.add_differences(self.rows, self.packed, self.n_numeric, weights, total, begin, end)
+            _native.add_differences(
+                queries=self.rows,
+                packed=self.packed,
+                n_numeric=self.n_numeric,
+                coefficient=weights,
+                total=total,
+                begin=begin,
+                end=end,
+            )
             return total
 
         parts = run_ranges(task, self.ranges(), n_jobs)
@@ -166,9 +195,14 @@ class PackedRows:
 
 
 def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None) -> FloatArray:
-    """Sum of the Euclidean distances of each row, of an array or CSR, to all others.
+    """Return the sum of the Euclidean distances of each row to all others.
 
-    ``begin``, ``end``: only of these rows of an array.
+    Parameters
+    ----------
+    rows : array or CSR
+    n_jobs : int
+    begin, end : int, optional
+        Return only the sums of rows [begin, end). Only for arrays.
     """
     if sparse.issparse(rows):
         return _sparse_distance_sums(rows.tocsr(), n_jobs)
@@ -177,14 +211,16 @@ def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None
     end = packed.n if end is None else end
 
     def task(first: int, last: int) -> None:
-        _native.distance_sums(packed.rows, packed.packed, packed.n, sums, begin + first, begin + last)
+        _native.sum_distances(
+            queries=packed.rows, packed=packed.packed, n=packed.n, sums=sums, begin=begin + first, end=begin + last
+        )
 
     run_ranges(task, fixed_ranges(end - begin, 252), n_jobs)
     return sums[begin:end]
 
 
 def _sparse_distance_sums(rows: Any, n_jobs: int) -> FloatArray:
-    """By products, |a|² + |b|² − 2 ab; by differences where those would leave few digits."""
+    """Sum distances by products, |a|² + |b|² − 2 ab; by differences where those would leave few digits."""
     n = rows.shape[0]
     squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     columns = rows.T.tocsr()
@@ -217,7 +253,9 @@ def sum_listed(
     n_jobs: int,
     total: FloatArray | None = None,
 ) -> FloatArray:
-    """Σ of coefficient · |difference| between rows and their listed neighbours, per credit and feature.
+    """Return sums of coefficient · |difference| between rows and listed neighbours, for each credit and feature.
+
+    The credit of a pair is the row of the result to which the pair is added.
 
     Parameters
     ----------
@@ -240,11 +278,23 @@ def sum_listed(
     query = np.ascontiguousarray(query, dtype=np.int64)
 
     def dense(begin: int, end: int) -> FloatArray:
+        """Sum over some lists of dense rows."""
         total = np.zeros((n_credits, rows.shape[1]))
-        _native.add_listed(rows, n_numeric, query, neighbor, coefficient, credit, total, begin, end)
+        _native.add_listed_differences(
+            rows=rows,
+            n_numeric=n_numeric,
+            query=query,
+            neighbor=neighbor,
+            coefficient=coefficient,
+            output_row=credit,
+            total=total,
+            begin=begin,
+            end=end,
+        )
         return total
 
     def scattered(begin: int, end: int) -> FloatArray:
+        """Sum over some lists of sparse rows, as a product of sparse matrices."""
         real = neighbor[begin:end] >= 0
         pair_query = np.repeat(query[begin:end], real.sum(axis=1))
         difference = abs(rows[pair_query] - rows[neighbor[begin:end][real]])

@@ -1,4 +1,4 @@
-"""Which backend will serve a search, and why: a pure function of sizes and kinds."""
+"""Choose the backend of a search from the sizes and kinds of data and weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .references import References
 __all__ = ["BACKENDS", "PART_BYTES", "Plan", "make_plan"]
 
 BACKENDS = ("auto", "scan", "bytes", "tree", "faiss", "hnsw")
-#: Packed references that are in memory at once; of wide rows up to four times as many (`part_bytes_of`).
+#: Memory for packed references; for wide rows up to four times as much (`part_bytes_of`).
 PART_BYTES = 32 * 2**20
 _BYTE_FEATURES, _BYTE_ROWS = 8, 512  # features, and rows per group: fewer do not pay for the rounding
 _MOST_BYTES = 128 * 2**20  # rows as bytes stay in memory
@@ -26,7 +26,7 @@ _TREE_ROWS = {1: 5_000, 2: 20_000, 3: 30_000, 4: 50_000, 5: 100_000}
 
 @dataclass(frozen=True)
 class Plan:
-    """What will run, and why. Prints as one line per fact."""
+    """Backend of a search, the reason for it, and the memory. It prints as one line per fact."""
 
     backend: str
     reason: str
@@ -54,17 +54,18 @@ class Plan:
         )
 
 
-def _weights_told(references: References) -> str:
-    told = "no feature weights"
+def _describe_weights(references: References) -> str:
+    """Return a text for the plan about how feature weights enter the distance."""
+    text = "no feature weights"
     if references.feature_weights is not None:
-        told = "feature weights folded into the data, candidates measured again"
+        text = "feature weights folded into the data, candidates measured again"
     elif references.cells is not None:
-        told = "a weight per instance and feature"
-    return told + (", scaled per instance" if references.scales is not None else "")
+        text = "a weight per instance and feature"
+    return text + (", scaled per instance" if references.scales is not None else "")
 
 
 def _obstacle(references: References) -> str | None:
-    """What keeps a Euclidean engine from serving this, or None."""
+    """Return why the backends "tree", "faiss" and "hnsw" cannot serve these references, or None if they can."""
     if references.sparse:
         return "the data are sparse"
     if references.n_numeric < references.m:
@@ -77,7 +78,7 @@ def _obstacle(references: References) -> str | None:
 
 
 def _byte_obstacle(references: References) -> str | None:
-    """What keeps sums over bytes from proposing neighbours, or None."""
+    """Return why the backend "bytes" cannot serve these references, or None if it can."""
     if references.p != 1:
         return "the distance is not city-block"
     if references.sparse or references.n_numeric < references.m or references.missing:
@@ -90,6 +91,7 @@ def _byte_obstacle(references: References) -> str | None:
 
 
 def _choose(references: References, backend: str) -> tuple[str, str]:
+    """Return the backend to use, and the reason. ``backend`` is the name that the user gave, or "auto"."""
     obstacle = _obstacle(references)
     per_instance = references.cells is not None or references.scales is not None
     if backend == "auto":
@@ -115,48 +117,55 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
         obstacle = "the distance is not Euclidean"
     if obstacle is not None:
         raise BackendError(f"backend='{backend}' cannot serve this search: {obstacle}. Use backend='auto' or 'scan'")
-    told = {
+    reasons = {
         "bytes": "asked for; sums over rows rounded to bytes propose, exact distances decide",
         "tree": "asked for; a k-d tree proposes, exact distances decide",
         "faiss": "asked for; FAISS Flat proposes, exact distances decide",
         "hnsw": "asked for; an approximate graph proposes, neighbours may be missed",
     }
-    return backend, told[backend]
+    return backend, reasons[backend]
 
 
 def lanes_of(dtype: np.dtype[Any]) -> int:
-    """References per packed block."""
+    """Return the number of references per packed block."""
     return _native.BLOCK_LANES_FLOAT32 if dtype == np.float32 else _native.BLOCK_LANES_FLOAT64
 
 
 def n_blocks(references: References) -> int:
-    """Packed blocks of all groups; a group's last one may be padded."""
+    """Return the number of packed blocks of all groups. The last block of a group may have padding."""
     counts = [references.n] if references.groups is None else np.bincount(references.groups)
     return int(sum(-(-int(count) // lanes_of(references.dtype)) for count in counts))
 
 
 def block_bytes(references: References) -> int:
-    """Memory of one packed block, with the dense copy of sparse rows beside it."""
+    """Return the bytes of one packed block, with its weights and with the dense copy of sparse rows."""
     copies = 1 + (references.cells is not None) + references.sparse
     return lanes_of(references.dtype) * references.m * references.dtype.itemsize * copies
 
 
 def part_bytes_of(references: References) -> int:
-    """Packed references in memory at once: of wide rows eight blocks, which queries are read for, where they fit."""
+    """Return the memory budget for packed references.
+
+    It is 32 MiB, or the size of eight blocks if that is more, but never more than 128 MiB.
+    """
     return max(PART_BYTES, min(8 * block_bytes(references), 4 * PART_BYTES))
 
 
 def queries_at_once(references: References, part_bytes: int | None = None) -> int:
-    """Queries of a batch: as many as fit ``part_bytes``, by default enough of wide ones too."""
+    """Return the number of queries in a batch: as many as fit in ``part_bytes``, but at least 6.
+
+    Sparse references get four times the memory. If ``part_bytes`` is None, a batch has at least 192 queries, as long
+    as these fit in 256 MiB.
+    """
     row_bytes = max(1, references.m * references.dtype.itemsize)
-    # sparse references are packed anew for every batch: let there be fewer
-    room = (part_bytes_of(references) if part_bytes is None else part_bytes) * (4 if references.sparse else 1)
+    # Sparse references are packed anew for every batch, so that fewer and larger batches pay.
+    budget = (part_bytes_of(references) if part_bytes is None else part_bytes) * (4 if references.sparse else 1)
     wide = min(_QUERIES, _QUERY_BYTES // row_bytes) if part_bytes is None else 0
-    return max(6, room // row_bytes, wide)
+    return max(6, budget // row_bytes, wide)
 
 
 def blocks_per_part(references: References, part_bytes: int) -> int:
-    """Whole blocks, at least one."""
+    """Return how many blocks fit in ``part_bytes``, at least one."""
     return max(1, part_bytes // block_bytes(references))
 
 
@@ -168,7 +177,7 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
     references : References
     backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
     part_bytes : int, optional
-        Packed references that are in memory at once; by default `part_bytes_of` the references.
+        Memory for packed references. By default as `part_bytes_of` says.
 
     Returns
     -------
@@ -177,7 +186,7 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
     Raises
     ------
     BackendError
-        Where the backend asked for cannot serve this kind of distance.
+        If the name is unknown, or if the backend cannot serve this kind of data or distance.
 
     Examples
     --------
@@ -197,7 +206,7 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
         n_features=references.m,
         dtype=str(references.dtype),
         p=references.p,
-        weights=_weights_told(references),
+        weights=_describe_weights(references),
         missing=references.missing,
         n_groups=references.n_groups,
         n_parts=-(-blocks // per_part),

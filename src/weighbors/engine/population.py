@@ -1,11 +1,11 @@
-"""Leave-one-out answers of many individuals at once: the evaluations of an evolutionary search.
+"""Leave-one-out predictions of many individuals at once, for the evaluations of an evolutionary search.
 
-An individual selects instances and features and weighs both (methods §0). Three ways give the same
-answers; `plan_population` chooses among them:
+An individual selects instances and features and weighs both (methods §0). There are three ways to compute
+the same predictions. `plan_population` chooses one:
 
 - ``walk``: only instances are selected, so distances never change. Neighbour lists are sorted once,
-  and an evaluation walks to the first selected neighbour, 64 individuals at a time. Lists are cut to
-  what fits the byte limit; rows that find nobody in them are scanned.
+  and an evaluation goes through a list to the first selected neighbour, for 64 individuals at a time. Lists are
+  cut to fit the byte limit. Rows with too few selected neighbours in their list are scanned.
 - ``matrix``: instances are weighed, features are not. Distances are computed once, while they fit.
 - ``scan``: everything else. Selected instances and features are packed per individual and compared.
 
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .._threads import run_ranges
+from .._parallel.threads import run_ranges
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .backends.scan import Scan, aligned_empty
 from .plan import lanes_of
@@ -29,7 +29,7 @@ from .references import References, build_references
 
 __all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationPlan", "Selections", "plan_population"]
 
-#: Lists or distances that may be kept for a whole search.
+#: Memory for lists or distances that are kept for a whole search.
 CACHE_BYTES = 256 * 2**20
 _LEAST_WIDTH = 16  # shorter lists than this are not worth their memory
 _GUESSES = 4  # near rows that give a scan its first limit
@@ -38,7 +38,7 @@ _ENOUGH = 12  # selected neighbours expected in a list for a walk to be worth it
 
 @dataclass(frozen=True)
 class Selections:
-    """What each of P individuals selects and weighs. A part that is None is all ones.
+    """Selections and weights of P individuals. A part that is None is all ones.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Selections:
     instance_mask: BoolArray | None = None
 
     def take(self, which: Any) -> Selections:
-        """Some of the individuals."""
+        """Return the individuals at the positions ``which``."""
         parts = (self.feature_weights, self.instance_scales, self.instance_mask)
         kept = [None if part is None else part[which] for part in parts]
         return Selections(len(np.arange(self.count)[which]), *kept)
@@ -64,7 +64,7 @@ class Selections:
 
 @dataclass(frozen=True)
 class PopulationPlan:
-    """How evaluations will run, and why. Prints as one line per fact."""
+    """How predictions are computed, and why. It prints as one line per fact."""
 
     way: str
     reason: str
@@ -79,7 +79,9 @@ class PopulationPlan:
 def plan_population(
     n: int, itemsize: int, *, features_change: bool, scales_change: bool, limit: int = CACHE_BYTES
 ) -> PopulationPlan:
-    """Choose how individuals are evaluated: a pure function of sizes and of what may change.
+    """Choose how predictions are computed, from the sizes and from what differs between individuals.
+
+    ``n`` is the number of rows, ``itemsize`` the bytes of a number, and ``limit`` the memory that may be kept.
 
     Examples
     --------
@@ -100,27 +102,27 @@ def plan_population(
     if width < min(n - 1, _LEAST_WIDTH):
         return PopulationPlan("scan", "neighbour lists do not fit the byte limit", 0, 0)
     cut = "" if width == n - 1 else f", cut to the {width} nearest"
-    told = f"only instances are selected: neighbour lists are sorted once{cut}"
-    return PopulationPlan("walk", told, width, 4 * n * width)
+    reason = f"only instances are selected: neighbour lists are sorted once{cut}"
+    return PopulationPlan("walk", reason, width, 4 * n * width)
 
 
 class PopulationNeighbors:
-    """Leave-one-out answers of the k nearest selected instances, for many individuals per call.
+    """Leave-one-out predictions by the k nearest selected instances, for many individuals per call.
 
     Parameters
     ----------
     X : ndarray of shape (N, M)
-        Checked; NaN for missing, which is at the feature's full range over all rows.
+        Rows after input validation, NaN for missing values. The missing distance is the column range.
     codes : int ndarray of shape (N,)
-        Classes.
+        Class of each row.
     n_classes, n_neighbors : int
     nominal : bool ndarray of shape (M,), optional
     features_change, scales_change : bool
         Whether individuals differ in feature weights or selections, and in instance scales.
     cache_bytes : int
-        Limit of what may be kept for the whole search.
+        Memory for lists or distances that are kept for the whole search.
     n_jobs : int
-        Threads; answers do not depend on it.
+        Number of threads. Predictions do not depend on it.
 
     Examples
     --------
@@ -170,12 +172,12 @@ class PopulationNeighbors:
         self._square = self._all_distances() if self.plan.way == "matrix" else None
 
     def predict(self, selections: Selections) -> AnyArray:
-        """Class of every row as its nearest selected instances say, the row itself left out.
+        """Return the class of every row by its nearest selected instances, without the row itself.
 
         Returns
         -------
         int32 ndarray of shape (P, N)
-            -1 where no other instance is selected.
+            -1 if the individual selects no other instance.
         """
         predicted = np.empty((selections.count, self.references.n), dtype=np.int32)
         if self.plan.way == "walk" and selections.instance_mask is not None:
@@ -187,53 +189,67 @@ class PopulationNeighbors:
         return predicted
 
     def _scan(self, selections: Selections, query: IndexArray, predicted: AnyArray) -> None:
+        """Predict the rows ``query`` for every individual by a scan, and write the classes to ``predicted``."""
         r, weights, scales, mask = self.references, *self._parts(selections)
         columns = None if weights is None else np.ascontiguousarray(weights[:, :, r.columns])
 
         def task(first: int, last: int, begin: int, end: int) -> None:
-            _native.population_scan(
-                r.rows,
-                self._centered,
-                r.gap,
-                r.n_numeric,
-                r.missing,
-                self.codes,
-                self.n_classes,
-                self.k,
-                columns,
-                scales,
-                mask,
-                self._orders,
-                self._guesses,
-                query,
-                predicted,
-                first,
-                last,
-                begin,
-                end,
+            _native.predict_by_scan(
+                rows=r.rows,
+                centered=self._centered,
+                missing_distance=r.gap,
+                n_numeric=r.n_numeric,
+                missing=r.missing,
+                codes=self.codes,
+                n_classes=self.n_classes,
+                k=self.k,
+                weights=columns,
+                scales=scales,
+                kept=mask,
+                orders=self._orders,
+                guesses=self._guesses,
+                query=query,
+                predicted=predicted,
+                first=first,
+                last=last,
+                begin=begin,
+                end=end,
             )
 
         self._share(task, selections.count, len(query))
 
     def _read(self, selections: Selections, predicted: AnyArray) -> None:
+        """Predict all rows from the stored distances, and write the classes to ``predicted``."""
         _, scales, mask = self._parts(selections)
         count, square = selections.count, self._square
         assert square is not None
 
         def task(begin: int, end: int) -> None:
-            _native.population_matrix(
-                square, self.codes, self.n_classes, self.k, scales, mask, self._rows, predicted, 0, count, begin, end
+            _native.predict_from_matrix(
+                square=square,
+                codes=self.codes,
+                n_classes=self.n_classes,
+                k=self.k,
+                scales=scales,
+                kept=mask,
+                query=self._rows,
+                predicted=predicted,
+                first=0,
+                last=count,
+                begin=begin,
+                end=end,
             )
 
         self._by_rows(task)
 
     def _walk(self, selections: Selections, predicted: AnyArray) -> None:
+        """Predict all rows from the stored neighbour lists, and write the classes to ``predicted``."""
         mask, lists, n = selections.instance_mask, self._lists, self.references.n
         assert mask is not None
         assert lists is not None
         expected = mask.sum(axis=1) * (lists.shape[1] / max(1, n - 1))
         short = (expected < _ENOUGH * self.k) & (lists.shape[1] < n - 1)
-        if short.any():  # too few selected for lists that were cut
+        if short.any():  # Lists that were cut would hardly hold k of the few selected rows.
             few = np.flatnonzero(short)
             part = np.empty((len(few), n), dtype=np.int32)
             self._scan(selections.take(few), self._rows, part)
@@ -243,7 +259,16 @@ class PopulationNeighbors:
         words = bit_words(mask[walked])
 
         def task(begin: int, end: int) -> None:
-            _native.population_walk(lists, words, self.codes, self.n_classes, self.k, answers, begin, end)
+            _native.predict_from_lists(
+                lists=lists,
+                selected=words,
+                codes=self.codes,
+                n_classes=self.n_classes,
+                k=self.k,
+                predicted=answers,
+                begin=begin,
+                end=end,
+            )
 
         self._by_rows(task)
         if lists.shape[1] < n - 1:
@@ -252,7 +277,11 @@ class PopulationNeighbors:
             predicted[walked] = answers
 
     def _scan_unlisted(self, selections: Selections, walked: IndexArray, answers: AnyArray) -> None:
-        """Rows whose list was cut before enough selected neighbours."""
+        """Replace each -2 in ``answers`` by a predicted class.
+
+        A -2 marks a row whose stored neighbour list holds too few selected rows, so that all rows are scanned for it.
+        Row i of ``answers`` belongs to individual ``walked[i]`` of ``selections``.
+        """
         for place in np.flatnonzero((answers == -2).any(axis=1)):
             query = np.flatnonzero(answers[place] == -2)
             found = np.empty((1, len(query)), dtype=np.int32)
@@ -260,6 +289,7 @@ class PopulationNeighbors:
             answers[place, query] = found[0]
 
     def _parts(self, selections: Selections) -> tuple[FloatArray | None, FloatArray | None, BoolArray | None]:
+        """Return weights, squared scales and masks of individuals as the compiled core takes them."""
         dtype = self.references.dtype
         weights, scales, mask = selections.feature_weights, selections.instance_scales, selections.instance_mask
         return (
@@ -269,7 +299,7 @@ class PopulationNeighbors:
         )
 
     def _share(self, task: Any, count: int, n: int) -> None:
-        """Individuals one by one; their rows in pieces where there are fewer individuals than threads need."""
+        """Run ``task`` for each of ``count`` individuals, in threads. If these are few, divide their ``n`` rows."""
         pieces = max(1, min(-(-4 * self.n_jobs // max(1, count)) if self.n_jobs > 1 else 1, -(-n // 96)))
         size = -(-n // pieces)
         size = -(-size // 6) * 6
@@ -283,12 +313,13 @@ class PopulationNeighbors:
         run_ranges(run, [(at, at + 1) for at in range(len(jobs))], self.n_jobs)
 
     def _by_rows(self, task: Any) -> None:
+        """Run a task on ranges of all rows, in threads."""
         n = self.references.n
         size = max(48, -(-n // (4 * self.n_jobs)))
         run_ranges(task, [(begin, min(begin + size, n)) for begin in range(0, n, size)], self.n_jobs)
 
     def _sorted_lists(self, width: int) -> AnyArray:
-        """The nearest other rows of each row, by (distance, row)."""
+        """Return the ``width`` nearest other rows of each row, ordered by distance and then row number."""
         n = self.references.n
         lists = np.empty((n, width), dtype=np.int32)
         size = max(6, 2**24 // (16 * max(1, width)) // 6 * 6)
@@ -301,19 +332,29 @@ class PopulationNeighbors:
         return lists
 
     def _all_distances(self) -> FloatArray:
+        """Return the squared distances of all pairs of rows."""
         r = self.references
         lanes = lanes_of(r.dtype)
         square = aligned_empty((r.n, -(-r.n // lanes) * lanes), r.dtype)
 
         def task(begin: int, end: int) -> None:
-            _native.squared_distances(r.rows, r.gap, r.n_numeric, r.missing, self._rows, square, begin, end)
+            _native.compute_squared_distances(
+                rows=r.rows,
+                missing_distance=r.gap,
+                n_numeric=r.n_numeric,
+                missing=r.missing,
+                query=self._rows,
+                square=square,
+                begin=begin,
+                end=end,
+            )
 
         self._by_rows(task)
         return square
 
 
 def bit_words(mask: BoolArray) -> AnyArray:
-    """Bit b of word w in row x: does individual 64 w + b keep row x?
+    """Return the masks as 64-bit words: bit b of word w in row x is 1 if individual 64 w + b keeps row x.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What is stored: the kept rows and columns of the training data, and the weights attached to them.
+"""References: the kept rows and columns of the training data, and their weights.
 
-Columns are put numeric first, nominal last; columns that cannot matter (masked out, or of weight
-0) are left out. `row` numbers count the training data, `slot` numbers count the kept rows.
+Numeric columns come first and nominal columns last. Columns that are masked out or have weight 0 are left
+out. `row` numbers count the training data, `slot` numbers count the kept rows.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._intervals import IntervalLookup
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
+from ..weights.intervals import IntervalLookup
 
 __all__ = [
     "CellWeights",
@@ -33,20 +33,23 @@ __all__ = [
 
 
 class Extent(NamedTuple):
-    """How far the columns of a table reach, missing values aside."""
+    """Column ranges of a table, without missing values."""
 
-    low: FloatArray  # (M,) 0 where all are missing
-    high: FloatArray
+    low: FloatArray  # (M,) smallest value, 0 if all are missing
+    high: FloatArray  # (M,) largest value
     missing: BoolArray  # (M,) columns that have missing values
 
     def of(self, columns: IndexArray) -> Extent:
-        """Of some of the columns, in this order."""
+        """Return the ranges of the columns ``columns``, in this order."""
         return Extent(self.low[columns], self.high[columns], self.missing[columns])
 
 
 @dataclass(frozen=True)
 class CellWeights:
-    """``a`` per stored instance and feature: row ``row_of_slot[slot]`` of ``table``, or looked up."""
+    """Weights ``a`` per stored instance and feature.
+
+    The weights of a slot are the row ``row_of_slot[slot]`` of ``table``, or are looked up in intervals.
+    """
 
     table: FloatArray | None
     row_of_slot: IndexArray  # row of the table, or class among those of the intervals
@@ -55,14 +58,14 @@ class CellWeights:
     values: Any = None  # the stored rows with all their columns, for intervals
 
     def of(self, slots: IndexArray, dtype: Any) -> tuple[FloatArray, IndexArray]:
-        """A table, and the row of it that belongs to each of ``slots``."""
+        """Return a table of weights, and the row of this table for each of ``slots``."""
         if self.lookup is None:
             assert self.table is not None
             return self.table, self.row_of_slot[slots]
         assert self.columns is not None
         out = np.empty((len(slots), len(self.columns)), dtype=dtype)
         every = np.array_equal(self.columns, np.arange(self.values.shape[1]))
-        batch = max(1, 2**15 // self.values.shape[1])  # what is in between stays in the cache
+        batch = max(1, 2**15 // self.values.shape[1])  # Temporary arrays of this size stay in the cache.
         for begin in range(0, len(slots), batch):
             some = slots[begin : begin + batch]
             found = None if self._found is None else self._found[some]
@@ -71,15 +74,17 @@ class CellWeights:
         return out, np.arange(len(slots), dtype=np.int64)
 
     def _rows(self, slots: IndexArray) -> FloatArray:
+        """Return the stored rows of ``slots`` as a dense array."""
         part = self.values[slots]
         return part.toarray() if sparse.issparse(part) else part
 
     @cached_property
     def _found(self) -> AnyArray | None:
-        """The interval of every stored value that takes a search, 4 bytes each; None without such columns."""
+        """Interval of every stored value in the columns that need a search, or None if no column needs one."""
         assert self.lookup is not None
         if not len(self.lookup.searched):
             return None
+        # Found once per engine and not per search; in parts, so that temporary arrays stay small.
         ranges = np.array_split(np.arange(len(self.row_of_slot)), -(-len(self.row_of_slot) // 2**16))
         return np.concatenate([self.lookup.find(self._rows(slots), self.row_of_slot[slots]) for slots in ranges])
 
@@ -93,21 +98,21 @@ class Fold:
     gap: FloatArray
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """Fold rows; nominal columns stay as they are."""
+        """Return folded rows. Nominal columns have center 0 and factor 1, so they do not change."""
         folded: FloatArray = (X - self.center) * self.factor
         return folded
 
 
 @dataclass(frozen=True)
 class References:
-    """The stored side of every distance, ready for a backend."""
+    """Stored rows with their weights, ready for a backend."""
 
     rows: Any  # (n, m) C-ordered array, or CSR
     row_of_slot: IndexArray  # (n,) ascending
     columns: IndexArray  # (m,)
     n_numeric: int
     p: int
-    gap: FloatArray  # (m,) what a mismatch or a missing value counts
+    gap: FloatArray  # (m,) missing distance, and for nominal columns the distance of different categories
     feature_weights: FloatArray | None  # (m,) one a for all, or None
     cells: CellWeights | None  # a per instance, or None
     scales: FloatArray | None  # (n,) v ** p
@@ -142,13 +147,19 @@ class References:
 
     @property
     def group_codes(self) -> IndexArray:
-        """Group of each slot; 0 where there is one group."""
+        """Group of each slot, 0 if there is only one group."""
         return np.zeros(self.n, dtype=np.int64) if self.groups is None else self.groups
 
     def fold(self) -> Fold | None:
-        """How to fold a global ``a`` into the data; None where there is nothing to fold."""
+        """Return the shift and scale of the numeric columns under which plain distances equal the weighted ones.
+
+        The distances are equal up to rounding. Return None if no single vector of feature weights serves all
+        instances.
+        """
         if self.feature_weights is None:
             return None
+        # Centred values are small beside large offsets, so that folding loses fewer digits. Half of each bound is
+        # taken before the sum, which might overflow.
         numeric = np.arange(self.m) < self.n_numeric
         root = np.sqrt(self.feature_weights) if self.p == 2 else self.feature_weights
         center = np.where(numeric, self.low / 2 + self.high / 2, 0)
@@ -159,12 +170,13 @@ class References:
         )
 
     def select(self, X: Any) -> FloatArray:
-        """The columns that count, of dense queries, in this order, dtype and layout."""
+        """Return the columns of dense queries that are used, in the order, dtype and layout of the references."""
         identity = self.m == self.n_columns and bool((np.diff(self.columns) == 1).all())
         return np.ascontiguousarray(X if identity else X[:, self.columns], dtype=self.dtype)
 
     def check_queries(self, Q: FloatArray) -> bool:
-        """Refuse queries whose distances cannot be represented; tell whether numbers are missing."""
+        """Return whether numeric columns of the queries have missing values. Raise an error if distances overflow."""
+        # NaN goes through max and min, so that two passes find the extremes and the incomplete columns at once.
         largest = np.maximum(Q.max(axis=0), -Q.min(axis=0)).astype(np.float64)
         incomplete = np.isnan(largest)
         missing = bool(incomplete[: self.n_numeric].any())
@@ -175,7 +187,7 @@ class References:
 
 
 def as_rows(X: Any) -> Any:
-    """Dense C-ordered or CSR rows of float32 or float64."""
+    """Return dense C-ordered or CSR rows of float32 or float64."""
     if sparse.issparse(X):
         X = X.tocsr()
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
@@ -194,11 +206,11 @@ def build_references(
     n_groups: int = 1,
     measured: Extent | None = None,
 ) -> References:
-    """Select rows and columns, measure the columns, attach the weights.
+    """Select rows and columns, measure the column ranges, and attach the weights.
 
-    Parameters are those of `NeighborEngine`: ``class_of_row`` numbers the classes as
-    ``weights.classes`` does; ``groups`` are codes below ``n_groups`` for searches that want the nearest
-    of each group; ``measured`` is the extent of the whole table, where ``X`` is a part of it.
+    The parameters are those of `NeighborEngine`. ``class_of_row`` has positions in ``weights.classes``. ``groups``
+    has the group of each row, from 0 to ``n_groups`` − 1. ``measured`` has the column ranges of the whole table
+    if ``X`` is a part of it.
 
     Examples
     --------
@@ -249,6 +261,7 @@ def build_references(
 
 
 def _check_sizes(weights: Weights, n: int, M: int) -> None:
+    """Raise an error if the weights are for another number of rows or features."""
     if weights.n_features not in (None, M):
         raise InvalidWeightsError(f"the weights are for {weights.n_features} features; the data have {M}")
     if weights.instance_bound and weights.n_samples != n:
@@ -256,6 +269,7 @@ def _check_sizes(weights: Weights, n: int, M: int) -> None:
 
 
 def _columns(weights: Weights, nominal: BoolArray, M: int) -> IndexArray:
+    """Return the numbers of the columns that are used, numeric columns first."""
     keep = np.ones(M, dtype=bool) if weights.feature_mask is None else weights.feature_mask.copy()
     if weights.feature_weights is not None:
         a = np.atleast_2d(weights.feature_weights)
@@ -266,11 +280,15 @@ def _columns(weights: Weights, nominal: BoolArray, M: int) -> IndexArray:
 
 
 def extent(rows: Any) -> Extent:
-    """Smallest and largest value per column (0 where all are missing), and who has missing ones."""
+    """Return the range of each column (0 if all values are missing), and which columns have missing values.
+
+    If a sparse table has any missing value, all its columns are marked.
+    """
     if sparse.issparse(rows):
         from sklearn.utils.sparsefuncs import min_max_axis
 
         low, high = min_max_axis(rows, axis=0, ignore_nan=True)
+        # Which column of a sparse table misses a value is not worth a pass: any of them counts for all.
         missing = np.full(rows.shape[1], bool(np.isnan(rows.data).any()))
     else:
         low, high, missing = bounds(rows)
@@ -278,7 +296,8 @@ def extent(rows: Any) -> Extent:
 
 
 def bounds(rows: FloatArray) -> Extent:
-    """As `extent` of dense rows, with NaN where all values of a column are missing."""
+    """Return the column ranges of dense rows as `extent` does, but with NaN if all values of a column are missing."""
+    # Plain min and max are fast and give NaN for incomplete columns, which alone take the slower way.
     low, high = rows.min(axis=0), rows.max(axis=0)
     missing = np.isnan(low)
     if missing.any():
@@ -288,14 +307,18 @@ def bounds(rows: FloatArray) -> Extent:
 
 
 def gap_of(measured: Extent, n_numeric: int, dtype: Any) -> FloatArray:
-    """What a missing value, or a mismatch of categories, counts: the range of a number, 1 for a category."""
+    """Return the missing distance of each column: the column range of a numeric column, 1 for a nominal column.
+
+    The first ``n_numeric`` columns are numeric. Two different categories have the distance 1 too.
+    """
     numeric = np.arange(len(measured.low)) < n_numeric
-    gap: FloatArray = np.where(numeric, measured.high - measured.low, 1).astype(dtype)
+    with np.errstate(over="ignore"):  # such columns are refused with a reason, by `_refuse_overflow`
+        gap: FloatArray = np.where(numeric, measured.high - measured.low, 1).astype(dtype)
     return gap
 
 
 def integral(rows: Any) -> BoolArray:
-    """Columns that hold whole numbers only, missing ones aside."""
+    """Return which columns hold only whole numbers or missing values."""
     whole = np.ones(rows.shape[1], dtype=bool)
     if sparse.issparse(rows):
         broken = (rows.data != np.rint(rows.data)) & ~np.isnan(rows.data)
@@ -315,7 +338,21 @@ def _attach(
     class_of_row: AnyArray | None,
     dtype: Any,
 ) -> tuple[FloatArray | None, CellWeights | None]:
-    """The global ``a`` over the kept columns, or the weights per stored instance."""
+    """Return the weights ``a`` of the kept columns for all instances, or the weights per stored instance.
+
+    Parameters
+    ----------
+    weights : Weights
+    kept : array or CSR
+        The kept rows with all their columns, in which intervals are looked up.
+    row_of_slot : ndarray
+        Row of the training data of each kept row.
+    columns : ndarray
+        The kept columns.
+    class_of_row : ndarray or None
+        Class of every row of the training data, for weights per class or interval.
+    dtype : dtype of the rows
+    """
     if weights.kind == "none":
         return None, None
     if weights.kind == "feature":
@@ -340,7 +377,7 @@ def _attach(
 
 
 def _heaviest(references: References) -> FloatArray:
-    """Largest weight of each column that counts, in float64."""
+    """Return the largest weight of each column of the references, in float64."""
     if references.feature_weights is not None:
         return references.feature_weights.astype(np.float64)
     cells = references.cells
@@ -355,10 +392,14 @@ def _heaviest(references: References) -> FloatArray:
 
 
 def _refuse_overflow(largest: FloatArray, references: References) -> None:
-    """``largest``: the largest absolute value per column (nominal ones differ by 1 at most)."""
-    reach = np.where(np.arange(references.m) < references.n_numeric, 2.0 * largest, 1.0)
+    """Raise an error if distances could overflow.
+
+    ``largest`` is the largest absolute value of each column. Categories differ by at most 1.
+    """
+    # Two values differ by at most twice the largest. A quarter of the largest float is a margin for rounding.
     scale = 1.0 if references.scales is None else float(references.scales.max())
     with np.errstate(over="ignore"):
+        reach = np.where(np.arange(references.m) < references.n_numeric, 2.0 * largest, 1.0)
         bound = float(np.sum(_heaviest(references) * reach**references.p)) * max(scale, 1.0)
     if not bound <= float(np.finfo(references.dtype).max) / 4:
         wider = "" if references.dtype == np.float64 else " or convert them to float64"
@@ -370,7 +411,8 @@ def _refuse_overflow(largest: FloatArray, references: References) -> None:
 
 
 def _refuse_underflow(references: References) -> None:
-    """Refuse data whose every distance would vanish, or lose its digits, in this dtype."""
+    """Raise an error if all distances would be zero or lose digits in the dtype of the references."""
+    # The widest column must lie far above the smallest normal number, so that small differences keep their digits.
     terms = _heaviest(references) * references.gap.astype(np.float64) ** references.p
     if not (references.gap > 0).any():
         return
@@ -385,7 +427,10 @@ def _refuse_underflow(references: References) -> None:
 
 
 def _cast(weights: FloatArray, dtype: Any) -> FloatArray:
-    """Weights in the data's dtype; those too small beside the others become 0."""
+    """Return the weights in the dtype of the data. Weights too small for the dtype become 0.
+
+    Raise an error if weights are too large for the dtype, or if none stays positive.
+    """
     with np.errstate(over="ignore", under="ignore"):
         out = np.ascontiguousarray(weights, dtype=dtype)
     if not np.isfinite(out).all() or not (out > 0).any():

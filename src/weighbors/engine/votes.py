@@ -1,8 +1,9 @@
-"""From neighbours to class probabilities."""
+"""Turn neighbours into votes, class probabilities and predicted classes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,22 +12,31 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import InvalidDataError, NoVoteWarning
 
-__all__ = ["decide", "distance_votes", "mass_votes", "tally"]
+__all__ = ["combine_votes", "decide", "distance_votes", "mass_votes", "tally"]
+
+_ROUNDING = 1e-12  # relative to k: what is left of k after sums of fractions is no vote
 
 
 def distance_votes(
-    distance: FloatArray, how: str | Callable[[FloatArray], Any] | None, *, span: float
+    distance: FloatArray,
+    how: str | Callable[[FloatArray], Any] | None,
+    *,
+    span: float,
+    shares: FloatArray | None = None,
 ) -> FloatArray | None:
-    """What a neighbour's distance makes of its vote; None for equal votes.
+    """Return the factor that the distance of each neighbour gives to its vote, or None for equal votes.
 
     Parameters
     ----------
     distance : ndarray of shape (n_queries, k)
     how : {"uniform", "distance", "complement"}, callable or None
-        1/d for "distance" (exact matches, if any, vote alone), 1 − d/span, at least 0, for "complement",
-        or a function of the distances.
+        "uniform" or None: equal votes. "distance": 1/d, and if neighbours are at distance 0, only these vote.
+        "complement": 1 − d/span, at least 0. A function takes the distances and returns the votes.
     span : float
         Distance at which the vote of "complement" is 0.
+    shares : ndarray of shape (n_queries, k), optional
+        Votes from `mass_votes`. A neighbour whose share is 0 does not vote in a function, even if its vote is
+        infinite.
 
     Returns
     -------
@@ -45,7 +55,7 @@ def distance_votes(
                 "the function given as weights must return votes >= 0, none of them NaN, of the shape it was given, "
                 f"{distance.shape}; got shape {votes.shape}, {int((~(votes >= 0)).sum())} of them negative or NaN"
             )
-        return _only_infinite(votes)
+        return _only_infinite(votes if shares is None else np.where(shares > 0, votes, 0.0))
     if how is None or how == "uniform":
         return None
     d = distance.astype(np.float64)
@@ -58,26 +68,28 @@ def distance_votes(
 
 
 def _only_infinite(votes: FloatArray) -> FloatArray:
-    """Where votes are infinite, they alone count, equally."""
+    """Return the votes. If a query has infinite votes, these become 1 and its other votes become 0."""
     infinite = np.isinf(votes)
     return np.where(infinite.any(axis=1, keepdims=True), infinite.astype(np.float64), votes)
 
 
 def mass_votes(mass: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Votes of neighbours that count as ``mass`` repetitions each, nearest first.
+    """Return votes of neighbours with repetition weights, such that the votes of a query add up to at most ``k``.
 
-    Neighbours are taken until their mass reaches ``k``; the last one counts only for what is left.
+    Neighbours are taken, nearest first, until their weights add up to ``k``. The last one counts only for the rest.
 
     Parameters
     ----------
     mass : ndarray of shape (n_queries, n_neighbors)
+        Repetition weights of the neighbours, nearest first.
     k : int
+        Largest sum of the votes of a query.
 
     Returns
     -------
     votes : ndarray of shape (n_queries, n_neighbors)
     reached : ndarray of shape (n_queries,)
-        The mass of all neighbours of a query.
+        Sum of the repetition weights of all neighbours of each query.
 
     Examples
     --------
@@ -85,12 +97,57 @@ def mass_votes(mass: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
     (array([[2., 1., 0.]]), array([6.]))
     """
     before = np.cumsum(mass, axis=1) - mass
-    votes: FloatArray = np.clip(k - before, 0.0, mass)
+    left = k - before
+    # a sum of fractions may miss k by its last bits: the neighbour after it must not get a vote from that
+    left[left < k * _ROUNDING] = 0.0
+    votes: FloatArray = np.minimum(left, mass)
     return votes, before[:, -1] + mass[:, -1]
 
 
+def combine_votes(
+    by_distance: FloatArray | None, shares: FloatArray | None, omega: FloatArray | None
+) -> FloatArray | None:
+    """Return the vote of each neighbour: the product of its factors. Return None for equal votes.
+
+    If all products of a query are zero, its neighbours vote by their shares alone, with a warning. Repetition
+    weights do not depend on the distance, so they still count.
+
+    Parameters
+    ----------
+    by_distance : ndarray of shape (n_queries, k), or None
+        From `distance_votes`.
+    shares : ndarray of the same shape, or None
+        Votes from `mass_votes`. None: 1 for each neighbour.
+    omega : ndarray of the same shape, or None
+        Votes ω of the instances, from the weights.
+
+    Returns
+    -------
+    ndarray of the same shape, or None
+
+    Examples
+    --------
+    >>> combine_votes(np.array([[1.0, 0.5]]), np.array([[2.0, 1.0]]), None)
+    array([[2. , 0.5]])
+    """
+    factors = [factor for factor in (shares, by_distance, omega) if factor is not None]
+    if not factors:
+        return None
+    return _replace_silent(reduce(np.multiply, factors), shares)
+
+
+def _replace_silent(votes: FloatArray, shares: FloatArray | None) -> FloatArray:
+    """Return the votes. If all votes of a query are zero, use its shares instead (None: 1 each), with a warning."""
+    silent: BoolArray = ~np.any(votes > 0, axis=1)
+    if not silent.any():
+        return votes
+    how = "equally" if shares is None else "by their sample weights alone"
+    warn(f"all neighbours of {int(silent.sum())} queries have a vote of zero; they were counted {how}", NoVoteWarning)
+    return np.where(silent[:, None], 1.0 if shares is None else shares, votes)
+
+
 def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatArray:
-    """Share of the votes per class.
+    """Return the share of the votes of each class.
 
     Parameters
     ----------
@@ -102,7 +159,7 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
     Returns
     -------
     ndarray of shape (n_queries, n_classes)
-        Rows sum to 1. Where all votes are zero the neighbours count equally, with a warning.
+        Rows sum to 1. If all votes of a query are zero, its neighbours count equally, with a warning.
 
     Examples
     --------
@@ -110,14 +167,7 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
     array([[0.25, 0.5 , 0.25]])
     """
     n = len(codes)
-    votes = np.ones(codes.shape) if votes is None else votes
-    silent: BoolArray = ~np.any(votes > 0, axis=1)
-    if silent.any():
-        warn(
-            f"all neighbours of {int(silent.sum())} queries have a vote of zero; they were counted equally",
-            NoVoteWarning,
-        )
-        votes = np.where(silent[:, None], 1.0, votes)
+    votes = np.ones(codes.shape) if votes is None else _replace_silent(votes, None)
     cell = codes + np.arange(n)[:, None] * n_classes
     total = np.bincount(cell.ravel(), weights=votes.ravel(), minlength=n * n_classes).reshape(n, n_classes)
     shares: FloatArray = total / total.sum(axis=1, keepdims=True)
@@ -125,7 +175,7 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
 
 
 def decide(shares: FloatArray, codes: IndexArray, votes: FloatArray | None, ties: str = "first") -> IndexArray:
-    """The class with the largest share, per query.
+    """Return the class with the largest share for each query.
 
     Parameters
     ----------
@@ -134,7 +184,8 @@ def decide(shares: FloatArray, codes: IndexArray, votes: FloatArray | None, ties
         Class of each neighbour, nearest first.
     votes : ndarray of the same shape, or None for equal votes
     ties : {"first", "nearest"}, default="first"
-        Of equal shares the first class, or the class of the nearest neighbour that voted for one of them.
+        If several classes have the largest share: the first of them, or the class of the nearest neighbour that
+        voted for one of them.
 
     Returns
     -------

@@ -1,14 +1,13 @@
-"""Can I trust these features, and these predictions?
+"""Evaluation: can these features and these predictions be trusted?
 
-Stability of selections, of weights and ranks, and of predictions over repeated runs; p-values of
-weights by permutation; studies of data sets × methods × folds that can be stopped and resumed.
+The package measures the stability of selections, weights, ranks and predictions over repeated runs. It computes
+p-values of weights by permutation. It runs studies of data sets × methods × folds, which can be stopped and resumed.
 """
 
 from ..metrics import g_mean, reduction
 from .curve import StabilityCurve, kuncheva_curve, stability_curve
 from .permutation import PermutationResult, permutation_test
 from .prediction_stability import PredictionStability, prediction_stability
-from .results import StudyResults, load_results
 from .stability import (
     Stability,
     StabilityTest,
@@ -17,7 +16,7 @@ from .stability import (
     nogueira_test,
     selection_stability,
 )
-from .study import Study, StudyData
+from .study import Study, StudyData, StudyResults, load_results
 from .weight_stability import weight_stability
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Stability for every number of features: the whole job for one data set."""
+"""Stability of the k best features, for every k. The weights are given, or a weigher learns them from a data set."""
 
 from __future__ import annotations
 
@@ -11,33 +11,37 @@ import pandas as pd
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
+from .._frames import as_pandas, as_vector
+from .._random import integer_seed, seed_sequence
 from .._results import Result, number
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from ._fitting import folds_of, scores_of, seed_of, seed_sequence
-from ._selections import check_weights, top_selections
+from .folds import make_folds
+from .model_features import fit_feature_scores
+from .selections import check_weights, top_selections
 
-__all__ = ["StabilityCurve", "kuncheva_curve", "stability_curve"]
+__all__ = ["StabilityCurve", "chance_deviation", "kuncheva_curve", "stability_curve"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StabilityCurve(Result):
-    """Stability of the k features of the largest weight, for every k.
+    """Stability of the k features with the largest weights, for every k.
 
     Attributes
     ----------
     sizes : ndarray of int
+        The numbers k of features.
     stability : ndarray of shape (n_sizes,)
-        Kuncheva's index, which for selections of one size is Nogueira's stability; mean over the
-        repetitions.
+        Kuncheva's index, averaged over the repetitions. For selections of equal size it is Nogueira's stability.
     standard_error : ndarray of shape (n_sizes,)
-        Of the index, runs taken as independent (Nogueira's variance).
+        Standard error of the index, if runs are independent (Nogueira's variance).
     tied : ndarray of shape (n_sizes,)
-        Share of the runs in which the k-th and the next weight are equal, so that the order of the
-        columns decided.
+        Share of the runs in which the k-th and the next weight are equal, so that the order of the columns decides
+        which feature is selected.
     weights : ndarray of shape (n_runs, n_features)
+        Feature weights of each run.
     repetition : ndarray of shape (n_runs,)
-        Which repetition a run belongs to.
+        Number of the repetition that each run belongs to.
     feature_names : tuple of str
     """
 
@@ -50,21 +54,21 @@ class StabilityCurve(Result):
     feature_names: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row per size: size, stability, standard_error, tied."""
+        """Return the result as a table with one row per size: size, stability, standard_error, tied."""
         columns = ("size", "stability", "standard_error", "tied")
         return pd.DataFrame(
             dict(zip(columns, (self.sizes, self.stability, self.standard_error, self.tied), strict=True))
         )
 
     def mean(self, up_to: int | None = None) -> float:
-        """Mean stability over the sizes, or over those of at most ``up_to`` features."""
+        """Return the mean stability over all sizes, or over the sizes up to ``up_to``."""
         chosen = self.stability if up_to is None else self.stability[self.sizes <= up_to]
         if not len(chosen):
             raise InvalidDataError(f"the curve has no size of at most {up_to}; it starts at {self.sizes[0]}")
         return float(chosen.mean())
 
     def frequencies(self, size: int) -> pd.Series:
-        """Share of the runs in which each feature is among the ``size`` best, most frequent first."""
+        """Return the share of runs in which each feature is among the ``size`` best, in descending order."""
         if not 1 <= size <= self.weights.shape[1]:
             raise InvalidDataError(f"size must lie between 1 and {self.weights.shape[1]}; got {size!r}")
         share = top_selections(self.weights, size).mean(axis=0)
@@ -85,6 +89,10 @@ class StabilityCurve(Result):
 
 
 def _check_sizes(sizes: Any, d: int) -> IndexArray:
+    """Return sizes as a sorted array without repetitions, by default 1 to ``d`` − 1.
+
+    ``d`` is the number of features.
+    """
     if d < 2:
         raise InvalidDataError(f"a curve needs at least 2 features; got {d}")
     if sizes is None:
@@ -98,10 +106,11 @@ def _check_sizes(sizes: Any, d: int) -> IndexArray:
 
 
 def _one_repetition(weights: FloatArray, last: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Index, its variance and the share of tied runs for the sizes 1 to ``last``.
+    """Return the index, its variance and the share of tied runs, for the sizes 1 to ``last``.
 
-    Features join run by run in the order of their weight. ``back[i]`` sums, over the features of
-    run i, how many runs hold them; both figures follow from it.
+    One pass is enough: in step k every run adds its feature of rank k. ``back[i]`` is a sum over the features that run
+    i has selected so far; each feature adds the number of runs that have selected it. Index and variance follow from
+    ``back``.
     """
     runs, d = weights.shape
     order = np.argsort(-weights, axis=1, kind="stable")
@@ -110,6 +119,8 @@ def _one_repetition(weights: FloatArray, last: int) -> tuple[FloatArray, FloatAr
     back, rows = np.zeros(runs), np.arange(runs)
     index, variance = np.empty(last), np.empty(last)
     for k in range(1, last + 1):
+        # Every run adds one feature. First, runs that already hold a new feature of another run gain one for it. Then
+        # every run gains the number of runs that hold its own new feature.
         new = order[:, k - 1]
         back += held[:, new].sum(axis=1)
         np.add.at(times, new, 1.0)
@@ -126,16 +137,17 @@ def _one_repetition(weights: FloatArray, last: int) -> tuple[FloatArray, FloatAr
 def kuncheva_curve(
     weights: Any, sizes: Any = None, *, repetition: Any = None, feature_names: Sequence[Any] | None = None
 ) -> StabilityCurve:
-    """Kuncheva's index of the k features of the largest weight, for every k.
+    """Compute Kuncheva's index of the k features with the largest weights, for every k.
 
     Parameters
     ----------
     weights : array-like of shape (n_runs, n_features)
-        Larger for more relevant. Equal weights go to the lower column.
+        Larger weights mean more relevant features. Of equal weights the lower column number comes first.
     sizes : array-like of int, optional
-        By default 1 to n_features − 1; with all features the index is not defined.
+        By default 1 to n_features − 1. With all features the index is not defined.
     repetition : array-like of shape (n_runs,), optional
-        Runs of one repetition are compared with each other, and repetitions averaged.
+        Number of the repetition of each run. Only runs of the same repetition are compared with each other, and the
+        results of all repetitions are averaged. By default all runs are one repetition.
     feature_names : sequence of str, optional
 
     Returns
@@ -160,6 +172,7 @@ def kuncheva_curve(
     found = [_one_repetition(values[part == r], int(chosen[-1])) for r in range(part.max() + 1)]
     index, variance, tied = (np.array([one[i] for one in found])[:, chosen - 1] for i in range(3))
     names = tuple(f"x{j}" for j in range(d)) if feature_names is None else tuple(str(name) for name in feature_names)
+    # The variance of an average of r repetitions is the sum of their variances divided by r squared.
     error = np.sqrt(variance.sum(axis=0)) / len(found)
     return StabilityCurve(chosen, index.mean(axis=0), error, tied.mean(axis=0), values, part, names)
 
@@ -176,33 +189,34 @@ def stability_curve(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> StabilityCurve:
-    """Fit a weigher in every fold and measure how stable its best features are, for every number of them.
+    """Fit a weigher in every fold and measure how stable the k best features are, for every k.
 
     Parameters
     ----------
     weigher : estimator or callable
-        Anything that leaves weights of its features (a weigher, a pipeline that ends in one, a
-        forest, a linear model), or a function of ``X, y`` that returns them. Fitted to the training
-        rows of each fold. Scale inside a pipeline, not before.
+        An estimator that has feature weights after ``fit`` (a weigher, a pipeline that ends in a weigher, a forest, a
+        linear model), or a function of ``X, y`` that returns feature weights. It is fitted to the training rows of
+        each fold. Scale features inside a pipeline, not before.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     cv : int, splitter or iterable of (train, test), default=10
-        A number means stratified folds, and with ``groups`` stratified folds of whole groups.
+        A number means stratified folds. With ``groups`` the folds keep groups whole.
     groups : array-like of shape (n_samples,), optional
-        Rows of one group (the samples of one patient) stay together; folds that part them are refused.
+        Rows of one group, for example the samples of one patient, stay together. Folds that split a group raise an
+        error.
     n_repeats : int, default=1
-        Repetitions of the folds, each shuffled anew.
+        Number of repetitions of the folds. Rows are shuffled again in each repetition.
     sizes : array-like of int, optional
-        By default all from 1 to n_features − 1.
+        The numbers k of features. By default 1 to n_features − 1.
     random_state : int, RandomState or None, default=0
-        For the folds, and for the weigher where its own ``random_state`` is None.
+        Seed of the folds, and of the weigher if its ``random_state`` is None.
     n_jobs : int or None, default=None
-        Folds fitted at a time. Results do not depend on it.
+        Number of folds that are fitted at the same time. Results do not depend on it.
 
     Returns
     -------
     StabilityCurve
-        Runs of one repetition are compared with each other, and repetitions averaged.
+        Runs of the same repetition are compared with each other, and the repetitions are averaged.
 
     Examples
     --------
@@ -219,17 +233,39 @@ def stability_curve(
     """
     from joblib import Parallel, delayed
 
-    y = column_or_1d(y)
+    X, y = as_pandas(X), column_or_1d(as_vector(y))
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     X = X if hasattr(X, "shape") else np.asarray(X)
     check_consistent_length(X, y, groups)
     root = seed_sequence(random_state)
     fold_seeds, run_seeds = root.spawn(2)
-    repetitions = folds_of(cv, X, y, groups, n_repeats=n_repeats, seeds=fold_seeds)
+    repetitions = make_folds(cv, X, y, groups, n_repeats=n_repeats, seeds=fold_seeds)
     trains = [train for repetition in repetitions for train, _ in repetition]
     part = [r for r, repetition in enumerate(repetitions) for _ in repetition]
     scores = Parallel(n_jobs=n_jobs)(
-        delayed(scores_of)(weigher, X, y, train, seed_of(child))
+        delayed(fit_feature_scores)(weigher, X, y, train, integer_seed(child))
         for train, child in zip(trains, run_seeds.spawn(len(trains)), strict=True)
     )
     return kuncheva_curve(np.array(scores), sizes, repetition=part, feature_names=names)
+
+
+def chance_deviation(n_features: int, runs_per_repetition: Any) -> float:
+    """Return the standard deviation of the stability if all runs select features at random. The mean is then 0.
+
+    The overlap of two random sets of k of d features is hypergeometric, so Kuncheva's index of a pair
+    has the variance 1 / (d − 1) for every k. The pairs of a repetition are uncorrelated.
+
+    Parameters
+    ----------
+    n_features : int
+    runs_per_repetition : array-like of int
+        Number of runs in each repetition.
+
+    Examples
+    --------
+    >>> round(chance_deviation(101, [10]), 4)
+    0.0149
+    """
+    runs = np.asarray(runs_per_repetition, dtype=np.float64)
+    pairs = runs * (runs - 1) / 2
+    return float(np.sqrt(np.sum(1 / (pairs * (n_features - 1)))) / len(runs))

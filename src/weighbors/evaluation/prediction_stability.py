@@ -1,4 +1,4 @@
-"""Does the same instance get the same label in repeated runs?"""
+"""Stability of predictions: does the same instance get the same label in repeated runs?"""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["PredictionStability", "prediction_stability"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionStability(Result):
-    """Agreement of the labels that runs give to the same instances.
+    """Agreement of the labels that repeated runs give to the same instances.
 
     Attributes
     ----------
     agreement : float
-        Share of the pairs of runs that agree, mean over instances.
+        Share of the pairs of runs that agree, averaged over instances.
     kappa : float
-        Fleiss' κ: agreement beyond what the shares of the labels make by chance.
+        Fleiss' κ: agreement beyond the agreement by chance, which follows from the shares of the labels.
     per_instance : ndarray of shape (n_instances,)
-        Agreement on each; NaN where fewer than two runs predicted it.
+        Agreement on each instance; NaN if fewer than two runs predicted it.
     n_runs, n_instances : int
     reason : str
-        Why κ is NaN, where it is.
+        The reason if κ is NaN, otherwise empty.
     """
 
     agreement: float
@@ -40,7 +40,7 @@ class PredictionStability(Result):
     reason: str = ""
 
     def frame(self) -> pd.DataFrame:
-        """One row."""
+        """Return the result as a table with one row."""
         row = {name: getattr(self, name) for name in ("agreement", "kappa", "n_runs", "n_instances", "reason")}
         return pd.DataFrame([row])
 
@@ -54,8 +54,8 @@ class PredictionStability(Result):
         ]
 
 
-def _codes(predictions: Any) -> tuple[AnyArray, int]:
-    """Label numbers of shape (runs, instances), -1 where there is no prediction, and how many labels."""
+def _label_codes(predictions: Any) -> tuple[AnyArray, int]:
+    """Return label numbers of shape (runs, instances), with -1 for no prediction, and the number of labels."""
     values = np.asarray(getattr(predictions, "to_numpy", lambda: predictions)())
     if values.ndim != 2:
         raise InvalidDataError(f"predictions must be a matrix, runs × instances; got {values.ndim} dimension(s)")
@@ -68,13 +68,13 @@ def _codes(predictions: Any) -> tuple[AnyArray, int]:
 
 
 def prediction_stability(predictions: Any) -> PredictionStability:
-    """How often runs give the same label to the same instance.
+    """Measure how often runs give the same label to the same instance.
 
     Parameters
     ----------
     predictions : array-like of shape (n_runs, n_instances)
-        Labels; None or NaN where a run did not predict an instance. In repeated cross-validation a
-        run is one repetition: every instance is left out once in each.
+        Predicted labels, with None or NaN if a run did not predict an instance. In repeated cross-validation a run is
+        one repetition, in which every instance is predicted once.
 
     Returns
     -------
@@ -82,9 +82,9 @@ def prediction_stability(predictions: Any) -> PredictionStability:
 
     Notes
     -----
-    With the same number of predictions for every instance κ is Fleiss' (1971). Otherwise
-    instances with two or more predictions count equally in the agreement, and the shares of the
-    labels are those of all their predictions.
+    If every instance has the same number of predictions, κ is that of Fleiss (1971). Otherwise all instances with two
+    or more predictions count equally in the agreement, and all predictions of these instances count in the shares of
+    the labels.
 
     References
     ----------
@@ -97,7 +97,7 @@ def prediction_stability(predictions: Any) -> PredictionStability:
     Prediction stability: agreement 0.6667, Fleiss' kappa 0.3333
       3 runs, 4 instances
     """
-    codes, n_labels = _codes(predictions)
+    codes, n_labels = _label_codes(predictions)
     counts = np.stack([(codes == label).sum(axis=0) for label in range(n_labels)], axis=1).astype(np.float64)
     times = counts.sum(axis=1)
     rated = times >= 2
@@ -105,6 +105,7 @@ def prediction_stability(predictions: Any) -> PredictionStability:
         raise InvalidDataError("no instance has predictions of two runs, so no pair of runs can agree or not")
     per_instance = np.full(len(times), np.nan)
     n = times[rated]
+    # There are n(n − 1) ordered pairs of runs. If c runs give a label, c(c − 1) of the pairs agree on it.
     per_instance[rated] = (counts[rated] * (counts[rated] - 1)).sum(axis=1) / (n * (n - 1))
     agreement = float(per_instance[rated].mean())
     shares = counts[rated].sum(axis=0) / n.sum()

@@ -1,7 +1,7 @@
-"""Do repeated runs select the same features? Measures of the stability of selections.
+"""Stability of selections: do repeated runs select the same features?
 
-Every function takes ``selections``: a bool matrix, runs × features, or a list of sets of feature
-numbers together with ``n_features``.
+The argument ``selections`` is a bool matrix of runs × features, or a list of sets of feature numbers together with
+``n_features``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._results import Result, number
 from .._typing import BoolArray, FloatArray
 from .._warnings import warn
 from ..exceptions import FewRunsWarning, InvalidDataError, UndefinedStabilityWarning
-from ._selections import check_selections, equal_sizes, pairs_of_runs, undefined
+from .selections import check_selections, equal_sizes, nan_with_warning, pairs_of_runs
 
 __all__ = ["MEASURES", "Stability", "StabilityTest", "kuncheva_index", "nogueira_stability", "nogueira_test",
            "selection_stability"]  # fmt: skip
@@ -41,7 +41,7 @@ _PAIRWISE: dict[str, Callable[[FloatArray, FloatArray, FloatArray, int], FloatAr
 
 
 def _mean_of_pairs(matrix: BoolArray, measure: str) -> float:
-    """Mean over all pairs of runs; NaN with the reason where a pair has no value."""
+    """Return the mean of a measure over all pairs of runs, or NaN with a warning if it is not defined for a pair."""
     runs, d = matrix.shape
     counts = matrix.astype(np.float64)
     first, second = pairs_of_runs(runs)
@@ -51,7 +51,7 @@ def _mean_of_pairs(matrix: BoolArray, measure: str) -> float:
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         a, b = first[bad[0]], second[bad[0]]
-        return undefined(
+        return nan_with_warning(
             measure,
             f"runs {a} and {b} select {sizes[a]:.0f} and {sizes[b]:.0f} of {d} features, which leaves nothing to "
             f"compare ({len(bad)} of {len(values)} pairs)",
@@ -60,37 +60,40 @@ def _mean_of_pairs(matrix: BoolArray, measure: str) -> float:
 
 
 def _cw(matrix: BoolArray) -> float:
-    """Weighted consistency (Somol & Novovičová 2010): how often each selected feature comes back."""
+    """Return the weighted consistency CW (Somol & Novovičová 2010): how often other runs select the same features."""
     runs, times = matrix.shape[0], matrix.sum(axis=0).astype(np.float64)
     if not times.any():
-        return undefined("cw", "no run selects any feature")
+        return nan_with_warning("cw", "no run selects any feature")
     return float((times * (times - 1)).sum() / times.sum() / (runs - 1))
 
 
 def _cw_rel(matrix: BoolArray) -> float:
-    """Relative weighted consistency: between the least and the most CW that the sizes allow."""
+    """Return the relative weighted consistency: CW scaled from its smallest to its largest possible value."""
     runs, d = matrix.shape
     times = matrix.sum(axis=0).astype(np.float64)
     total = float(times.sum())
+    # CW is smallest if selections are spread evenly over the features, and largest if the same features are selected
+    # in all runs. The remainders are what is left over in both cases.
     rest_d, rest_runs = total % d, total % runs
     low = total**2 - rest_d**2
     top = d * (total - rest_d + (times * (times - 1)).sum()) - low
     most = d * (rest_runs**2 + runs * (total - rest_runs) - rest_d) - low
     if most <= 0:
-        return undefined("cw_rel", "the sizes allow only one value (all runs select nothing, or everything)")
+        return nan_with_warning("cw_rel", "the sizes allow only one value (all runs select nothing, or everything)")
     return float(top / most)
 
 
 def _novovicova(matrix: BoolArray) -> float:
-    """Novovičová, Somol & Pudil 2009: entropy of how often features are selected."""
+    """Return the measure of Novovičová, Somol & Pudil 2009, based on the entropy of the selection counts."""
     times = matrix.sum(axis=0).astype(np.float64)
     times = times[times > 0]
     if not len(times):
-        return undefined("novovicova", "no run selects any feature")
+        return nan_with_warning("novovicova", "no run selects any feature")
     return float((times * np.log2(times)).sum() / times.sum() / np.log2(matrix.shape[0]))
 
 
 def _kuncheva(matrix: BoolArray) -> float:
+    """Return Kuncheva's index. Raise InvalidDataError if the selections differ in size."""
     if not equal_sizes(matrix):
         sizes = matrix.sum(axis=1)
         raise InvalidDataError(
@@ -99,11 +102,11 @@ def _kuncheva(matrix: BoolArray) -> float:
         )
     size, d = int(matrix[0].sum()), matrix.shape[1]
     if size in (0, d):
-        return undefined("kuncheva", f"every run selects {'no feature' if size == 0 else f'all {d} features'}")
+        return nan_with_warning("kuncheva", f"every run selects {'no feature' if size == 0 else f'all {d} features'}")
     return _mean_of_pairs(matrix, "kuncheva")
 
 
-#: Measures by name.
+#: Functions of the measures, by name.
 MEASURES: dict[str, Callable[[BoolArray], float]] = {
     "nogueira": lambda matrix: _nogueira(matrix)[0],
     "kuncheva": _kuncheva,
@@ -119,24 +122,25 @@ MEASURES: dict[str, Callable[[BoolArray], float]] = {
 
 
 def selection_stability(selections: Any, measure: str = "nogueira", *, n_features: int | None = None) -> float:
-    """Stability of selections by any of the published measures.
+    """Compute the stability of selections by a published measure.
 
     Parameters
     ----------
     selections : bool array-like of shape (n_runs, n_features), or list of sets
     measure : str, default="nogueira"
-        Corrected for chance: "nogueira" (the only one here that is so for any sizes, has a
-        variance, and reaches 1 exactly for equal sets), "kuncheva" (equal sizes), "kappa",
-        "phi", "lustgarten", "wald", "cw_rel". Not corrected: "jaccard", "dice", "ochiai",
-        "hamming", "cw", "novovicova"; these grow with the size of the selections.
+        Measures corrected for chance: "nogueira" (the only measure here that is corrected for any sizes, has a
+        variance, and is 1 exactly for equal sets), "kuncheva" (equal sizes only), "kappa", "phi", "lustgarten", "wald",
+        "cw_rel". Measures that are not corrected and grow with the size of the selections: "jaccard", "dice", "ochiai",
+        "hamming",
+        "cw", "novovicova".
     n_features : int, optional
         Needed with sets.
 
     Returns
     -------
     float
-        NaN, with a warning that says why, where the measure is not defined: for most of them with
-        empty or full selections.
+        The stability, or NaN with a warning if the measure is not defined. Most measures are not defined for empty or
+        full selections.
 
     References
     ----------
@@ -159,7 +163,9 @@ def selection_stability(selections: Any, measure: str = "nogueira", *, n_feature
 
 
 def kuncheva_index(selections: Any, n_features: int | None = None) -> float:
-    """Kuncheva's index of selections of one size k: (r − k²/d)/(k − k²/d), mean over pairs of runs.
+    """Compute Kuncheva's index (r − k²/d)/(k − k²/d), averaged over pairs of runs.
+
+    All selections have k of d features, and r is the number of features that the two runs of a pair share.
 
     Parameters
     ----------
@@ -170,12 +176,13 @@ def kuncheva_index(selections: Any, n_features: int | None = None) -> float:
     Returns
     -------
     float
-        1 for equal selections, 0 on average for random ones. NaN with a warning for k = 0 and k = d.
+        The index is 1 for equal selections, and 0 on average for random selections. It is NaN with a warning for k = 0
+        and k = d.
 
     Raises
     ------
     InvalidDataError
-        Where sizes differ, or there are fewer than two runs.
+        If sizes differ, or if there are fewer than two runs.
 
     References
     ----------
@@ -190,7 +197,7 @@ def kuncheva_index(selections: Any, n_features: int | None = None) -> float:
 
 
 def _nogueira(matrix: BoolArray) -> tuple[float, float]:
-    """Φ and the variance of its estimate (Nogueira et al. 2018, definition 4 and theorem 7)."""
+    """Return Φ and the variance of its estimate (Nogueira et al. 2018, definition 4 and theorem 7)."""
     runs, d = matrix.shape
     z = matrix.astype(np.float64)
     share, sizes = z.mean(axis=0), z.sum(axis=1)
@@ -198,8 +205,9 @@ def _nogueira(matrix: BoolArray) -> tuple[float, float]:
     chance = mean_size / d * (1 - mean_size / d)
     if chance <= 0:
         what = "no feature" if mean_size == 0 else f"all {d} features"
-        return undefined("nogueira", f"every run selects {what}"), float("nan")
+        return nan_with_warning("nogueira", f"every run selects {what}"), float("nan")
     phi = 1 - runs / (runs - 1) * float((share * (1 - share)).mean()) / chance
+    # The terms of theorem 7, one per run: the variance of their mean is the variance of Φ.
     each = z @ share / d - sizes * mean_size / d**2
     each += phi / 2 * (2 * sizes * mean_size / d**2 - sizes / d - mean_size / d + 1)  # + : see the docstring
     each /= chance
@@ -214,12 +222,12 @@ class Stability(Result):
     ----------
     stability : float
     variance : float
-        Of the estimate.
+        Variance of the estimated stability.
     n_runs, n_features : int
     mean_size : float
-        Features selected on average.
+        Mean number of selected features.
     reason : str
-        Why the stability is NaN, where it is.
+        The reason if the stability is NaN, otherwise empty.
     """
 
     stability: float
@@ -231,13 +239,13 @@ class Stability(Result):
 
     @property
     def standard_error(self) -> float:
-        """Root of the variance."""
+        """Square root of the variance."""
         return float(np.sqrt(self.variance))
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Interval that holds the true stability with probability ``level``, by the normal approximation.
+        """Return a confidence interval of the stability at ``level``, by the normal approximation.
 
-        Warns below 30 runs, where the approximation is rough. The upper end is cut at 1.
+        A warning is given for fewer than 30 runs, because the approximation is then rough. The upper end is at most 1.
         """
         if not 0 < level < 1:
             raise InvalidDataError(f"level must lie between 0 and 1; got {level!r}")
@@ -246,14 +254,14 @@ class Stability(Result):
                 f"an interval from {self.n_runs} runs is rough; it leans on at least {_MANY_RUNS}",
                 FewRunsWarning,
             )
-        reach = float(norm.ppf((1 + level) / 2)) * self.standard_error
-        return self.stability - reach, min(1.0, self.stability + reach)
+        half_width = float(norm.ppf((1 + level) / 2)) * self.standard_error
+        return self.stability - half_width, min(1.0, self.stability + half_width)
 
     def __float__(self) -> float:
         return self.stability
 
     def frame(self) -> pd.DataFrame:
-        """One row."""
+        """Return the result as a table with one row."""
         return pd.DataFrame([{name: getattr(self, name) for name in self.__dataclass_fields__}])
 
     def _lines(self) -> list[str]:
@@ -263,11 +271,11 @@ class Stability(Result):
 
 
 def nogueira_stability(selections: Any, n_features: int | None = None) -> Stability:
-    """Nogueira's stability Φ: for selections of any sizes, corrected for chance, with an interval.
+    """Compute Nogueira's stability Φ, which is corrected for chance and allows selections of any sizes.
 
     Φ = 1 − [R/(R − 1) · mean of p_f(1 − p_f)] / [k̄/d · (1 − k̄/d)], where p_f is the share of the R
-    runs that select feature f and k̄ the mean size. It is Fleiss' κ with the features as subjects,
-    and Kuncheva's index where all sizes are equal.
+    runs that select feature f, k̄ is the mean size of the selections, and d is the number of features. Φ is Fleiss' κ
+    with the features as subjects. If all sizes are equal, Φ is Kuncheva's index.
 
     Parameters
     ----------
@@ -278,14 +286,13 @@ def nogueira_stability(selections: Any, n_features: int | None = None) -> Stabil
     Returns
     -------
     Stability
-        ``confidence_interval()`` gives the interval.
+        The stability. Its method ``confidence_interval()`` returns an interval.
 
     Notes
     -----
-    The term of the variance that holds Φ/2 has a plus sign, as in the paper; the authors' R code
-    has a minus, with which a 95 % interval covers 99.8 %. Runs are taken as independent. Folds of
-    a cross-validation share rows and are not quite, so the interval is about this way of resampling,
-    not about new data.
+    The term of the variance with Φ/2 has a plus sign, as in the paper. The R code of the authors has a minus sign, with
+    which a 95 % interval covers 99.8 %. Runs are assumed to be independent. Folds of a cross-validation share rows and
+    are not quite independent, so that the interval describes this way of resampling, not new data.
 
     References
     ----------
@@ -307,7 +314,7 @@ def nogueira_stability(selections: Any, n_features: int | None = None) -> Stabil
 
 @dataclass(frozen=True, repr=False)
 class StabilityTest(Result):
-    """Two stabilities compared: ``difference`` = first − second, ``z``, two-sided ``p_value``."""
+    """Comparison of two stabilities: ``difference`` = first − second, ``z``, and two-sided ``p_value``."""
 
     difference: float
     z: float
@@ -316,7 +323,7 @@ class StabilityTest(Result):
     second: Stability
 
     def frame(self) -> pd.DataFrame:
-        """One row."""
+        """Return the result as a table with one row."""
         row = {"difference": self.difference, "z": self.z, "p_value": self.p_value}
         return pd.DataFrame([{**row, "first": self.first.stability, "second": self.second.stability}])
 
@@ -326,12 +333,12 @@ class StabilityTest(Result):
 
 
 def nogueira_test(first: Any, second: Any, n_features: int | None = None) -> StabilityTest:
-    """Do two sets of runs differ in stability? Nogueira's two-sample test.
+    """Test whether two sets of runs differ in stability, by Nogueira's two-sample test.
 
     Parameters
     ----------
     first, second : selections, or `Stability`
-        Independent of each other.
+        The two sets of runs, which must be independent of each other.
     n_features : int, optional
         Needed with sets.
 

@@ -1,4 +1,4 @@
-"""Do repeated runs give features the same weights, or at least the same order?"""
+"""Stability of weights: do repeated runs give features the same weights, or at least the same order?"""
 
 from __future__ import annotations
 
@@ -10,35 +10,41 @@ from scipy.stats import kendalltau, rankdata
 
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._selections import check_weights, pairs_of_runs, undefined
+from .selections import check_weights, nan_with_warning, pairs_of_runs
 
 __all__ = ["weight_stability"]
 
 
 def _unit_rows(values: FloatArray) -> FloatArray:
+    """Return the rows scaled to length 1."""
     unit: FloatArray = values / np.sqrt(np.square(values).sum(axis=1, keepdims=True))
     return unit
 
 
 def _products(values: FloatArray) -> FloatArray:
+    """Return the inner products of all pairs of rows."""
     first, second = pairs_of_runs(len(values))
     products: FloatArray = (values @ values.T)[first, second]
     return products
 
 
 def _cosine(weights: FloatArray) -> FloatArray:
+    """Return the cosine of all pairs of runs."""
     return _products(_unit_rows(weights))
 
 
 def _pearson(weights: FloatArray) -> FloatArray:
+    """Return Pearson's correlation of all pairs of runs."""
     return _cosine(weights - weights.mean(axis=1, keepdims=True))
 
 
 def _spearman(weights: FloatArray) -> FloatArray:
+    """Return Spearman's rank correlation of all pairs of runs."""
     return _pearson(rankdata(weights, axis=1))
 
 
 def _kendall(weights: FloatArray) -> FloatArray:
+    """Return Kendall's τ-b of all pairs of runs."""
     ranks = rankdata(weights, axis=1)
     return np.array([kendalltau(ranks[a], ranks[b]).statistic for a, b in zip(*pairs_of_runs(len(ranks)), strict=True)])
 
@@ -52,20 +58,20 @@ _MEASURES: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def weight_stability(weights: Any, measure: str = "pearson") -> float:
-    """Mean similarity of the weights, or of the ranks, of all pairs of runs.
+    """Compute the mean similarity of weights, or of their ranks, over all pairs of runs.
 
     Parameters
     ----------
     weights : array-like of shape (n_runs, n_features)
         One row of feature weights per run.
     measure : {"pearson", "spearman", "kendall", "cosine"}, default="pearson"
-        "spearman" and "kendall" (τ-b) look at ranks only, so ``weights`` may be ranks too.
+        "spearman" and "kendall" (τ-b) use ranks only, so that ``weights`` may also be ranks.
 
     Returns
     -------
     float
-        NaN, with a warning that says why, where a run gives all features the same weight (for
-        "cosine": the weight 0).
+        The mean similarity, or NaN with a warning if a run gives all features the same weight (for "cosine": the
+        weight 0).
 
     Examples
     --------
@@ -79,5 +85,5 @@ def weight_stability(weights: Any, measure: str = "pearson") -> float:
     flat = ~values.any(axis=1) if measure == "cosine" else np.ptp(values, axis=1) == 0
     if flat.any():
         what = "the weight 0" if measure == "cosine" else "the same weight"
-        return undefined(measure, f"run {np.flatnonzero(flat)[0]} gives all {values.shape[1]} features {what}")
+        return nan_with_warning(measure, f"run {np.flatnonzero(flat)[0]} gives all {values.shape[1]} features {what}")
     return float(_MEASURES[measure](values).mean())

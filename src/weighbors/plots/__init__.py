@@ -1,7 +1,7 @@
-"""Pictures: one Display per figure, in scikit-learn's way.
+"""Figures: one Display class for each, as in scikit-learn.
 
-The data are given to ``__init__`` or found by a ``from_...`` method, which also draws; ``plot(ax=)`` draws
-again, ``frame()`` gives the figures behind the picture. Needs matplotlib: ``pip install 'weighbors[plots]'``.
+``__init__`` takes the data; a ``from_...`` method computes and draws them. ``plot(ax=)`` draws again, and
+``frame()`` returns the numbers behind the figure. Matplotlib is needed: ``pip install 'weighbors[plots]'``.
 """
 
 from .class_heatmap import ClassHeatmapDisplay

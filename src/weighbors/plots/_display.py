@@ -1,8 +1,7 @@
-"""What all pictures share: matplotlib when it is needed, colours, names that fit."""
+"""The base class of the displays, with colours and helpers that they share."""
 
 from __future__ import annotations
 
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,10 +14,10 @@ from ..exceptions import InvalidDataError, MissingDependencyError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BLUE", "COLOURS", "GREY", "ORANGE", "Display", "check_lengths", "names_of", "ranked_top", "short"]
+__all__ = ["BLUE", "COLOURS", "GREY", "ORANGE", "Display", "check_lengths", "check_names", "top_positions"]
 
-#: Okabe and Ito's colours, told apart by all common kinds of colour vision; the yellow, too pale on
-#: white, is left out.
+#: Colours of Okabe and Ito, which people with any common kind of colour vision can tell apart. The yellow is
+#: left out, as it is too pale on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 BLUE, ORANGE = COLOURS[:2]
 GREY = "#808080"
@@ -26,7 +25,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def pyplot() -> Any:
-    """`matplotlib.pyplot`, or an error that says how to get it."""
+    """Import `matplotlib.pyplot`, or raise an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -35,21 +34,21 @@ def pyplot() -> Any:
 
 
 class Display(ABC):
-    """Base of the pictures: the data are given to ``__init__``, `plot` draws them, `frame` gives them back."""
+    """Base class of the displays: ``__init__`` takes the data, `plot` draws them, `frame` returns them."""
 
     ax_: Any
     figure_: Any
 
     @abstractmethod
     def plot(self, ax: Any = None) -> Any:
-        """Draw into ``ax``, or a new figure; returns the display with ``ax_`` and ``figure_``."""
+        """Draw into ``ax`` or a new figure, and return the display with ``ax_`` and ``figure_``."""
 
     @abstractmethod
     def frame(self) -> pd.DataFrame:
-        """What is drawn, as a table."""
+        """Return the data of the figure as a table."""
 
     def _open(self, ax: Any, size: tuple[float, float]) -> Any:
-        """The axes to draw in: those given, or those of a new figure of ``size`` inches."""
+        """Return the axes to draw in: those given, or those of a new figure of ``size`` inches."""
         if ax is None:
             _, ax = pyplot().subplots(figsize=size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
@@ -58,34 +57,15 @@ class Display(ABC):
         return ax
 
 
-def short(name: Any, most: int = 28) -> str:
-    r"""A name on one line, without control characters, its middle left out where it is long.
-
-    Examples
-    --------
-    >>> short("two\nlines")
-    'two lines'
-    >>> short("a" * 20 + "z" * 20, 11)
-    'aaaaa…zzzzz'
-    """
-    text = str(name).encode("utf8", "replace").decode("utf8")
-    text = "".join(" " if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") else char for char in text[:20_000])
-    text = " ".join(text.split())
-    if len(text) > most:
-        tail = most // 2
-        text = f"{text[: most - tail - 1]}…{text[len(text) - tail :]}"
-    return text or "(no name)"
-
-
-def names_of(names: Iterable[Any] | None, number: int) -> tuple[str, ...]:
-    """Names of features as given, or x0, x1, ..."""
-    told = tuple(f"x{j}" for j in range(number)) if names is None else tuple(str(name) for name in names)
-    check_lengths(feature_names=told, weights=range(number))
-    return told
+def check_names(names: Iterable[Any] | None, number: int) -> tuple[str, ...]:
+    """Return names of features as text, or x0, x1, ... if none are given."""
+    texts = tuple(f"x{j}" for j in range(number)) if names is None else tuple(str(name) for name in names)
+    check_lengths(feature_names=texts, weights=range(number))
+    return texts
 
 
 def check_lengths(**parts: Sequence[Any] | AnyArray | None) -> None:
-    """Refuse parts of different lengths."""
+    """Raise InvalidDataError if lengths differ. The keywords are the names of the arrays in the message."""
     sizes = {name: len(part) for name, part in parts.items() if part is not None}
     if len(set(sizes.values())) > 1:
         raise InvalidDataError(
@@ -93,14 +73,14 @@ def check_lengths(**parts: Sequence[Any] | AnyArray | None) -> None:
         )
 
 
-def ranked_top(weights: AnyArray, top: int | None) -> AnyArray:
-    """Positions of the ``top`` largest weights, largest first, ties by position."""
+def top_positions(weights: AnyArray, top: int | None) -> AnyArray:
+    """Return the positions of the ``top`` largest weights, largest first. Equal weights keep their order."""
     if top is not None and top < 1:
         raise InvalidDataError(f"top must be at least 1; got {top!r}")
     return np.argsort(-np.asarray(weights), kind="stable")[:top]
 
 
-def plain_text(texts: Iterable[Any]) -> None:
-    """Draw dollar signs as they are: names are no formulas."""
+def disable_math(texts: Iterable[Any]) -> None:
+    """Make matplotlib draw dollar signs in ``texts`` as they are, because names are no formulas."""
     for text in texts:
         text.set_parse_math(False)

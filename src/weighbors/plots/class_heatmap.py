@@ -1,4 +1,4 @@
-"""Feature weights per class, as a heat map."""
+"""Heat map of feature weights per class."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._names import shorten_name
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from ._display import Display, check_lengths, names_of, plain_text, ranked_top, short
+from ._display import Display, check_lengths, check_names, disable_math, top_positions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +56,7 @@ class ClassHeatmapDisplay(Display):
         K, M = self.class_weights.shape
         self.classes = tuple(range(K)) if classes is None else tuple(classes)
         check_lengths(classes=self.classes, class_weights=self.class_weights)
-        self.feature_names = names_of(feature_names, M)
+        self.feature_names = check_names(feature_names, M)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, top: int | None = 20, ax: Any = None) -> ClassHeatmapDisplay:
@@ -87,16 +88,16 @@ class ClassHeatmapDisplay(Display):
         return cls(weights.feature_weights, weights.classes, weights.feature_names).plot(ax, top=top)
 
     def scaled(self) -> FloatArray:
-        """Weights with a largest absolute value of 1 in each class; all 0 where a class has none."""
+        """Return the weights, scaled to a largest absolute value of 1 in each class. A class of zeros stays 0."""
         largest = np.abs(self.class_weights).max(axis=1, keepdims=True)
         return np.divide(self.class_weights, largest, out=np.zeros_like(self.class_weights), where=largest > 0)
 
     def order(self, top: int | None = None) -> AnyArray:
-        """Features by their largest scaled weight in any class."""
-        return ranked_top(self.scaled().max(axis=0), top)
+        """Return the ``top`` features (None: all), sorted by their largest scaled weight in any class."""
+        return top_positions(self.scaled().max(axis=0), top)
 
     def frame(self) -> pd.DataFrame:
-        """Weights as given: one row per class, one column per feature."""
+        """Return the weights as a table with one row per class and one column per feature."""
         import pandas as pd
 
         index = pd.Index(self.classes, name="class")
@@ -110,17 +111,17 @@ class ClassHeatmapDisplay(Display):
         from matplotlib import colormaps
         from matplotlib.colors import ListedColormap
 
-        # steps, so that the colour bar is drawn as vectors; without the ends, too dark on dark paper
+        # A map with steps is drawn as vectors. The darkest ends are left out, as they vanish on a dark page.
         steps = ListedColormap(colormaps["RdBu_r"](np.linspace(0.08, 0.92, 21)))
         self.image_ = ax.pcolormesh(
             values[:, shown].T, cmap=steps, vmin=-1.0, vmax=1.0, edgecolors="white", linewidth=0.6
         )
         ax.invert_yaxis()
-        labels = [short(name, 16) for name in self.classes]
+        labels = [shorten_name(name, 16) for name in self.classes]
         tilt = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if max(map(len, labels)) > 5 else {}
         ax.set_xticks(np.arange(K) + 0.5, labels, **tilt)
-        ax.set_yticks(np.arange(len(shown)) + 0.5, [short(self.feature_names[j]) for j in shown])
-        plain_text([*ax.get_xticklabels(), *ax.get_yticklabels()])
+        ax.set_yticks(np.arange(len(shown)) + 0.5, [shorten_name(self.feature_names[j]) for j in shown])
+        disable_math([*ax.get_xticklabels(), *ax.get_yticklabels()])
         ax.tick_params(length=0)
         for side in ("left", "bottom"):
             ax.spines[side].set_visible(False)

@@ -1,4 +1,4 @@
-"""Mean ranks of methods over data sets, and which of them are told apart."""
+"""Critical difference diagram: mean ranks of methods over data sets, and which of them differ."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._names import known_names
+from .._names import known_names, shorten_name
 from .._typing import BoolArray
 from ..evaluation import StudyResults
 from ..exceptions import InvalidDataError
 from ..stats import Comparison, CriticalDifference, Posthoc, compare
-from ._display import GREY, Display, plain_text, short
+from ._display import GREY, Display, disable_math
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,44 +22,46 @@ _ADJUSTED = ("holm", "hochberg", "shaffer", "bergmann", "wilcoxon_holm")
 
 
 def _groups(alike: BoolArray) -> list[tuple[int, int]]:
-    """Maximal runs of methods, in the order of their ranks, of which all pairs are alike: first and last."""
+    """Find the maximal runs of methods, in the order of ranks, whose pairs do not differ: first and last."""
     k, runs = len(alike), list[tuple[int, int]]()
     for first in range(k):
         last = first
         while last + 1 < k and alike[first : last + 1, last + 1].all():
             last += 1
+        # A run that ends where the one before ends is part of it.
         if last > first and (not runs or last > runs[-1][1]):
             runs.append((first, last))
     return runs
 
 
 def _ranks_of(result: Posthoc) -> pd.Series:
-    """Mean ranks from their differences: all together they sum to k (k + 1) / 2."""
+    """Compute mean ranks from their differences; together they sum to k (k + 1) / 2."""
     import pandas as pd
 
     pairs = result.comparisons
     names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
     anchor = names[0] if result.control is None else result.control
     away = pairs[pairs["first"] == anchor].set_index("second")["rank_difference"]
+    # Differences leave one constant open: mean ranks have the mean (k + 1) / 2.
     base = (len(names) + 1) / 2 + float(away.sum()) / len(names)
     return pd.Series({name: base - float(away.get(name, 0.0)) for name in names}, name="mean rank")
 
 
 class CriticalDifferenceDisplay(Display):
-    """Methods on a scale of mean ranks, the best on the left; a bar joins those not told apart.
+    """Methods on a scale of mean ranks, the best on the left; a bar joins methods that do not differ.
 
     Parameters
     ----------
     mean_ranks : Series
         By name of the method.
     pairs : DataFrame
-        first, second and differs: which pairs are told apart.
+        The columns first, second and differs say which pairs of methods differ.
     critical_difference : float, optional
         Drawn above the scale, where one difference decides for all pairs.
     control : name of a method, optional
-        The one all others were compared with; the bar then joins it with those not told apart from it.
+        The method that all others were compared with; the bar then joins it with those that do not differ.
     title : str
-        What decided.
+        Name of the test, which is drawn above the ranks.
 
     Attributes
     ----------
@@ -113,7 +115,7 @@ class CriticalDifferenceDisplay(Display):
         result : Comparison, CriticalDifference or Posthoc
             Of `compare`, `nemenyi`, `bonferroni_dunn` or `posthoc`.
         adjust : {"nemenyi", "holm", "hochberg", "shaffer", "bergmann", "wilcoxon_holm"}, default="nemenyi"
-            What decides in a `Comparison`: its critical difference, or its adjusted p-values.
+            Which test of a `Comparison` is drawn: its critical difference, or its adjusted p-values.
         alpha : float, default=0.05
             Level for adjusted p-values; a critical difference has its own.
         ax : matplotlib Axes, optional
@@ -171,11 +173,12 @@ class CriticalDifferenceDisplay(Display):
         return cls.from_result(found, adjust=adjust, alpha=alpha, ax=ax)
 
     def groups(self) -> list[tuple[Any, ...]]:
-        """Methods not told apart, best first; with a control, it and those not told apart from it."""
+        """Groups of methods that do not differ, best first; with a control, only the group of the control."""
         names = list(self.mean_ranks.index)
         return [tuple(names[i] for i in members) for members in self._members()]
 
     def _members(self) -> list[list[int]]:
+        """Return the positions of the methods of each group."""
         names = list(self.mean_ranks.index)
         alike = np.eye(len(names), dtype=bool)
         for first, second, differs in self.pairs[["first", "second", "differs"]].itertuples(index=False):
@@ -187,14 +190,14 @@ class CriticalDifferenceDisplay(Display):
         return [same] if len(same) > 1 else []
 
     def frame(self) -> pd.DataFrame:
-        """One row per method, best first: its mean rank, and the numbers of its groups."""
+        """Return a table with one row per method, best first: its mean rank, and the numbers of its groups."""
         import pandas as pd
 
         groups = self.groups()
-        told = [tuple(g for g, group in enumerate(groups) if name in group) for name in self.mean_ranks.index]
+        numbers = [tuple(g for g, group in enumerate(groups) if name in group) for name in self.mean_ranks.index]
         return (
             self.mean_ranks.to_frame("mean_rank")
-            .assign(groups=pd.Series(told, index=self.mean_ranks.index))
+            .assign(groups=pd.Series(numbers, index=self.mean_ranks.index))
             .rename_axis("method")
         )
 
@@ -216,10 +219,12 @@ class CriticalDifferenceDisplay(Display):
         names = []
         for place, (name, rank) in enumerate(self.mean_ranks.items()):
             on_left = place < left
+            # Names of the better half are on the left, the others on the right, both below the bars. Inner methods
+            # are lower than outer ones, so that lines do not cross.
             depth = -bars - 0.5 - 0.75 * (place if on_left else k - 1 - place)
             edge = low - 0.08 * span if on_left else high + 0.08 * span
             ax.plot((rank, rank, edge), (0.0, depth, depth), color=GREY, linewidth=0.9, zorder=1)
-            text = f"{short(name, 24)}  {rank:.2f}" if on_left else f"{rank:.2f}  {short(name, 24)}"
+            text = f"{shorten_name(name, 24)}  {rank:.2f}" if on_left else f"{rank:.2f}  {shorten_name(name, 24)}"
             style = "bold" if self.control is not None and name == self.control else "normal"
             names.append(
                 ax.text(edge, depth, f" {text} ", ha="right" if on_left else "left", va="center", weight=style)
@@ -232,5 +237,5 @@ class CriticalDifferenceDisplay(Display):
         ax.set_axis_off()
         ax.set_xlim(low - 0.75 * span, high + 0.75 * span)
         ax.set_ylim(-bars - 0.5 - 0.75 * (left - 1) - 0.5, 2.6)
-        plain_text(names)
+        disable_math(names)
         return self

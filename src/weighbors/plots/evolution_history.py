@@ -1,4 +1,4 @@
-"""How an evolutionary search went."""
+"""History of an evolutionary search: fitness and reduction over evaluations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EvolutionHistoryDisplay"]
 
-#: Columns that are drawn where they are there, and what they are called.
+#: Columns that are drawn if the history has them, and their labels.
 _LINES = {"best": "best", "mean": "mean of the population", "reduction": "reduction of the best"}
 
 
@@ -74,7 +74,7 @@ class EvolutionHistoryDisplay(Display):
         return cls(estimator.history_, pareto=hasattr(estimator, "pareto_front_")).plot(ax)
 
     def frame(self) -> pd.DataFrame:
-        """The history as given."""
+        """Return the history as a table with one row per generation."""
         return self.history.copy()
 
     def plot(self, ax: Any = None) -> EvolutionHistoryDisplay:
@@ -84,10 +84,10 @@ class EvolutionHistoryDisplay(Display):
         for place, (column, label) in enumerate(_LINES.items()):
             if column not in self.history:
                 continue
-            told = "best first goal (negative)" if self.pareto and column == "best" else label
+            name = "best first goal (negative)" if self.pareto and column == "best" else label
             (self.lines_[column],) = ax.step(
                 self.history["evaluations"], self.history[column], ("-", "--", ":")[place], where="post",
-                color=COLOURS[place], label=told,
+                color=COLOURS[place], label=name,
             )  # fmt: skip
         ax.set_xlabel("evaluations")
         ax.set_ylabel("goal and reduction" if self.pareto else "fitness and reduction")

@@ -8,70 +8,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._typing import BoolArray, FloatArray
+from .._names import shorten_name
+from .._typing import FloatArray
 from .._validation import TableCoder
+from ..evaluation.projection import project
 from ..exceptions import InvalidDataError
-from ._display import COLOURS, GREY, MARKERS, Display, check_lengths, plain_text, short
+from ._display import COLOURS, GREY, MARKERS, Display, check_lengths, disable_math
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["InstanceMapDisplay", "project"]
+__all__ = ["InstanceMapDisplay"]
 
 _LEVELS = 4  # sizes and shades of dots
-
-
-def project(X: Any, nominal: BoolArray | None = None, feature_weights: Any = None) -> tuple[FloatArray, FloatArray]:
-    """Rows on their first two principal components, and the share of the variance each one holds.
-
-    Numbers are scaled to unit variance, missing ones count as the mean, each category is a column of
-    its own; columns are multiplied by √a where there are feature weights a. The sign of a component
-    makes its largest coordinate positive.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, M), coded
-    nominal : bool ndarray of shape (M,), optional
-    feature_weights : array-like of shape (M,), optional
-
-    Returns
-    -------
-    coordinates : ndarray of shape (n, 2)
-    explained : ndarray of shape (2,)
-    """
-    nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal
-    factor = np.ones(X.shape[1]) if feature_weights is None else np.sqrt(np.asarray(feature_weights, dtype=np.float64))
-    parts = [_standardised(X[:, ~nominal]) * factor[~nominal]]
-    for j in np.flatnonzero(nominal).tolist():
-        known = np.unique(X[~np.isnan(X[:, j]), j])
-        shown = (X[:, [j]] == known[None, :]).astype(np.float64)
-        parts.append((shown - shown.mean(axis=0)) * factor[j] / np.sqrt(2))  # different categories at distance 1
-    return _two_components(np.hstack(parts))
-
-
-def _standardised(X: FloatArray) -> FloatArray:
-    X = np.asarray(X, dtype=np.float64)
-    known = ~np.isnan(X)
-    largest = np.abs(np.where(known, X, 0.0)).max(axis=0, initial=0.0)
-    X = X / np.where(largest > 0, largest, 1.0)  # squares of 1e300 overflow
-    count = np.maximum(known.sum(axis=0), 1)
-    centred = np.where(known, X - np.where(known, X, 0.0).sum(axis=0) / count, 0.0)
-    deviation = np.sqrt((centred**2).sum(axis=0) / count)
-    return centred / np.where(deviation > 0, deviation, 1.0)
-
-
-def _two_components(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    n, width = rows.shape
-    small = rows @ rows.T if n <= width else rows.T @ rows
-    values, vectors = np.linalg.eigh(small)
-    values, vectors = np.maximum(values[::-1][:2], 0.0), vectors[:, ::-1][:, :2]
-    coordinates = np.zeros((n, 2))
-    found = vectors * np.sqrt(values) if n <= width else rows @ vectors
-    coordinates[:, : found.shape[1]] = found
-    largest = coordinates[np.abs(coordinates).argmax(axis=0), [0, 1]]
-    explained = np.zeros(2)
-    explained[: len(values)] = values / max(float((rows**2).sum()), 1e-300)
-    return coordinates * np.where(largest < 0, -1.0, 1.0), explained
 
 
 class InstanceMapDisplay(Display):
@@ -161,7 +110,7 @@ class InstanceMapDisplay(Display):
         return cls(coordinates, omega, y, rows=names, explained=explained).plot(ax, mark=mark)
 
     def frame(self) -> pd.DataFrame:
-        """One row per instance: x, y, class, weight."""
+        """Return a table with one row per instance: x, y, class, weight."""
         import pandas as pd
 
         frame = pd.DataFrame(self.coordinates, columns=["x", "y"], index=pd.Index(self.rows, name="row"))
@@ -185,22 +134,25 @@ class InstanceMapDisplay(Display):
                         color=COLOURS[place % len(COLOURS)], marker=marker,
                     )  # fmt: skip
                     self.points_.append(dots)
-                    keys[short(label, 24)] = dots  # the strongest of the class
+                    keys[shorten_name(label, 24)] = dots  # the strongest of the class
         odd = np.argsort(self.instance_weights, kind="stable")[:mark]
         ring = {"facecolors": "none", "edgecolors": GREY, "linewidth": 1.0, "s": 90}
         self.marked_ = ax.scatter(*self.coordinates[odd].T, **ring)
         names = [
-            ax.annotate(short(self.rows[i], 16), self.coordinates[i], xytext=(6, 4), textcoords="offset points",
+            ax.annotate(shorten_name(self.rows[i], 16), self.coordinates[i], xytext=(6, 4), textcoords="offset points",
                         fontsize="small")
             for i in odd
         ]  # fmt: skip
-        told = [f"component {i + 1}" for i in range(2)]
+        labels_of_axes = [f"component {i + 1}" for i in range(2)]
         if self.explained is not None:
-            told = [f"{name} ({share:.0%} of the variance)" for name, share in zip(told, self.explained, strict=True)]
-        ax.set_xlabel(told[0])
-        ax.set_ylabel(told[1])
+            labels_of_axes = [
+                f"{name} ({share:.0%} of the variance)"
+                for name, share in zip(labels_of_axes, self.explained, strict=True)
+            ]
+        ax.set_xlabel(labels_of_axes[0])
+        ax.set_ylabel(labels_of_axes[1])
         legend = None
         if len(keys) <= 12:
             legend = ax.legend(list(keys.values()), list(keys), frameon=False, fontsize="small", title="class")
-        plain_text([*names, *(legend.get_texts() if legend else [])])
+        disable_math([*names, *(legend.get_texts() if legend else [])])
         return self

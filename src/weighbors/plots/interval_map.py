@@ -1,4 +1,4 @@
-"""Representative intervals: which values of which feature belong to which class."""
+"""Map of representative intervals: which values of which feature belong to which class."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._names import shorten_name
 from ..exceptions import InvalidDataError
-from ._display import COLOURS, GREY, Display, plain_text, short
+from ._display import COLOURS, GREY, Display, disable_math
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ _COLUMNS = ("class", "feature", "low", "high", "weight", "kept")
 
 
 class IntervalMapDisplay(Display):
-    """A lane per feature and class; a bar per interval, the thicker the more it weighs.
+    """A line for each feature and class, with a bar for each interval; thicker bars have a larger weight.
 
     Numbers lie between the least and the largest value of their feature, categories side by side.
     Runs dropped as noise are thin and grey.
@@ -54,8 +55,8 @@ class IntervalMapDisplay(Display):
     def __init__(self, intervals: pd.DataFrame, *, categories: dict[str, Any] | None = None) -> None:
         lacking = [name for name in _COLUMNS if name not in intervals.columns]
         if lacking or not len(intervals):
-            told = f"it lacks {', '.join(lacking)}" if lacking else "it is empty"
-            raise InvalidDataError(f"a table of intervals with the columns {', '.join(_COLUMNS)} is needed; {told}")
+            labelled = f"it lacks {', '.join(lacking)}" if lacking else "it is empty"
+            raise InvalidDataError(f"a table of intervals with the columns {', '.join(_COLUMNS)} is needed; {labelled}")
         self.intervals = intervals
         self.categories = {str(name): list(values) for name, values in (categories or {}).items()}
 
@@ -82,7 +83,7 @@ class IntervalMapDisplay(Display):
         return cls(estimator.intervals_).plot(ax, features=features)
 
     def frame(self) -> pd.DataFrame:
-        """The intervals as given."""
+        """Return the intervals as a table with one row per interval."""
         return self.intervals.copy()
 
     def importance(self) -> pd.Series:
@@ -107,14 +108,14 @@ class IntervalMapDisplay(Display):
             order = self._positions(str(name), part)
             left, right = (part[end].map(order).astype(float) if order else part[end].astype(float)
                            for end in ("low", "high"))  # fmt: skip
-            step = 1.0 if order or _whole(part) else 0.0  # a single value has a width
+            step = 1.0 if order or _all_integers(part) else 0.0  # a single value has a width
             low, high = float(left.min()), float(right.max()) + step
             span = high - low if high > low else 1.0
             parts.append(part.assign(left=(left - low) / span, right=(right + step - low) / span))
         return pd.concat(parts, ignore_index=True)
 
     def _positions(self, name: str, part: pd.DataFrame) -> dict[Any, int]:
-        """Category to position; empty for numbers."""
+        """Return the position of each category, or an empty dict for a numeric feature."""
         values = [*part["low"], *part["high"]]
         if name not in self.categories and all(isinstance(v, (int, float, np.number)) for v in values):
             return {}
@@ -127,19 +128,20 @@ class IntervalMapDisplay(Display):
         lane = 0.8 / len(classes)
         ax = self._open(ax, (6.4, 1.2 + len(names) * (0.2 + 0.14 * len(classes))))
         self.bars_: list[Any] = []
-        told: set[Any] = set()
+        labelled: set[Any] = set()
         columns = ("feature", "class", "left", "right", "weight", "kept")
         for feature, label, left, right, weight, kept in zip(*(lanes[name] for name in columns), strict=True):
             place = classes.index(label)
             middle = names.index(feature) - 0.4 + lane * (place + 0.5)
+            # A kept interval of weight 0 stays visible; a dropped one is thinner than any kept one.
             height = lane * (0.25 + 0.6 * weight) if kept else lane * 0.12
-            key = short(label, 24) if kept and label not in told else None
-            told |= {label} if key else set()
+            key = shorten_name(label, 24) if kept and label not in labelled else None
+            labelled |= {label} if key else set()
             self.bars_ += ax.barh(
                 middle, right - left, height, left=left, edgecolor="white", linewidth=0.4, label=key,
                 color=COLOURS[place % len(COLOURS)] if kept else GREY,
             )  # fmt: skip
-        ax.set_yticks(range(len(names)), [f"{short(name, 24)}\n{self._range(name)}" for name in names])
+        ax.set_yticks(range(len(names)), [f"{shorten_name(name, 24)}\n{self._range(name)}" for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
         for edge in np.arange(1, len(names)) - 0.5:
             ax.axhline(edge, color=GREY, linewidth=0.5, alpha=0.5)
@@ -148,19 +150,20 @@ class IntervalMapDisplay(Display):
         ax.get_xticklabels()[0].set_ha("left")
         ax.get_xticklabels()[1].set_ha("right")
         legend = ax.legend(frameon=False, fontsize="small", title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        plain_text([*ax.get_yticklabels(), *legend.get_texts()])
+        disable_math([*ax.get_yticklabels(), *legend.get_texts()])
         return self
 
     def _range(self, name: Any) -> str:
+        """Describe the values of a feature: its categories, or its smallest and largest value."""
         part = self.intervals[self.intervals["feature"] == name]
         order = self._positions(str(name), part)
         if order:
-            values = [short(value, 8) for value in order]
+            values = [shorten_name(value, 8) for value in order]
             return ", ".join(values) if len(values) < 4 else f"{values[0]}, {values[1]}, … {values[-1]}"
         return f"{part['low'].astype(float).min():g} to {part['high'].astype(float).max():g}"
 
 
-def _whole(part: pd.DataFrame) -> bool:
-    """Whether all ends are whole numbers."""
+def _all_integers(part: pd.DataFrame) -> bool:
+    """Return whether all ends of the intervals are whole numbers."""
     values = part[["low", "high"]].astype(float).to_numpy()
     return bool((values == np.rint(values)).all())

@@ -1,4 +1,4 @@
-"""How far instances are from the wrong side: the distribution of their margins."""
+"""Distribution of margins: how far instances are from another class."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._names import shorten_name
 from .._typing import BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder, check_labels
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from ._display import COLOURS, GREY, Display, check_lengths, plain_text, short
+from ._display import COLOURS, GREY, Display, check_lengths, disable_math
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +49,8 @@ def relative_margins(
     distance, _ = engine.search_groups(X, 1, own_row=np.arange(len(codes), dtype=np.int64))
     nearest = distance[:, :, 0].astype(np.float64)
     own = codes[:, None] == np.arange(n_classes)
+    # The engine finds the nearest row of each class, without the row itself: one of them is the hit, and the
+    # smallest of the others the miss. A class of one instance has an infinite distance.
     hit, miss = np.where(own, nearest, 0.0).sum(axis=1), np.where(own, np.inf, nearest).min(axis=1)
     known, total = np.isfinite(hit) & np.isfinite(miss), hit + miss
     with np.errstate(invalid="ignore"):
@@ -123,13 +126,13 @@ class MarginProfileDisplay(Display):
         return cls(margins, y).plot(ax)
 
     def negative(self) -> pd.Series:
-        """Share of the instances with a margin below 0, per line."""
+        """Return, for each line, the share of the instances with a margin below 0."""
         import pandas as pd
 
         return pd.Series({name: float(np.mean(values[~np.isnan(values)] < 0)) for name, values in self.margins.items()})
 
     def frame(self) -> pd.DataFrame:
-        """One row per instance: its margins, and its class where given."""
+        """Return a table with one row per instance: its margins, and its class if labels were given."""
         import pandas as pd
 
         frame = pd.DataFrame(self.margins)
@@ -146,12 +149,12 @@ class MarginProfileDisplay(Display):
             known = np.sort(values[~np.isnan(values)])
             share = np.arange(1, len(known) + 1) / max(1, len(known))
             style = ("-", "--", "-.", ":")[place % 4]
-            label = f"{short(name, 40)} ({np.mean(known < 0) if len(known) else 0:.0%} below 0)"
+            label = f"{shorten_name(name, 40)} ({np.mean(known < 0) if len(known) else 0:.0%} below 0)"
             (self.lines_[name],) = ax.step(
                 known, share, style, where="post", color=COLOURS[place % len(COLOURS)], label=label
             )
         ax.set_ylim(0.0, 1.02)
         ax.set_xlabel("relative margin: below 0, the nearest neighbour has another class")
         ax.set_ylabel("share of instances")
-        plain_text(ax.legend(frameon=False, fontsize="small", loc="upper left").get_texts())
+        disable_math(ax.legend(frameon=False, fontsize="small", loc="upper left").get_texts())
         return self

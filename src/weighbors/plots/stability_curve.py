@@ -8,35 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm
 
+from .._names import shorten_name
 from ..evaluation import StabilityCurve, stability_curve
+from ..evaluation.curve import chance_deviation
 from ..exceptions import InvalidDataError
-from ._display import COLOURS, GREY, Display, plain_text, short
+from ._display import COLOURS, GREY, Display, disable_math
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StabilityCurveDisplay", "chance_deviation"]
-
-
-def chance_deviation(n_features: int, runs_per_repetition: Any) -> float:
-    """Standard deviation of a curve whose runs choose at random; its mean is 0.
-
-    The overlap of two random sets of k of d features is hypergeometric, so Kuncheva's index of a pair
-    has the variance 1 / (d − 1) for every k. The pairs of a repetition are uncorrelated.
-
-    Parameters
-    ----------
-    n_features : int
-    runs_per_repetition : array-like of int
-
-    Examples
-    --------
-    >>> round(chance_deviation(101, [10]), 4)
-    0.0149
-    """
-    runs = np.asarray(runs_per_repetition, dtype=np.float64)
-    pairs = runs * (runs - 1) / 2
-    return float(np.sqrt(np.sum(1 / (pairs * (n_features - 1)))) / len(runs))
+__all__ = ["StabilityCurveDisplay"]
 
 
 class StabilityCurveDisplay(Display):
@@ -96,6 +77,7 @@ class StabilityCurveDisplay(Display):
         return cls({name: stability_curve(weigher, X, y, **options)}).plot(ax)
 
     def _z(self) -> float:
+        """Quantile of the normal distribution for the level of the intervals."""
         return float(norm.isf((1 - self.level) / 2))
 
     def frame(self) -> pd.DataFrame:
@@ -114,11 +96,13 @@ class StabilityCurveDisplay(Display):
 
     @staticmethod
     def _chance(curve: StabilityCurve) -> float:
+        """Standard deviation of a curve whose runs choose features at random."""
         return chance_deviation(curve.weights.shape[1], np.bincount(curve.repetition))
 
     def plot(self, ax: Any = None) -> StabilityCurveDisplay:
         """Draw into ``ax`` or a new figure."""
         ax = self._open(ax, (6.4, 3.6))
+        # One band serves all curves, so the widest one is drawn: it errs on the safe side.
         width = max(self._chance(curve) for curve in self.curves.values()) * self._z()
         last = max(int(curve.sizes[-1]) for curve in self.curves.values())
         label = f"features chosen at random ({self.level:.0%})"
@@ -130,7 +114,9 @@ class StabilityCurveDisplay(Display):
             colour, margin = COLOURS[place % len(COLOURS)], self._z() * curve.standard_error
             style = ("-", "--", "-.", ":")[place % 4]
             dots = "o" if len(curve.sizes) < 15 else None
-            (line,) = ax.plot(curve.sizes, curve.stability, style, color=colour, marker=dots, label=short(name, 40))
+            (line,) = ax.plot(
+                curve.sizes, curve.stability, style, color=colour, marker=dots, label=shorten_name(name, 40)
+            )
             self.lines_[name] = line
             low, high = curve.stability - margin, np.minimum(curve.stability + margin, 1.0)
             self.intervals_[name] = ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.2, linewidth=0)
@@ -143,5 +129,5 @@ class StabilityCurveDisplay(Display):
         ax.set_xlabel("number of features chosen")
         ax.set_ylabel("stability (1: always the same)")
         legend = ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
-        plain_text(legend.get_texts())
+        disable_math(legend.get_texts())
         return self

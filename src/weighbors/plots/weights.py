@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._names import shorten_name
 from .._typing import FloatArray
 from ..evaluation import PermutationResult, StabilityCurve
-from ..evaluation._fitting import feature_scores
+from ..evaluation.model_features import feature_scores
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from ._display import BLUE, GREY, Display, check_lengths, names_of, plain_text, ranked_top, short
+from ._display import BLUE, GREY, Display, check_lengths, check_names, disable_math, top_positions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,16 +32,20 @@ class WeightsDisplay(Display):
         Ends of the spread.
     chance : float, optional
         A weight that chance alone reaches; drawn as a dashed line.
+    found : bool array-like of shape (n_features,), optional
+        Features that a test found; the dots of the others are hollow.
     spread : str
-        What ``low`` and ``high`` are, for the legend.
+        Name of the range from ``low`` to ``high``, for the legend.
     chance_label : str
-        What ``chance`` is, for the legend.
+        Name of ``chance``, for the legend.
+    found_label : str
+        Name of the features that were ``found``, for the legend.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     points_ : PathCollection
-        The dots, from the top.
+        The dots, in the order of the features from the top.
     spread_ : LineCollection or None
     chance_ : Line2D or None
 
@@ -67,19 +72,22 @@ class WeightsDisplay(Display):
         low: Any = None,
         high: Any = None,
         chance: float | None = None,
+        found: Any = None,
         spread: str = "spread",
         chance_label: str = "chance",
+        found_label: str = "found",
     ) -> None:
         self.weights: FloatArray = np.asarray(weights, dtype=np.float64)
         if self.weights.ndim != 1 or not len(self.weights):
             raise InvalidDataError(f"weights must be a vector, one per feature; got shape {self.weights.shape}")
         if (low is None) != (high is None):
             raise InvalidDataError("low and high are the two ends of a spread; give both or neither")
-        self.feature_names = names_of(feature_names, len(self.weights))
+        self.feature_names = check_names(feature_names, len(self.weights))
         self.low = None if low is None else np.asarray(low, dtype=np.float64)
         self.high = None if high is None else np.asarray(high, dtype=np.float64)
-        check_lengths(weights=self.weights, low=self.low, high=self.high)
-        self.chance, self.spread, self.chance_label = chance, spread, chance_label
+        self.found = None if found is None else np.asarray(found, dtype=bool)
+        check_lengths(weights=self.weights, low=self.low, high=self.high, found=self.found)
+        self.chance, self.spread, self.chance_label, self.found_label = chance, spread, chance_label, found_label
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, top: int | None = 20, ax: Any = None) -> WeightsDisplay:
@@ -113,7 +121,7 @@ class WeightsDisplay(Display):
         ----------
         result : StabilityCurve, PermutationResult or Weights
             The mean over the runs of a curve with the span of the middle 80 % of them; the weights a
-            permutation test judged, with the familywise 5 % limit; or one weight per feature.
+            permutation test judged, hollow where the false discovery rate finds nothing; or one weight per feature.
         top : int or None, default=20
         ax : matplotlib Axes, optional
 
@@ -126,10 +134,9 @@ class WeightsDisplay(Display):
             label = f"middle 80 % of {len(result.weights)} runs"
             display = cls(result.weights.mean(axis=0), result.feature_names, low=low, high=high, spread=label)
         elif isinstance(result, PermutationResult):
-            table = result.frame()
-            found = table["familywise"] <= 0.05
-            limit = float(table.loc[found, "score"].min()) if found.any() else None
-            display = cls(table["score"], table.index, chance=limit, chance_label="familywise p ≤ 0.05 from here")
+            label = f"found, false discovery rate {100 * result.level:g} %"
+            found = result.adjusted <= result.level
+            display = cls(result.scores, result.feature_names, found=found, found_label=label)
         elif isinstance(result, Weights) and result.kind == "feature":
             display = cls(result.feature_weights, result.feature_names)
         else:
@@ -140,18 +147,20 @@ class WeightsDisplay(Display):
         return display.plot(ax, top=top)
 
     def frame(self) -> pd.DataFrame:
-        """One row per feature, largest weight first: weight, and low and high where there is a spread."""
+        """Return a table with one row per feature, largest weight first: weight, and found, low and high if given."""
         import pandas as pd
 
-        order = ranked_top(self.weights, None)
+        order = top_positions(self.weights, None)
         frame = pd.DataFrame({"weight": self.weights[order]}, index=np.array(self.feature_names, dtype=object)[order])
+        if self.found is not None:
+            frame["found"] = self.found[order]
         if self.low is not None and self.high is not None:
             frame["low"], frame["high"] = self.low[order], self.high[order]
         return frame.rename_axis("feature")
 
     def plot(self, ax: Any = None, *, top: int | None = 20) -> WeightsDisplay:
         """Draw the ``top`` largest weights (None: all) into ``ax`` or a new figure."""
-        shown = ranked_top(self.weights, top)
+        shown = top_positions(self.weights, top)
         ax = self._open(ax, (6.4, 1.2 + 0.24 * len(shown)))
         place = np.arange(len(shown))
         ax.axvline(0.0, color=GREY, linewidth=0.8)
@@ -160,12 +169,17 @@ class WeightsDisplay(Display):
             ends = (self.low[shown], self.high[shown])
             self.spread_ = ax.hlines(place, *ends, color=BLUE, alpha=0.5, linewidth=4, label=self.spread)
         self.points_ = ax.scatter(self.weights[shown], place, color=BLUE, s=26, zorder=3, label="weight")
+        if self.found is not None:
+            self.points_.set_facecolor([BLUE if found else "white" for found in self.found[shown]])
+            self.points_.set_label("_")  # the legend shows the two kinds of dots instead
+            for kind, label in ((BLUE, self.found_label), ("white", "not found")):
+                ax.scatter([], [], facecolor=kind, edgecolor=BLUE, s=26, label=label)
         if self.chance is not None:
             self.chance_ = ax.axvline(self.chance, color=GREY, linestyle="--", linewidth=1.2, label=self.chance_label)
-        ax.set_yticks(place, [short(self.feature_names[j]) for j in shown])
-        plain_text(ax.get_yticklabels())
+        ax.set_yticks(place, [shorten_name(self.feature_names[j]) for j in shown])
+        disable_math(ax.get_yticklabels())
         ax.set_ylim(len(shown) - 0.4, -0.6)
         ax.set_xlabel("weight")
-        if self.spread_ is not None or self.chance_ is not None:
+        if self.spread_ is not None or self.chance_ is not None or self.found is not None:
             ax.legend(loc="lower right", frameon=False, fontsize="small")
         return self

@@ -1,6 +1,6 @@
-"""Rows in the order of the UCI files, where the data sets at hand have another.
+"""The order of the rows in the UCI files, for data sets whose rows can come in another order.
 
-Which rows are tested together depends on it (`WekaFolds`).
+Which rows `WekaFolds` tests together depends on this order.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ _HABERMAN = np.array((
 
 
 def uci_order(name: str, X: FloatArray) -> IndexArray:
-    """Row numbers of a data set of paper 002, in the order of the UCI file.
+    """Return the row numbers of a data set of paper 002, in the order of the UCI file.
 
     Parameters
     ----------
     name : str
+        Name of the data set.
     X : ndarray of shape (n, n_features)
-        balance-scale in any order: UCI's is that of the values, from the first feature to the last.
-        haberman in UCI's order, which is by age, or in KEEL's. Others are taken as they come.
+        The rows. Those of balance-scale can be in any order, because the UCI file is sorted by the values, from the
+        first feature to the last. Those of haberman must be in the order of UCI, which is by age, or of KEEL. The
+        order of other data sets is not changed.
     """
     if name == "balance-scale":
         return np.lexsort(X.T[::-1])
@@ -56,4 +58,5 @@ def uci_order(name: str, X: FloatArray) -> IndexArray:
 
 
 def _ascends(values: FloatArray) -> bool:
+    """Return whether the values never decrease."""
     return bool((np.diff(values) >= 0).all())

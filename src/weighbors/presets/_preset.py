@@ -1,10 +1,10 @@
-"""What a preset is: a paper's experiment as a plain description on top of `Study`."""
+"""The class of presets: descriptions of a paper's experiment, which `Study` runs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pandas as pd
@@ -18,7 +18,7 @@ Tables = dict[str, pd.DataFrame]
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """Everything a `Study` takes, but where its cells are kept.
+    """All parameters of a `Study`, except the directory in which its cells are stored.
 
     Parameters
     ----------
@@ -36,42 +36,35 @@ class Definition:
     random_state: int = 0
 
     def study(self, store: str | os.PathLike[str]) -> Study:
-        """The study, its cells in ``store``."""
-        return Study(
-            self.datasets,
-            self.methods,
-            store,
-            cv=self.cv,
-            n_repeats=self.n_repeats,
-            scoring=self.scoring,
-            measures=self.measures,
-            time_limit=self.time_limit,
-            random_state=self.random_state,
-        )
+        """Return the study. Its cells are stored in the directory ``store``."""
+        return Study(store=store, **{one.name: getattr(self, one.name) for one in fields(self)})
 
 
 @dataclass(frozen=True, eq=False)
 class Preset:
-    """A paper's experiment: what is run, which tables are made of it, and what the paper found.
+    """A paper's experiment: what is computed, which tables are made, and how they compare with the paper.
 
     Attributes
     ----------
     name : str
-        As the command line knows it.
+        The name on the command line.
     title : str
     paper : str
         Authors, title, place and year.
     statement : str
-        How features are prepared, what is repeated, and the seed; printed above the tables.
+        How features are prepared, what is repeated, and the seed. It is printed above the tables.
     data_sets : function of quick
-        Names of the data sets, a few small ones with ``quick=True``.
+        Returns the names of the data sets. With ``quick=True``, it returns a few small ones.
     build : function of quick and data_home
-        The `Definition`. ``data_home`` is the directory of the data sets, None the one that
-        ``WEIGHBORS_DATA`` names.
+        Returns the `Definition`. ``data_home`` is the directory of the data sets. If it is None, the environment
+        variable ``WEIGHBORS_DATA`` names the directory.
     tables : function of StudyResults
-        Tables by name, ours beside the paper's where it prints figures. Gets complete data sets only.
+        Returns the tables by name. If the paper prints a number, our number stands beside it. The results contain
+        complete data sets only.
     summary : function of the tables
-        A few lines of plain text: the paper's claim and what was found.
+        Returns a few lines of plain text, which compare the results with the paper.
+    switches : mapping
+        Settings of the methods that the paper does not specify, with their values. They are written to ``made.json``.
     """
 
     name: str
@@ -82,6 +75,7 @@ class Preset:
     build: Callable[[bool, str | os.PathLike[str] | None], Definition]
     tables: Callable[[StudyResults], Tables]
     summary: Callable[[Tables], str]
+    switches: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Preset {self.name}: {self.title}\n  {self.paper}\n  {self.statement}"

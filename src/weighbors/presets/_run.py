@@ -1,4 +1,4 @@
-"""Run a preset: study → tables → files, and a note of what made them."""
+"""Run a preset: compute the cells of the study, make the tables, and write them with their provenance."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from typing import Any
 
 import pandas as pd
 
-from .._files import written_whole
+from .._files import atomic_write
 from .._results import Result, table_lines
 from ..evaluation import Study, StudyResults
 from ..exceptions import InvalidDataError
+from ._catalogue import load_preset
 from ._preset import Definition, Preset, Tables
 
-__all__ = ["PresetResult", "run"]
+__all__ = ["PresetResult", "run_preset"]
 
 #: Version of the layout of made.json and of the tables beside it.
 SCHEMA = 1
@@ -30,7 +31,7 @@ _PACKAGES = ("weighbors", "numpy", "scipy", "scikit-learn", "pandas")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PresetResult(Result):
-    """What a preset gave.
+    """The results of a preset.
 
     Attributes
     ----------
@@ -41,13 +42,13 @@ class PresetResult(Result):
     results : StudyResults
         Every cell.
     failures : DataFrame
-        Cells that failed, with their tracebacks; no rows where all is well.
+        Cells that failed, with their tracebacks. It has no rows if no cell failed.
     left_out : tuple of str
-        Data sets that lack cells and are in no table.
+        Data sets that are in no table, because some of their cells are missing or failed.
     made : dict
         Command, versions, seed, settings and seconds, as in ``made.json``.
     paths : dict of name to Path
-        Files written: the tables by name, "summary", "made" and "cells" (a directory).
+        The files that were written: the tables by name, "summary", "made" and "cells" (a directory).
     """
 
     preset: Preset
@@ -60,7 +61,7 @@ class PresetResult(Result):
     paths: dict[str, Path]
 
     def frame(self) -> pd.DataFrame:
-        """One row per cell."""
+        """Return the result as a table with one row per cell."""
         return self.results.frame()
 
     def _lines(self) -> list[str]:
@@ -71,7 +72,7 @@ class PresetResult(Result):
 
 
 def _trouble(failures: pd.DataFrame, left_out: Iterable[str]) -> list[str]:
-    """What went wrong, in words."""
+    """Return messages about failed cells and about data sets that are in no table."""
     named = list(left_out)
     lines = [f"{len(failures)} cells failed; retry_failed=True computes them again."] if len(failures) else []
     for cell in failures.head(5).itertuples():
@@ -79,8 +80,8 @@ def _trouble(failures: pd.DataFrame, left_out: Iterable[str]) -> list[str]:
     return lines + ([f"Not in the tables, since cells are missing: {', '.join(named)}."] if named else [])
 
 
-def run(
-    preset: Preset,
+def run_preset(
+    name: str | Preset,
     *,
     output: str | os.PathLike[str],
     quick: bool = False,
@@ -90,16 +91,42 @@ def run(
     retry_failed: bool = False,
     compute: bool = True,
 ) -> PresetResult:
-    """Compute what is missing of a preset, make its tables and write them.
+    """Run a paper's experiment, or continue an experiment that was stopped.
 
-    Parameters are those of `run_preset`.
+    Parameters
+    ----------
+    name : str or Preset
+        One of `PRESETS`, or a `Preset` that you defined.
+    output : path
+        Directory for all presets. The files are written to ``output/name``, or to ``output/name-quick``:
+        ``cells`` and ``study.json`` (the store of the study), one csv file per table, ``summary.md``,
+        and finally ``made.json`` with the command, versions, seed, settings and seconds.
+    quick : bool, default=False
+        Run a small version of the experiment, which takes less than two minutes.
+    data_home : path, optional
+        Directory of the data sets. By default, the environment variable ``WEIGHBORS_DATA`` names the directory.
+    n_jobs : int or None, default=None
+        Number of worker processes.
+    progress : bool or None, default=None
+        Whether a progress bar is shown on stderr. None: it is shown if stderr is a terminal.
+    retry_failed : bool, default=False
+        Whether cells that failed before are computed again.
+    compute : bool, default=True
+        False: no cells are computed, and the tables are made from the stored cells.
+
+    Returns
+    -------
+    PresetResult
+        Tables, summary, failed cells and paths. Data sets with missing or failed cells are in no table. Their names
+        are in ``left_out``.
     """
+    preset = load_preset(name) if isinstance(name, str) else name
     place = Path(output) / (f"{preset.name}-quick" if quick else preset.name)
     definition = preset.build(quick, data_home)
     study = definition.study(place)
     begin = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The least populated class")  # of data sets that are what they are
+        warnings.filterwarnings("ignore", "The least populated class")  # some data sets have very small classes
         todo: list[str] | None = None if compute else []
         results = study.run(n_jobs, retry_failed=retry_failed, progress=progress, datasets=todo)
     kept, left_out = _complete(results)
@@ -115,7 +142,7 @@ def run(
 
 
 def _complete(results: StudyResults) -> tuple[StudyResults, tuple[str, ...]]:
-    """The data sets that have all their cells, and the names of the others."""
+    """Return the results of the data sets whose cells are all done, and the names of the other data sets."""
     cells = results.cells
     lacking = cells.loc[cells["status"] != "done", "dataset"].unique().tolist()
     kept = cells[~cells["dataset"].isin(lacking)].reset_index(drop=True)
@@ -133,7 +160,10 @@ def _check_tables(tables: Tables) -> None:
 def _made(
     preset: Preset, definition: Definition, study: Study, results: StudyResults, *, quick: bool, seconds: float
 ) -> dict[str, Any]:
-    """What made the tables. Names no place of the machine it ran on."""
+    """Return what ``made.json`` records about the run: command, versions, seed, settings, cells and seconds.
+
+    It contains no file paths of this computer.
+    """
     cells = results.cells
     counts = cells.groupby("dataset")[["repeat", "fold"]].nunique().to_dict("index")
     data = {
@@ -161,6 +191,7 @@ def _made(
             "time_limit": definition.time_limit,
             "data_sets": data,
             "methods": list(study.methods),
+            "switches": dict(preset.switches),
         },
         "cells": cells["status"].value_counts().to_dict(),
         "seconds": {
@@ -171,7 +202,10 @@ def _made(
 
 
 def _page(preset: Preset, text: str, tables: Tables, trouble: list[str]) -> str:
-    """The summary as Markdown."""
+    """Return the summary page as Markdown.
+
+    ``text`` is the summary of the preset, and ``trouble`` are the messages of `_trouble`.
+    """
     parts = [f"# {preset.title}", preset.paper, preset.statement, text]
     for name, table in tables.items():
         parts.append(f"## {name}\n\n{markdown_table(table, rows=40)}")
@@ -179,7 +213,10 @@ def _page(preset: Preset, text: str, tables: Tables, trouble: list[str]) -> str:
 
 
 def markdown_table(table: pd.DataFrame, *, rows: int | None = None) -> str:
-    """A frame as a Markdown table; of longer ones the first ``rows``, and a line that says so."""
+    """Return a DataFrame as a Markdown table.
+
+    If it has more than ``rows`` rows, only the first ``rows`` are shown, and a last line says how many are left out.
+    """
     shown = table if rows is None else table.head(rows)
     body = [[_cell(value) for value in row] for row in shown.itertuples(index=False)]
     lines = [[str(name) for name in table.columns], ["---"] * len(table.columns), *body]
@@ -196,14 +233,18 @@ def _cell(value: Any) -> str:
 
 
 def _write(place: Path, tables: Tables, page: str, made: dict[str, Any]) -> dict[str, Path]:
-    """Every file whole; made.json goes first and comes back last, so that it only ever vouches for all of them."""
+    """Write the tables, the summary ``page`` and ``made.json`` to the directory ``place``, and return their paths.
+
+    Each file is an atomic write. ``made.json`` is deleted first and written last, so that it exists only if all other
+    files are complete.
+    """
     paths = {name: place / f"{name}.csv" for name in tables}
     paths |= {"summary": place / "summary.md", "made": place / "made.json", "cells": place / "cells"}
     paths["made"].unlink(missing_ok=True)
     for name, table in tables.items():
-        with written_whole(paths[name]) as file:
+        with atomic_write(paths[name]) as file:
             table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")
     for name, text in (("summary", page), ("made", json.dumps(made, indent=1, ensure_ascii=False) + "\n")):
-        with written_whole(paths[name]) as file:
+        with atomic_write(paths[name]) as file:
             file.write(text.encode())
     return paths

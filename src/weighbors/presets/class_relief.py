@@ -1,4 +1,4 @@
-"""Class-dependent RELIEF: its table 2, its correlations, and the data of its figures 2 to 4 (paper 001)."""
+"""Class-dependent RELIEF (paper 001): table 2, the correlations, and the data of figures 2 to 4."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from ..evaluation import StudyData, StudyResults
 from ..weighers import ClassRelief
 from ._preset import Definition, Preset, Tables
 
-__all__ = ["PRESET", "ClassVector", "drawn_partitions", "spearman"]
+__all__ = ["PRESET", "ClassVector", "draw_partitions", "spearman"]
 
 SEED = 0
 RUNS = 10
 TOP = 5
 QUICK = ("breast-cancer", "heart", "thyroid", "breast-w", "bupa")
-#: Whom a term is credited to: "neighbor" reproduces the paper's figures, "instance" is the formula it prints.
+#: Whose class vector gets each term. "neighbor" reproduces the paper's numbers, "instance" is the formula it prints.
 CREDITS = ("neighbor", "instance")
 
 
 class Problem(NamedTuple):
-    """A row of the paper's table 1, and where the data are."""
+    """A row of the paper's table 1, and the file with its data."""
 
     group: str
     file: str
     train: tuple[int, int]  # training instances of each class
     n_features: int
-    scaled: bool  # standardised in each training part; the others come as their source distributes them
+    scaled: bool  # True: standardised in each training part. False: used as the source distributes it
 
 
 PROBLEMS = {
@@ -52,7 +52,7 @@ PROBLEMS = {
     "pima": Problem("A_uci", "pima", (398, 217), 8, True),
 }
 QUANTITIES = ("accuracy", "corr1", "corr2", "max_corr")
-#: Table 2 as printed, in percent: mean and standard deviation of each quantity.
+#: Table 2 of the paper, in percent: mean and standard deviation of each quantity.
 TABLE_2 = {
     "breast-cancer": ((70.12, 5.44), (-0.35, 15.75), (64.43, 10.79), (64.43, 10.79)),
     "diabetis": ((70.65, 4.57), (-5.73, 24.38), (86.24, 4.85), (86.24, 4.85)),
@@ -63,7 +63,7 @@ TABLE_2 = {
     "bupa": ((65.07, 6.12), (61.29, 34.41), (-13.47, 38.37), (67.53, 23.31)),
     "pima": ((72.73, 1.08), (24.45, 35.18), (89.53, 6.61), (89.53, 6.61)),
 }
-#: Spearman's rho and its p as printed (section 3.1), by hardness and by what is correlated.
+#: Spearman's rho and its p-value in the paper (section 3.1), for each measure of hardness, over means or over runs.
 PRINTED = {
     ("all features", "means"): (0.5952, 0.06),
     ("all features", "runs"): (0.4155, 0.0001),
@@ -73,13 +73,13 @@ PRINTED = {
 
 
 class ClassVector(BaseEstimator):
-    """One class's vector of `ClassRelief`, published as weights of the features.
+    """A weigher whose feature weights are the `ClassRelief` weights of one class.
 
     Parameters
     ----------
     weigher : ClassRelief
     number : int
-        Of the class, in the order of the labels.
+        Number of the class, in the order of the labels, from 0.
     """
 
     def __init__(self, weigher: Any, number: int = 0) -> None:
@@ -87,23 +87,24 @@ class ClassVector(BaseEstimator):
         self.number = number
 
     def fit(self, X: Any, y: Any) -> ClassVector:
-        """Fit a clone of the weigher."""
+        """Fit a clone of the weigher, and store the weights of the class."""
         self.weigher_ = clone(self.weigher).fit(X, y)
         self.feature_weights_ = self.weigher_.class_feature_weights_[self.number]
         return self
 
 
 def _relief(credit: str = "neighbor", **options: Any) -> ClassRelief:
+    """Return the RELIEF weigher of the paper. ``credit`` is one of `CREDITS`."""
     return ClassRelief(1, credit=credit, skip_zero=True, ties="index", **options)
 
 
 def _sizes(n_features: int) -> list[int]:
-    """Numbers of features that are tried: all up to 13, then every fifth."""
+    """Return the numbers of features that are tried: all numbers up to 13, then the multiples of 5."""
     return [k for k in range(1, n_features + 1) if k <= 13 or k % 5 == 0]
 
 
 def _methods(name: str) -> dict[str, Any]:
-    """Vectors of weights, and 5-NN on the first k features of each ranking."""
+    """Return the methods for a data set: 5-NN, the weighers, and 5-NN on the first k features of each ranking."""
     problem = PROBLEMS[name]
     knn = WeightedKNeighborsClassifier(5)
     parts: dict[str, Any] = {"5-NN": knn, "RELIEF": _relief()}
@@ -119,10 +120,14 @@ def _methods(name: str) -> dict[str, Any]:
     return {method: Pipeline([("scale", StandardScaler()), ("then", part)]) for method, part in parts.items()}
 
 
-def drawn_partitions(name: str, y: Any, train_sizes: tuple[int, ...]) -> list[tuple[IndexArray, IndexArray]]:
-    """Ten random partitions with the given number of training rows of each class."""
+def draw_partitions(name: str, y: Any, train_sizes: tuple[int, ...]) -> list[tuple[IndexArray, IndexArray]]:
+    """Return ten random partitions, as pairs of training rows and test rows.
+
+    ``train_sizes`` are the numbers of training rows of each class. ``name`` is the name of the data set.
+    """
     labels, codes = np.unique(y, return_inverse=True)
     splits = []
+    # The seed depends on the name, so that a data set always has the same partitions.
     for seeds in np.random.SeedSequence([SEED, *name.encode()]).spawn(RUNS):
         rng = np.random.default_rng(seeds)
         chosen = [rng.permutation(np.flatnonzero(codes == c))[: train_sizes[c]] for c in range(len(labels))]
@@ -132,32 +137,34 @@ def drawn_partitions(name: str, y: Any, train_sizes: tuple[int, ...]) -> list[tu
 
 
 def _load(name: str, data_home: str | os.PathLike[str] | None) -> StudyData:
+    """Return a data set with its ten partitions: those in its directory, or random ones if there are none."""
     problem = PROBLEMS[name]
     data = load_dataset(problem.file, problem.group, data_home=data_home)
     X = data.X.astype(np.float64)
     original = data_directory(data_home) / problem.group / f"{problem.file}_splits.npz"
     if not original.is_file():
-        return StudyData(X, data.y, splits=drawn_partitions(name, data.y, problem.train))
+        return StudyData(X, data.y, splits=draw_partitions(name, data.y, problem.train))
     with np.load(original, allow_pickle=False) as splits:
         return StudyData(X, data.y, splits=list(zip(splits["train"], splits["test"], strict=True)))
 
 
 def data_sets(quick: bool) -> tuple[str, ...]:
-    """The paper's eight, or three small ones."""
+    """Return the names of the paper's data sets, or with ``quick`` the names of five small ones."""
     return QUICK if quick else tuple(PROBLEMS)
 
 
 def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
-    """Ten runs per data set; vectors of weights and accuracies are cells of their own."""
+    """Return the definition of the study: ten runs per data set, with separate cells for weights and accuracies."""
     data_directory(data_home)
     data = {name: partial(_load, name, data_home) for name in data_sets(quick)}
     return Definition(data, _methods, random_state=SEED)
 
 
 def spearman(x: Any, y: Any) -> tuple[float, float, float]:
-    """Spearman's rho, its right-tailed and its two-sided p; exact, by all orders, up to 9 pairs.
+    """Return Spearman's rho, its right-tailed p-value and its two-sided p-value.
 
-    NaN where one side is constant.
+    For up to 9 pairs, the p-values are exact, computed from all orders. If ``x`` or ``y`` is constant, all three
+    values are NaN.
     """
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan"), float("nan"), float("nan")
@@ -166,6 +173,7 @@ def spearman(x: Any, y: Any) -> tuple[float, float, float]:
         right, both = (float(spearmanr(x, y, alternative=side).pvalue) for side in ("greater", "two-sided"))
         return rho, right, both
     ranks = rankdata(x) - (len(x) + 1) / 2
+    # The t approximation is poor for 8 data sets. With at most 9 pairs, all orders are tried.
     orders = np.array(list(itertools.permutations(rankdata(y) - (len(y) + 1) / 2)))
     sums, seen = orders @ ranks, float(np.dot(ranks, rankdata(y)))
     right = float(np.mean(sums >= seen - 1e-9))
@@ -173,14 +181,14 @@ def spearman(x: Any, y: Any) -> tuple[float, float, float]:
 
 
 def _correlations(results: StudyResults, name: str, credit: str) -> FloatArray:
-    """Pearson correlation of both class vectors with RELIEF in every run: (runs, 2)."""
+    """Return the Pearson correlation of both class vectors with the RELIEF weights in each run, of shape (runs, 2)."""
     whole = results.weights(name, "RELIEF").to_numpy()
     parts = [results.weights(name, f"class {c}, {credit}").to_numpy() for c in (1, 2)]
     return np.array([[np.corrcoef(part[r], whole[r])[0, 1] for part in parts] for r in range(len(whole))])
 
 
 def _runs(results: StudyResults) -> pd.DataFrame:
-    """One row per data set and run: accuracies, and correlations of both credits."""
+    """Return a table with one row per data set and run: accuracies, and correlations for both credits."""
     rows = []
     for name in results.cells["dataset"].unique():
         methods = {"accuracy": "5-NN", "accuracy_top5": f"RELIEF, top {TOP}"}
@@ -197,7 +205,7 @@ def _runs(results: StudyResults) -> pd.DataFrame:
 
 
 def _table2(runs: pd.DataFrame) -> pd.DataFrame:
-    """Table 2 in percent, the paper's figures beside ours; standard deviations with n − 1."""
+    """Return table 2 in percent, with the paper's numbers beside ours. Standard deviations use n − 1."""
     rows = []
     for name, part in runs.groupby("dataset", sort=False):
         for quantity, (mean, std) in zip(QUANTITIES, TABLE_2[str(name)], strict=True):
@@ -210,7 +218,10 @@ def _table2(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spearman_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Hardness against diversity, over the means of the data sets and over all runs."""
+    """Return Spearman's correlation between hardness (accuracy) and diversity (largest correlation).
+
+    It is computed over the means of the data sets and over all runs.
+    """
     rows = []
     means = runs.drop(columns="run").groupby("dataset", sort=False).mean()
     hardnesses = {"all features": "accuracy", "top 5": "accuracy_top5"}
@@ -225,7 +236,7 @@ def _spearman_table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _curves(results: StudyResults) -> pd.DataFrame:
-    """Accuracy against the number of features (figures 2 and 3, left)."""
+    """Return the accuracy for each number of features (figures 2 and 3, left)."""
     cells = results.cells[results.cells["method"].str.contains(", top ")]
     named = cells["method"].str.rsplit(", top ", n=1, expand=True)
     table = cells.assign(ranking=named[0], n_features_used=named[1].astype(int))
@@ -234,7 +245,7 @@ def _curves(results: StudyResults) -> pd.DataFrame:
 
 
 def _weights(results: StudyResults) -> pd.DataFrame:
-    """Vectors of weights of the first run (figures 2 and 3, right, and 4)."""
+    """Return the weight vectors of the first run (figures 2 and 3, right, and figure 4)."""
     methods = ["RELIEF", *(f"class {c}, {credit}" for credit in CREDITS for c in (1, 2))]
     parts = []
     for name in results.cells["dataset"].unique():
@@ -247,7 +258,7 @@ def _weights(results: StudyResults) -> pd.DataFrame:
 
 
 def tables(results: StudyResults) -> Tables:
-    """Table 2, the correlations of section 3.1, and the data of the figures."""
+    """Return table 2, the correlations of section 3.1, and the data of the figures."""
     runs = _runs(results)
     return {
         "table2": _table2(runs),
@@ -259,7 +270,7 @@ def tables(results: StudyResults) -> Tables:
 
 
 def summary(tables: Tables) -> str:
-    """Correlations that agree, and the claim on hardness."""
+    """Return a text that compares the correlations of table 2 and section 3.1 with those in the paper."""
     table = tables["table2"].query("quantity != 'accuracy'")
     lines = []
     for credit in CREDITS:

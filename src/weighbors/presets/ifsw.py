@@ -20,7 +20,7 @@ from ..evaluation import StudyData, StudyResults
 from ..stats import friedman, holm, iman_davenport, posthoc, wilcoxon
 from ..stats.pairwise import wins
 from ..weighers import EvolutionaryWeigher
-from ..weighers.evolution.results import balanced_rows
+from ..weighers.evolution.inputs import undersample_rows
 from ..weights import Weights
 from ._preset import Definition, Preset, Tables
 
@@ -29,29 +29,32 @@ __all__ = ["COMBINATIONS", "IMBALANCED", "PRESET", "STANDARD", "Undersample"]
 SEED = 0
 NONE = "none"
 UNDERSAMPLED = ", undersampled"
-#: All 15, from one task to four.
+#: All 15 combinations of the four tasks: selection of instances or features (IS, FS), weighting of them (IW, FW).
 COMBINATIONS = tuple("+".join(c) for size in range(1, 5) for c in combinations(("IS", "FS", "IW", "FW"), size))
 KEEL = "D_keel_partitions"
 # fmt: off
-#: Standard problems, by accuracy: name and where it comes from. Those of KEEL have its own ten folds.
+#: Standard problems, scored by accuracy: name and group of the data set. Problems of KEEL have KEEL's own ten folds.
 STANDARD = dict.fromkeys((
     "bupa", "cleveland", "ecoli", "glass", "haberman", "iris", "monk-2", "new-thyroid", "pima", "vehicle", "wine",
     "wisconsin",
 ), KEEL) | dict.fromkeys((
     "balance-scale", "dermatology-358", "hayes-roth", "heart-statlog", "ionosphere", "sonar", "tae", "wdbc",
 ), "D_uci")
-#: Two-class problems, by G-mean; imbalance from 1.8 to 35. KEEL cuts these in five, so ten folds are drawn.
+#: Two-class problems, scored by G-mean, with an imbalance from 1.8 to 35. KEEL has five folds for these problems, so
+#: ten folds are drawn.
 IMBALANCED = dict.fromkeys((
     "abalone-3_vs_11", "abalone9-18", "dermatology-6", "ecoli-0-3-4_vs_5", "ecoli1", "ecoli2", "ecoli3", "ecoli4",
     "glass-0-1-2-3_vs_4-5-6", "glass0", "glass1", "glass2", "glass6", "new-thyroid1", "page-blocks-1-3_vs_4",
     "winequality-red-8_vs_6", "yeast-0-5-6-7-9_vs_4", "yeast-1_vs_7", "yeast-2_vs_4", "yeast-2_vs_8",
 ), "D_imbalanced")
 # fmt: on
+#: The paper describes neither incest prevention nor restarts, and its fitness allows a class to lose all its rows.
+SWITCHES: dict[str, Any] = {"keep_classes": False, "incest_prevention": False, "restart": False}
 QUICK = ("iris", "wine", "new-thyroid", "ecoli-0-3-4_vs_5", "glass2", "new-thyroid1")
 
 
 class Undersample(BaseEstimator):
-    """Random undersampling alone: what `EvolutionaryWeigher` does before its search.
+    """Random undersampling without a search, as `EvolutionaryWeigher` does it before its search.
 
     Parameters
     ----------
@@ -62,31 +65,40 @@ class Undersample(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Undersample:
-        """Draw from every class as many rows as the smallest has."""
+        """Draw from each class as many rows as the smallest class has."""
         codes = np.unique(y, return_inverse=True)[1]
         kept = np.zeros(len(codes), dtype=bool)
-        kept[balanced_rows(codes, True, generators(self.random_state, 1)[0])] = True
+        kept[undersample_rows(codes, True, generators(self.random_state, 1)[0])] = True
         self.weights_ = Weights(instance_mask=kept)
         return self
 
 
 def performance(model: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any) -> float:
-    """What the fitness saw on the training rows; NaN without a search."""
+    """Return the score that the search reached on the training rows, or NaN if there was no search."""
     return float(getattr(getattr(model[-1], "weigher_", None), "performance_", np.nan))
 
 
 def _model(weigher: Any) -> Pipeline:
+    """Return the classifier of a method: 1-NN on standardised features, with the given weigher."""
     return Pipeline([("scale", StandardScaler()), ("knn", WeightedKNeighborsClassifier(1, weigher))])
 
 
 def _methods(name: str, *, quick: bool) -> dict[str, Pipeline]:
-    """Plain 1-NN and all combinations; for an imbalanced problem also with undersampling in front."""
+    """Return the methods for a problem: 1-NN without weights, and all combinations.
+
+    For an imbalanced problem, each method is also returned with undersampling before it.
+    """
     size, evaluations = (50, 1000) if quick else (100, 10_000)  # paper 004, section 4.1
 
     def search(tasks: str, fitness: str, undersample: bool = False) -> Pipeline:
         return _model(
             EvolutionaryWeigher(
-                tasks, fitness, undersample=undersample, population_size=size, max_evaluations=evaluations
+                tasks,
+                fitness,
+                undersample=undersample,
+                population_size=size,
+                max_evaluations=evaluations,
+                **SWITCHES,
             )
         )
 
@@ -98,6 +110,7 @@ def _methods(name: str, *, quick: bool) -> dict[str, Pipeline]:
 
 
 def _load(name: str, data_home: str | os.PathLike[str] | None, *, quick: bool) -> StudyData:
+    """Return a problem without rows that have missing values, with KEEL's folds if it has them and not ``quick``."""
     group = (STANDARD | IMBALANCED)[name]
     data = load_dataset(name, group, data_home=data_home)
     table = pd.get_dummies(data.X, dtype=float)
@@ -111,12 +124,15 @@ def _load(name: str, data_home: str | os.PathLike[str] | None, *, quick: bool) -
 
 
 def data_sets(quick: bool) -> tuple[str, ...]:
-    """20 standard and 20 imbalanced problems, or three of each."""
+    """Return the names of 20 standard and 20 imbalanced problems, or with ``quick`` of three problems of each kind."""
     return QUICK if quick else (*STANDARD, *IMBALANCED)
 
 
 def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
-    """Ten folds, or three; 16 methods per standard problem, 32 per imbalanced one."""
+    """Return the definition of the study: ten folds (three with ``quick``).
+
+    There are 16 methods for each standard problem and 32 for each imbalanced problem.
+    """
     data_directory(data_home)
     return Definition(
         {name: partial(_load, name, data_home, quick=quick) for name in data_sets(quick)},
@@ -129,19 +145,20 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
 
 
 def per_data_set(cells: pd.DataFrame) -> pd.DataFrame:
-    """Means over the folds of each problem and combination, with the score its block goes by.
+    """Return the means over the folds for each problem and combination, in three blocks.
 
-    Blocks are "standard" (accuracy), "imbalanced" and "undersampled" (G-mean).
+    The blocks are "standard", scored by accuracy, and "imbalanced" and "undersampled", both scored by G-mean.
     """
     under = cells["method"].str.endswith(UNDERSAMPLED)
     standard = cells["dataset"].isin(list(STANDARD))
-    told = cells.assign(
+    labelled = cells.assign(
+        # A combination with undersampling has the same name of tasks, in another block.
         block=np.select([standard, under], ["standard", "undersampled"], "imbalanced"),
         tasks=cells["method"].str.removesuffix(UNDERSAMPLED),
         score=cells["accuracy"].where(standard, cells["g_mean"]),
         reduction=cells["reduction"].fillna(0.0),
     )
-    grouped = told.groupby(["block", "dataset", "tasks"], sort=False)
+    grouped = labelled.groupby(["block", "dataset", "tasks"], sort=False)
     return grouped.agg(
         score=("score", "mean"),
         std=("score", "std"),
@@ -153,19 +170,19 @@ def per_data_set(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _wide(per_set: pd.DataFrame, block: str) -> pd.DataFrame:
-    """Problems × combinations of a block, in the order of `COMBINATIONS`."""
+    """Return the scores of a block as a table with one row per problem and one column per combination."""
     part = per_set[per_set["block"] == block]
     return part.pivot_table("score", "dataset", "tasks", sort=False)[[NONE, *COMBINATIONS]]
 
 
 def _testable(per_set: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Blocks of at least two problems."""
+    """Return the score tables of the blocks that have at least two problems, by block."""
     found = {block: _wide(per_set, block) for block in per_set["block"].unique()}
     return {block: table for block, table in found.items() if len(table) > 1}
 
 
 def by_combination(per_set: pd.DataFrame) -> pd.DataFrame:
-    """Mean score, rank, reduction and time of every combination in every block."""
+    """Return the mean score, rank, reduction and time of each combination in each block."""
     ranks = per_set.groupby(["block", "dataset"])["score"].rank(ascending=False)
     grouped = per_set.assign(rank=ranks).groupby(["block", "tasks"], sort=False)
     columns = ["score", "rank", "training", "reduction", "seconds"]
@@ -173,7 +190,7 @@ def by_combination(per_set: pd.DataFrame) -> pd.DataFrame:
 
 
 def omnibus(per_set: pd.DataFrame) -> pd.DataFrame:
-    """Friedman's and Iman and Davenport's test of each block."""
+    """Return Friedman's test and Iman and Davenport's test for each block."""
     found = [
         test(table).frame().assign(block=block)
         for block, table in _testable(per_set).items()
@@ -183,12 +200,13 @@ def omnibus(per_set: pd.DataFrame) -> pd.DataFrame:
 
 
 def _first_column(name: str, frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return the tables joined into one, with the column ``name`` first."""
     table = pd.concat(frames, ignore_index=True)
     return table[[name, *(column for column in table.columns if column != name)]]
 
 
 def against_best(per_set: pd.DataFrame) -> pd.DataFrame:
-    """Every combination against the best ranked one of its block, adjusted by Holm."""
+    """Compare each combination with the best ranked combination of its block, with Holm's adjustment."""
     found = []
     for block, table in _testable(per_set).items():
         best = friedman(table).mean_ranks.idxmin()
@@ -198,6 +216,7 @@ def against_best(per_set: pd.DataFrame) -> pd.DataFrame:
 
 
 def _signed_ranks(table: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
+    """Return Wilcoxon's signed-rank test for each pair of columns in ``pairs``, with Holm's adjustment."""
     rows = []
     for first, second in pairs:
         counts = dict(zip(("wins", "ties", "losses"), wins(table, first, second), strict=True))
@@ -209,7 +228,7 @@ def _signed_ranks(table: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataF
 
 
 def wilcoxon_pairs(per_set: pd.DataFrame) -> pd.DataFrame:
-    """Wilcoxon's signed ranks of all pairs of a block, adjusted by Holm."""
+    """Return Wilcoxon's signed-rank test for all pairs of methods in each block, with Holm's adjustment."""
     found = [
         _signed_ranks(table, list(combinations(table.columns, 2))).assign(block=block)
         for block, table in _testable(per_set).items()
@@ -218,7 +237,10 @@ def wilcoxon_pairs(per_set: pd.DataFrame) -> pd.DataFrame:
 
 
 def undersampling(per_set: pd.DataFrame) -> pd.DataFrame:
-    """Each combination with undersampling in front against itself without, by Wilcoxon and Holm."""
+    """Compare each combination with undersampling to the same combination without it.
+
+    The test is Wilcoxon's signed-rank test, with Holm's adjustment.
+    """
     both = _both(per_set)
     pairs = [(tasks + UNDERSAMPLED, tasks) for tasks in (NONE, *COMBINATIONS)]
     table = _signed_ranks(both, pairs).rename(columns={"second": "tasks"}).drop(columns="first")
@@ -229,28 +251,29 @@ def undersampling(per_set: pd.DataFrame) -> pd.DataFrame:
 
 
 def _both(per_set: pd.DataFrame) -> pd.DataFrame:
-    """Imbalanced problems × all 32 methods."""
+    """Return the scores of the imbalanced problems for all 32 methods, without and with undersampling."""
     return _wide(per_set, "imbalanced").join(_wide(per_set, "undersampled").add_suffix(UNDERSAMPLED))
 
 
 def _place(values: pd.Series, name: str, *, largest: bool = False) -> tuple[bool, str]:
-    """Whether ``name`` has the smallest (or the largest) value, and its place among all in words."""
+    """Return whether ``name`` has the smallest value (or the largest), and a text that says its place."""
     ordered = values.sort_values(kind="stable")
     first, last = ordered.index[0], ordered.index[-1]
     place = int((values < values[name]).sum()) + 1
-    told = f"{name} {values[name]:.2f}, place {place} of {len(values)}"
-    told += f"; first {first} {values[first]:.2f}, last {last} {values[last]:.2f}"
-    return bool(values[name] == (values.max() if largest else values.min())), told
+    description = f"{name} {values[name]:.2f}, place {place} of {len(values)}"
+    description += f"; first {first} {values[first]:.2f}, last {last} {values[last]:.2f}"
+    return bool(values[name] == (values.max() if largest else values.min())), description
 
 
 def _standard_claims(per_set: pd.DataFrame, table: pd.DataFrame) -> list[tuple[str, str, bool]]:
+    """Return the claims of the paper on the standard problems, what was found, and whether each claim holds."""
     part = by_combination(per_set).query("block == 'standard' and tasks != @NONE").set_index("tasks")
     ranks = friedman(table[list(COMBINATIONS)]).mean_ranks
-    best, told_best = _place(ranks, "FW")
-    worst, told_worst = _place(ranks, "FS", largest=True)
-    most, told_most = _place(100 - 100 * part["reduction"], "IS+FS")
+    best, best_description = _place(ranks, "FW")
+    worst, worst_description = _place(ranks, "FS", largest=True)
+    most, most_description = _place(100 - 100 * part["reduction"], "IS+FS")
     adjusted = against_best(per_set).query("block == 'standard'").set_index("tasks")["holm"]
-    near = float(adjusted.get("IS+FS", 1.0))  # not there: it is the best itself
+    near = float(adjusted.get("IS+FS", 1.0))  # IS+FS is not in the table if it is the best combination itself
     means = 100 * table.mean()
     more = _signed_ranks(table, [("IS+FS+FW", "IS+FS"), ("IS+FS+IW", "IS+FS"), ("IS+FS+IW+FW", "IS+FS")])
     gains = ((more["holm"] <= 0.05) & (more["mean_difference"] > 0)).any()
@@ -259,9 +282,9 @@ def _standard_claims(per_set: pd.DataFrame, table: pd.DataFrame) -> list[tuple[s
         for row in more.to_dict("records")
     )
     return [
-        ("FW has the best accuracy", f"mean ranks: {told_best}", best),
-        ("FS has the worst accuracy", f"mean ranks: {told_worst}", worst),
-        ("IS+FS reduces most", f"per cent of the table left: {told_most}", most),
+        ("FW has the best accuracy", f"mean ranks: {best_description}", best),
+        ("FS has the worst accuracy", f"mean ranks: {worst_description}", worst),
+        ("IS+FS reduces most", f"per cent of the table left: {most_description}", most),
         (
             "IS+FS classifies well",
             f"Holm's p against the best ranked: {near:.2g}; {means['IS+FS']:.1f} % right, 1-NN {means[NONE]:.1f} %",
@@ -272,19 +295,21 @@ def _standard_claims(per_set: pd.DataFrame, table: pd.DataFrame) -> list[tuple[s
 
 
 def claims(per_set: pd.DataFrame) -> pd.DataFrame:
-    """The paper's conclusions (its section 6) beside what was found; rows for the blocks that are there."""
+    """Return the conclusions of the paper (section 6) with what was found, for the blocks that can be tested."""
     tables, rows = _testable(per_set), []
     if "standard" in tables:
         rows += [("standard", *row) for row in _standard_claims(per_set, tables["standard"])]
     if "undersampled" in tables:
         both = _both(per_set)
-        best, told = _place(friedman(both.drop(columns=[NONE, NONE + UNDERSAMPLED])).mean_ranks, "IS+FS" + UNDERSAMPLED)
-        rows.append(("imbalanced", "IS+FS with undersampling has the best G-mean", f"mean ranks: {told}", best))
+        best, description = _place(
+            friedman(both.drop(columns=[NONE, NONE + UNDERSAMPLED])).mean_ranks, "IS+FS" + UNDERSAMPLED
+        )
+        rows.append(("imbalanced", "IS+FS with undersampling has the best G-mean", f"mean ranks: {description}", best))
     return pd.DataFrame(rows, columns=["block", "claim", "found", "holds"])
 
 
 def tables(results: StudyResults) -> Tables:
-    """Means, ranks and tests of each block, and the paper's conclusions beside them."""
+    """Return the means, ranks and tests of each block, and the comparison with the paper's conclusions."""
     per_set = per_data_set(results.cells)
     found = {"combinations": by_combination(per_set), "data_sets": per_set}
     if not (testable := _testable(per_set)):
@@ -299,7 +324,7 @@ def tables(results: StudyResults) -> Tables:
 
 
 def summary(tables: Tables) -> str:
-    """The paper's conclusions, one line each."""
+    """Return a text with one line for each conclusion of the paper, and one line for each omnibus test."""
     if "claims" not in tables:
         return "Fewer than two data sets of a kind: nothing to compare."
     lines = [
@@ -332,4 +357,5 @@ PRESET = Preset(
     build=build,
     tables=tables,
     summary=summary,
+    switches=SWITCHES,
 )

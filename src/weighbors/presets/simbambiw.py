@@ -1,4 +1,4 @@
-"""SIMBAMBIW against SIMBA: stability and error over the paper's data sets (paper 000)."""
+"""Comparison of SIMBAMBIW with SIMBA: stability and error on the data sets of paper 000."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ SEED = 0
 FOLDS = 10
 K = 5
 ALPHA = 0.05
-#: Fewer repetitions than this, and stability is compared, but not tested.
+#: With fewer repetitions than this, stability is compared without a test.
 LEAST_REPEATS = 3
 PLAIN = "no weights"
 BASELINES = ("SIMBA", "SIMBA, step 1/N", "SIMBA, fixed order")
 VARIANTS = ("SIMBAMBIW, order", "SIMBAMBIW, sample", "SIMBAMBIW, synergetic")
-#: Numbers of features at which stability is compared, as shares of all of them.
+#: Numbers of features for which stability is compared, as shares of all features.
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
-#: Sizes of a curve that are written down: all of them up to here, otherwise as many, evenly spaced in logarithms.
+#: How many sizes of a curve are written at most. If there are more, the sizes are evenly spaced on a log scale.
 CURVE_SIZES = 36
 
 
@@ -81,7 +81,7 @@ QUICK_REPEATS = 3
 
 
 def weighers() -> dict[str, Any]:
-    """What is compared; `PLAIN` shows what weights are worth at all."""
+    """Return the weighers that are compared, by name. `PLAIN` stands for the k-NN without weights."""
     return {
         PLAIN: None,
         "SIMBA": Simba(),
@@ -94,9 +94,9 @@ def weighers() -> dict[str, Any]:
 
 
 def knn_of(name: str, weigher: Any) -> Pipeline:
-    """The doubly weighted k-NN for one data set: filled where values are missing, scaled, then weighed.
+    """Return the doubly weighted k-NN for one data set: it fills in missing values and standardises the features.
 
-    Sparse rows are not centred, which changes no distance.
+    Sparse rows are not centred, which does not change the distances.
     """
     fill = [("fill", SimpleImputer(keep_empty_features=True))] if name in MISSING else []
     scale = StandardScaler(with_mean=name not in SPARSE)
@@ -104,15 +104,16 @@ def knn_of(name: str, weigher: Any) -> Pipeline:
 
 
 def _methods_of(name: str) -> dict[str, Any]:
+    """Return the methods for one data set, by name."""
     return {method: knn_of(name, weigher) for method, weigher in weighers().items()}
 
 
 def inner_error(model: Any, X_train: Any, y_train: AnyArray, X_test: Any, y_test: AnyArray) -> float:
-    """Error of the k-NN under the learned weights in 5 × 2 folds of the training rows.
+    """Return the error of the k-NN with the learned weights in 5 × 2 folds of the training rows.
 
-    The paper's inner loop: weights were learned from all of these rows, so this flatters every
-    method alike; the error on the rows left out does not. One search serves all ten folds: the
-    nearest rows of a half are the first of its rows in the list of all.
+    This is the inner loop of the paper. The weights were learned from all training rows, so this error is too small
+    for every weigher. The error on the test rows is not. One search is enough for all ten folds, because the nearest
+    rows in one half are the first rows of this half in the list of all neighbours.
     """
     knn, n = model[-1], len(y_train)
     k, codes = knn.n_neighbors, np.searchsorted(knn.classes_, y_train)
@@ -121,6 +122,7 @@ def inner_error(model: Any, X_train: Any, y_train: AnyArray, X_test: Any, y_test
     halves = np.array([np.isin(np.arange(n), train) for train, _ in folds])
     length = min(n - 1, 40)
     nearest = knn.kneighbors(n_neighbors=length, return_distance=False)
+    # The lists are doubled until every row has k neighbours in the other half. Usually 40 are enough.
     while length < n - 1 and min(half[nearest[~half]].sum(axis=1).min() for half in halves) < k:
         length = min(n - 1, 2 * length)
         nearest = knn.kneighbors(n_neighbors=length, return_distance=False)
@@ -130,7 +132,12 @@ def inner_error(model: Any, X_train: Any, y_train: AnyArray, X_test: Any, y_test
 def _half_error(
     nearest: AnyArray, half: AnyArray, codes: AnyArray, votes: FloatArray, k: int, tested: AnyArray
 ) -> float:
-    """Share of wrong labels where the first k of the listed rows that lie in one half vote."""
+    """Return the share of wrong labels if only rows of one half vote, and of these the k nearest.
+
+    ``nearest`` lists the neighbours of each tested row. ``half`` marks the rows that may vote, and ``tested`` marks the
+    rows whose labels are predicted.
+    """
+    # In each list, the first k rows of the voting half vote. All other rows have a vote of 0.
     there = half[nearest]
     voting = np.where(there & (np.cumsum(there, axis=1) <= k), votes[nearest], 0.0)
     tally = np.stack([np.where(codes[nearest] == c, voting, 0.0).sum(axis=1) for c in range(codes.max() + 1)], axis=1)
@@ -138,7 +145,7 @@ def _half_error(
 
 
 def load(name: str, repeats: int, data_home: str | os.PathLike[str] | None = None) -> StudyData:
-    """A data set and its repeated folds."""
+    """Return a data set with stratified folds that are repeated ``repeats`` times."""
     problem = PROBLEMS[name]
     data = load_dataset(problem.file, problem.group, data_home=data_home)
     X = data.X if sparse.issparse(data.X) else np.asarray(data.X, dtype=np.float64)
@@ -146,12 +153,12 @@ def load(name: str, repeats: int, data_home: str | os.PathLike[str] | None = Non
 
 
 def data_sets(quick: bool) -> tuple[str, ...]:
-    """Those of the paper's 26 that are at hand, or four small ones."""
+    """Return the names of the paper's data sets that are available, or with ``quick`` of four small ones."""
     return QUICK if quick else tuple(PROBLEMS)
 
 
 def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
-    """Repeated stratified folds; all methods see the same training rows."""
+    """Return the definition of the study: repeated stratified folds, which are the same for all methods."""
     data_directory(data_home)
     data = {
         name: partial(load, name, QUICK_REPEATS if quick else PROBLEMS[name].repeats, data_home)
@@ -163,42 +170,53 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
 
 
 def ki_curves(results: StudyResults, name: str, method: str) -> FloatArray:
-    """Kuncheva's index for 1 to d − 1 features, over the folds of each repetition: (repeats, d − 1)."""
+    """Return Kuncheva's index for 1 to d − 1 selected features, of shape (repeats, d − 1).
+
+    It is computed over the folds of each repetition. d is the number of features.
+    """
     weights = results.weights(name, method)
     return np.array([kuncheva_curve(part).stability for _, part in weights.groupby(level="repeat")])
 
 
 def _ranked(results: StudyResults) -> list[str]:
-    """Methods of the results that rank features, in the order of `weighers`."""
+    """Return the methods in the results that rank features, in the order of `weighers`."""
     there = set(results.cells["method"])
     return [name for name in weighers() if name in there and name != PLAIN]
 
 
 def _verdict(difference: float, p: float) -> str:
-    """Whether a method is better, where less error or more stability is a positive difference."""
+    """Return "better", "equal", "worse", or "untested" if the p-value is NaN.
+
+    ``difference`` is positive if the method has less error or more stability than the other method.
+    """
     if np.isnan(p):
         return "untested"
     return "equal" if p >= ALPHA else "better" if difference > 0 else "worse"
 
 
 def _paired_t(x: FloatArray, y: FloatArray) -> float:
-    """The p-value of the paired t-test over repetitions; NaN with too few of them."""
+    """Return the p-value of the paired t-test over repetitions, or NaN if there are too few repetitions."""
     if len(x) < LEAST_REPEATS:
         return float("nan")
-    if np.ptp(x - y) < 1e-12:  # no spread: equal, or different for certain
+    if np.ptp(x - y) < 1e-12:  # no spread: ttest_rel would return NaN
         return 1.0 if abs(float(np.mean(x - y))) < 1e-12 else 0.0
     return float(ttest_rel(x, y).pvalue)
 
 
 def _pairs(methods: list[str]) -> Iterator[tuple[str, str]]:
-    """Every method against the baselines that come before it."""
+    """Yield each method with each baseline that comes before it in ``methods``."""
     for method, baseline in itertools.product(methods, BASELINES):
         if baseline in methods and methods.index(baseline) < methods.index(method):
             yield method, baseline
 
 
 def _tests_of(results: StudyResults, name: str, curves: dict[str, FloatArray]) -> list[dict[str, Any]]:
-    """Paired tests on one data set: stability over repetitions, errors over folds (corrected)."""
+    """Return the paired tests on one data set, one row per pair of methods and measure.
+
+    Stability is tested over repetitions, errors over folds with the corrected resampled t-test. ``curves`` are the
+    results of `ki_curves` by method.
+    """
+    # The smaller half of the sizes is also compared separately, because users select few features.
     half = max(1, next(iter(curves.values())).shape[1] // 2)
     errors = {score: results.folds(score, dataset=name) for score in ("error_rate", "inner_error")}
     rows = []
@@ -217,7 +235,10 @@ def _tests_of(results: StudyResults, name: str, curves: dict[str, FloatArray]) -
 
 
 def _counts(tests: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """How many data sets are better, equal and worse, and which are worse (figure 1)."""
+    """Count on how many data sets a method is better, equal or worse, and name those where it is worse (figure 1).
+
+    ``by`` are the columns of ``tests`` that form the groups.
+    """
     rows = []
     for key, part in tests.groupby(by, sort=False):
         verdicts = part["verdict"].value_counts()
@@ -229,7 +250,7 @@ def _counts(tests: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def _size_tests(name: str, curves: dict[str, FloatArray]) -> list[dict[str, Any]]:
-    """Paired tests at some numbers of features."""
+    """Return paired tests of the stability for the numbers of features that `SHARES` gives."""
     d = next(iter(curves.values())).shape[1] + 1
     rows = []
     for (method, baseline), share in itertools.product(_pairs(list(curves)), SHARES):
@@ -242,7 +263,7 @@ def _size_tests(name: str, curves: dict[str, FloatArray]) -> list[dict[str, Any]
 
 
 def _facts(results: StudyResults, name: str, curves: dict[str, FloatArray]) -> list[dict[str, Any]]:
-    """One row per method on one data set: stability, errors, stability of the predictions, weights."""
+    """Return one row per method for one data set: stability, errors, stability of the predictions, weights."""
     cells = results.cells[results.cells["dataset"] == name]
     plain = results.predictions(name, PLAIN)
     rows = []
@@ -265,7 +286,7 @@ def _facts(results: StudyResults, name: str, curves: dict[str, FloatArray]) -> l
 
 
 def _curve_rows(name: str, curves: dict[str, FloatArray]) -> pd.DataFrame:
-    """Mean curves at some sizes, one column per method."""
+    """Return the mean stability curves for at most `CURVE_SIZES` sizes, with one column per method."""
     d = next(iter(curves.values())).shape[1] + 1
     grid = np.geomspace(1, d - 1, CURVE_SIZES) if d - 1 > CURVE_SIZES else np.arange(1, d)
     sizes = np.unique(np.round(grid).astype(int))
@@ -276,7 +297,7 @@ def _curve_rows(name: str, curves: dict[str, FloatArray]) -> pd.DataFrame:
 
 
 def tables(results: StudyResults) -> Tables:
-    """Figure 1, by data set and by number of features; curves; one row of facts per data set and method."""
+    """Return the counts of figure 1, the tests, the stability curves, and results per data set and method."""
     tests, sizes, facts, shapes = [], [], [], []
     for name in results.cells["dataset"].unique():
         curves = {method: ki_curves(results, name, method) for method in _ranked(results)}
@@ -295,7 +316,7 @@ def tables(results: StudyResults) -> Tables:
 
 
 def summary(tables: Tables) -> str:
-    """How often SIMBAMBIW is more stable than SIMBA and than SIMBA with small steps, and at what cost."""
+    """Return a text that says how often SIMBAMBIW is better than SIMBA in stability and error, and the mean errors."""
     lines = [
         "The paper: both SIMBAMBIW variants are as stable as SIMBA or more so on all problems but one (madelon, "
         "sampled), and their errors are similar."

@@ -1,4 +1,4 @@
-"""WIB-K beside the lazy learners and the well-known classifiers of paper 002: its tables 4 and 5."""
+"""Comparison of WIB-K with lazy learners and well-known classifiers: tables 4 and 5 of paper 002."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = ["COLUMNS", "PRESET", "PROBLEMS", "AllButFarthest"]
 SEED = 0
 REPEATS = 10
 QUICK = ("haberman", "hayes-roth-132", "tae")
-#: Columns of the paper's tables, in its order, behind WIB-K itself.
+#: Columns of the paper's tables after the column of WIB-K, in the order of the paper.
 TABLE_4 = ("IB1", "IB-K", "dwIB-K (1/d)", "dwIB-K (1-d)", "LWL", "K*")
 TABLE_5 = ("NB", "SMO", "MP", "J48", "PART")
 COLUMNS = ("WIB-K", *TABLE_4, *TABLE_5)
-#: Columns compared with each table, and the figure of a repeat that it prints.
+#: For each table of the paper: its columns, and which of our columns corresponds to the number that it prints.
 TABLES = {"4": (("WIB-K", *TABLE_4), "first_fold_mean"), "5": (TABLE_5, "first_accuracy")}
-#: Ours of each column; the first is the one that claims are judged by.
+#: Our methods for each column of the paper. The first method is used to check the claims of the paper.
 METHODS = {
     "WIB-K": ("WIBK", "WIBK, complement, ties to the nearest", "WIBK, complement, smoothing 0.02",
               "k-NN, raw", "k-NN, raw, ties to the nearest"),
@@ -62,6 +62,7 @@ class Problem(NamedTuple):
 
 
 def _row(short: str, k: int, *figures: float) -> Problem:
+    """Return a problem. ``figures`` are the numbers of its row, in the order of `COLUMNS`."""
     return Problem(short, k, dict(zip(COLUMNS, figures, strict=True)))
 
 
@@ -104,31 +105,31 @@ PROBLEMS = {
 
 
 class AllButFarthest(ClassifierMixin, BaseEstimator):
-    """`LWL` that leaves out the farthest training row, so that the next one gives the bandwidth.
+    """`LWL` with one neighbour less than there are training rows, so that the farthest row is left out.
 
-    The paper's column LWL, all eight figures, is Weka's program with that number of neighbours; Weka
-    3.6 takes all rows by default.
+    All eight numbers in the paper's column LWL are those of Weka's program with this number of neighbours. Weka 3.6
+    uses all rows by default.
     """
 
     def fit(self, X: Any, y: Any) -> AllButFarthest:
-        """Fit an `LWL` with one neighbour less than there are rows."""
+        """Fit an `LWL` whose number of neighbours is the number of rows minus 1."""
         self.model_ = LWL(n_neighbors=len(y) - 1).fit(X, y)
         self.classes_ = self.model_.classes_
         return self
 
     def predict(self, X: Any) -> Any:
-        """Labels of the queries."""
+        """Return the labels of the queries."""
         return self.model_.predict(X)
 
 
 def _methods(name: str) -> dict[str, Any]:
-    """Every model of `METHODS`, with the number of neighbours the paper used on this problem."""
+    """Return all models of `METHODS`, with the number of neighbours that the paper used for this problem."""
     k = PROBLEMS[name].k
     knn = WeightedKNeighborsClassifier
     perceptron = MLPClassifier((20,), solver="sgd", learning_rate_init=0.3, momentum=0.2, max_iter=500)
     return {
         "WIBK": WIBK(k),
-        # so small a smoothing only serves instances whose weights are all 0
+        # such a small smoothing matters only for instances whose weights are all 0
         "WIBK, complement, ties to the nearest": WIBK(k, weight="overlap", smoothing=1e-6, vote_ties="nearest"),
         "WIBK, complement, smoothing 0.02": WIBK(k, weight="overlap", vote_ties="nearest"),
         "k-NN, raw": knn(k),
@@ -148,13 +149,13 @@ def _methods(name: str) -> dict[str, Any]:
         "DecisionTreeClassifier, entropy, pruned": DecisionTreeClassifier(
             criterion="entropy", min_samples_leaf=2, ccp_alpha=0.01
         ),
-        # there is no rule learner in scikit-learn: PART's rules come from partial trees
+        # scikit-learn has no rule learner. PART makes its rules from partial trees, so a tree stands for it
         "DecisionTreeClassifier, not pruned": DecisionTreeClassifier(min_samples_leaf=2),
     }
 
 
 def _load(name: str, data_home: str | os.PathLike[str] | None) -> StudyData:
-    """Complete rows only, as in the paper, in the order of the UCI file."""
+    """Return the rows of a data set that have no missing values, as in the paper, in the order of the UCI file."""
     data = load_dataset(name, "B_wibk", data_home=data_home)
     whole = data.X.notna().all(axis=1).to_numpy()
     X, y = data.X[whole].astype(float), np.asarray(data.y)[whole].astype(str)
@@ -163,24 +164,28 @@ def _load(name: str, data_home: str | os.PathLike[str] | None) -> StudyData:
 
 
 def data_sets(quick: bool) -> tuple[str, ...]:
-    """The paper's eight, or three small ones."""
+    """Return the names of the paper's eight data sets, or with ``quick`` of three small ones."""
     return QUICK if quick else tuple(PROBLEMS)
 
 
 def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
-    """Stratified 10-fold, 10 repeats, or two; the first has the paper's folds."""
+    """Return the definition of the study: ten stratified folds, repeated 10 times (twice with ``quick``).
+
+    The first repetition has the folds of the paper.
+    """
     data_directory(data_home)
     data = {name: partial(_load, name, data_home) for name in data_sets(quick)}
     return Definition(data, _methods, cv=WekaFolds(10, 2 if quick else REPEATS), random_state=SEED)
 
 
 def accuracies(cells: pd.DataFrame) -> pd.DataFrame:
-    """Per cent right of each problem and method: over all rows of a repeat, and as mean over folds.
+    """Return the accuracy in per cent for each problem and method: over all rows of a repetition, and over folds.
 
-    The deviation is that of the repeats, n − 1. Columns that begin with ``first_`` are of the first
-    repeat alone, which has the paper's folds.
+    ``std`` is the standard deviation over the repetitions, with n − 1. Columns that begin with ``first_`` use only the
+    first repetition, which has the folds of the paper.
     """
     by = ["dataset", "method"]
+    # The sizes of folds can differ by one row, so the accuracy over all rows is not the mean over the folds.
     right = cells.assign(right=cells["accuracy"] * cells["n_test"].astype(float))
     repeats = right.groupby([*by, "repeat"], sort=False)[["right", "n_test"]].sum()
     shares = 100 * repeats["right"] / repeats["n_test"].astype(float)
@@ -193,10 +198,10 @@ def accuracies(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def beside_paper(found: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Ours beside the figures of the paper's table 4 or 5.
+    """Return our results beside the numbers of the paper's table 4 or 5.
 
-    ``paper_folds`` is ours on the paper's own folds, taken as that table takes it: the mean over
-    folds in table 4, the share of all rows in table 5. ``accuracy`` is that of all repeats.
+    ``paper_folds`` is our result on the folds of the paper, computed as in the paper's table: the mean over folds in
+    table 4, the share of all rows in table 5. ``accuracy`` is our result over all repetitions.
     """
     ours = found.set_index(["dataset", "method"])
     columns, measured = TABLES[table]
@@ -213,15 +218,16 @@ def beside_paper(found: pd.DataFrame, table: str) -> pd.DataFrame:
 
 
 def to_the_digit(ours: Any, printed: Any, digits: int = 3) -> Any:
-    """Whether the paper's figure is ours with the digits behind these cut off."""
+    """Return whether our number is equal to the printed number if it is cut off after ``digits`` decimals."""
     gap = ours - printed
     return (gap > -1e-9) & (gap < 10.0**-digits)
 
 
 def on_paper_folds(beside: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """On how many data sets ours is the paper's figure, on its own folds: to the digit, and within a point.
+    """Count on how many data sets our result on the paper's folds agrees with the paper: exactly, and within 1 point.
 
-    The paper cuts digits off: three decimals in table 4, two in table 5.
+    The paper cuts its numbers off after three decimals in table 4, and after two in table 5. ``beside`` are the
+    results of `beside_paper`, by table.
     """
     rows = []
     for table, part in beside.items():
@@ -242,10 +248,10 @@ def on_paper_folds(beside: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def gains(results: StudyResults, found: pd.DataFrame) -> pd.DataFrame:
-    """What WIB-K gains over IB-K, in points: by leaving the values unscaled, and by its weights.
+    """Return how many percentage points WIB-K gains over IB-K: in all, by unscaled values, and by its weights.
 
-    The p-values are those of the corrected resampled t-test over all folds; that of the weights is
-    of WIB-K against the same k-NN without them.
+    The p-values are those of the corrected resampled t-test over all folds. ``p_weights`` compares WIB-K with the same
+    k-NN without weights.
     """
     ours = found.pivot_table("accuracy", "dataset", "method", sort=False)
     rows = []
@@ -268,7 +274,7 @@ def gains(results: StudyResults, found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _p_value(first: pd.Series, second: pd.Series) -> float:
-    """1 where both are right on the same rows of every fold."""
+    """Return the p-value of the corrected resampled t-test, or 1 if both methods have the same score in every fold."""
     difference = (first - second).to_numpy()
     if not difference.any():
         return 1.0
@@ -276,7 +282,10 @@ def _p_value(first: pd.Series, second: pd.Series) -> float:
 
 
 def claims(found: pd.DataFrame) -> pd.DataFrame:
-    """On how many problems WIB-K is best of table 4 and of table 5: printed, and found for each reading."""
+    """Count on how many problems WIB-K is the best method of table 4 and of table 5.
+
+    The columns are the count in the paper, and our count for each of the methods that stand for WIB-K.
+    """
     ours = found.pivot_table("accuracy", "dataset", "method", sort=False)
     printed = pd.DataFrame({name: PROBLEMS[str(name)].paper for name in ours.index}).T
     rows = []
@@ -290,7 +299,7 @@ def claims(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def tables(results: StudyResults) -> Tables:
-    """Tables 4 and 5, where they are met to the digit, how often WIB-K is best, and where its gain comes from."""
+    """Return tables 4 and 5, how often they agree with the paper, how often WIB-K is best, and what it gains."""
     found = accuracies(results.cells)
     beside = {table: beside_paper(found, table) for table in TABLES}
     return {
@@ -303,7 +312,7 @@ def tables(results: StudyResults) -> Tables:
 
 
 def summary(tables: Tables) -> str:
-    """How near the figures are, and what is left of the claims."""
+    """Return a text that says how often our results agree with the paper, how often WIB-K is best, and its gain."""
     lines = []
     for row in tables["paper_folds"].to_dict("records"):
         if row["table"] == "4":

@@ -1,4 +1,4 @@
-"""One page about a table: which features matter, for which class, how stable that is, what it buys."""
+"""Reports on a table: which features matter, for which class, how stable the result is, and how much a k-NN gains."""
 
 from .report import Report, build_report
 

@@ -1,4 +1,4 @@
-"""The pictures of a report, as SVG that is part of the page: no ids twice, colours that follow it."""
+"""Figures of a report as SVG elements for the page. Their ids are unique, and their colours are those of the page."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ..plots import (
     WeightsDisplay,
 )
 
-__all__ = ["figures"]
+__all__ = ["draw_figures"]
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-#: Ink of the page, which is dark or light; a colour that nothing else has.
+#: Placeholder for the text colour of the page, which is dark or light. Nothing else is drawn in this colour.
 _INK = "#010203"
 WIDTH = 7.2  # inches
-MOST_LANES = 6  # classes that a map of intervals has colours for
+MOST_LANES = 6  # an interval map has colours for this many classes
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "weighbors",
@@ -46,8 +46,8 @@ _SETTINGS: dict[str, Any] = {
 _UNUSED = {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}
 
 
-def figures(data: dict[str, Any]) -> dict[str, str]:
-    """Name to SVG; only those that the data have something for."""
+def draw_figures(data: dict[str, Any]) -> dict[str, str]:
+    """Draw the figures of a report, and return their SVG texts by name. Figures without content are left out."""
     made: dict[str, Callable[[dict[str, Any], Any], float | None]] = {
         "weights": _weights,
         "classes": _classes,
@@ -55,12 +55,16 @@ def figures(data: dict[str, Any]) -> dict[str, str]:
         "instances": _instances,
         "intervals": _intervals,
     }
-    drawn = {name: _drawn(name, draw, data) for name, draw in made.items()}
+    drawn = {name: _draw_svg(name, draw, data) for name, draw in made.items()}
     return {name: text for name, text in drawn.items() if text}
 
 
-def _drawn(name: str, draw: Callable[[dict[str, Any], Any], float | None], data: dict[str, Any]) -> str:
-    """Draw into axes of their own; empty where there is nothing to draw. ``draw`` gives the height."""
+def _draw_svg(name: str, draw: Callable[[dict[str, Any], Any], float | None], data: dict[str, Any]) -> str:
+    """Draw one figure and return its SVG, or an empty text if there is nothing to draw.
+
+    ``draw`` is called with the data and the axes. It returns the height of the figure in inches, or None if there is
+    nothing to draw.
+    """
     try:
         import matplotlib as mpl
         from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -71,7 +75,9 @@ def _drawn(name: str, draw: Callable[[dict[str, Any], Any], float | None], data:
         ) from error
 
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a glyph the font lacks: the browser has another font
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # matplotlib warns of characters that its font lacks, but the browser has other fonts
         figure = Figure(figsize=(WIDTH, 4.0), layout="constrained")
         FigureCanvasSVG(figure)
         height = draw(data, figure.subplots())
@@ -80,11 +86,11 @@ def _drawn(name: str, draw: Callable[[dict[str, Any], Any], float | None], data:
         figure.set_size_inches(WIDTH, height)
         file = io.BytesIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _inlined(file.getvalue(), name)
+    return _inline_svg(file.getvalue(), name)
 
 
-def _inlined(svg: bytes, name: str) -> str:
-    """The SVG element alone, its ids and links under ``name``, its ink that of the page."""
+def _inline_svg(svg: bytes, name: str) -> str:
+    """Return an SVG as an element for the page, with ids that begin with ``name``, in the colours of the page."""
     ElementTree.register_namespace("", _SVG)
     root = ElementTree.fromstring(svg)
     for parent in list(root.iter()):
@@ -106,6 +112,7 @@ def _inlined(svg: bytes, name: str) -> str:
 
 
 def _links(node: ElementTree.Element) -> list[str]:
+    """Return the ids to which an element refers."""
     text = " ".join(node.attrib.values())
     return re.findall(r"url\(#([^)]+)\)", text) + [
         v[1:] for k, v in node.attrib.items() if k == _LINK and v.startswith("#")
@@ -113,6 +120,7 @@ def _links(node: ElementTree.Element) -> list[str]:
 
 
 def _rename(node: ElementTree.Element, name: str, used: set[str]) -> None:
+    """Prefix the id and the references of an element with ``name``. Remove its id if it is not in ``used``."""
     if "id" in node.attrib and node.attrib["id"] not in used:
         del node.attrib["id"]
     for key, value in list(node.attrib.items()):
@@ -122,25 +130,28 @@ def _rename(node: ElementTree.Element, name: str, used: set[str]) -> None:
             del node.attrib[key]
             key, value = "href", f"#{name}-{value[1:]}"
         node.attrib[key] = (
+            # The placeholder becomes the text colour of the page, and white its background, also in dark mode.
             re.sub(r"url\(#", f"url(#{name}-", value).replace(_INK, "currentColor").replace("#ffffff", "var(--paper)")
         )
 
 
 def _weights(data: dict[str, Any], ax: Any) -> float:
+    """Draw the weights of the best 25 features, and return the height of the figure in inches."""
     rows = data["features"]["rows"][:25]
     display = WeightsDisplay(
         *([row[key] for row in rows] for key in ("weight", "name")),
         low=[row["low"] for row in rows],
         high=[row["high"] for row in rows],
-        chance=data["features"]["chance"],
+        found=None if data["features"]["test"] is None else [row["above_chance"] for row in rows],
         spread=f"middle 80 % of {data['features']['n_runs']} resamples",
-        chance_label="largest with shuffled labels",
+        found_label="more than chance gives",
     ).plot(ax, top=25)
     display.ax_.set_xlabel("ReliefF weight")
     return 1.2 + 0.26 * len(rows)
 
 
 def _classes(data: dict[str, Any], ax: Any) -> float:
+    """Draw the weights per class for at most 30 classes, and return the height of the figure in inches."""
     classes = data["classes"]
     counts = np.array([row["rows"] for row in data["table"]["classes"]])
     largest = np.sort(np.argsort(-counts, kind="stable")[:30])
@@ -151,6 +162,7 @@ def _classes(data: dict[str, Any], ax: Any) -> float:
 
 
 def _stability(data: dict[str, Any], ax: Any) -> float | None:
+    """Draw the stability curves for the real and the shuffled labels. Return the height, or None without curves."""
     s = data["stability"]
     if "reason" in s:
         return None
@@ -163,19 +175,25 @@ def _stability(data: dict[str, Any], ax: Any) -> float | None:
     return 3.8
 
 
-def _curve(told: dict[str, Any], n_folds: int, n_repeats: int, n_features: int) -> StabilityCurve:
-    """A curve to draw; its runs are counted, their weights were not kept."""
+def _curve(section: dict[str, Any], n_folds: int, n_repeats: int, n_features: int) -> StabilityCurve:
+    """Return a stability curve, made from its lists in ``section``.
+
+    The report does not contain the weights of the runs. They are not drawn, and zeros take their place.
+    """
     runs = n_folds * n_repeats
-    stability, error, tied = (np.array(told[key], dtype=np.float64) for key in ("stability", "standard_error", "tied"))
+    stability, error, tied = (
+        np.array(section[key], dtype=np.float64) for key in ("stability", "standard_error", "tied")
+    )
     weights = np.broadcast_to(0.0, (runs, n_features))
     part = np.repeat(np.arange(n_repeats), n_folds)
-    return StabilityCurve(np.array(told["size"], dtype=np.int64), stability, error, tied, weights, part, ())
+    return StabilityCurve(np.array(section["size"], dtype=np.int64), stability, error, tied, weights, part, ())
 
 
 def _instances(data: dict[str, Any], ax: Any) -> float:
-    told, classes = data["instances"], data["classes"]["labels"]
+    """Draw the map of the rows, and return the height of the figure in inches."""
+    section, classes = data["instances"], data["classes"]["labels"]
     names = {row["row"]: row["label"] for row in data["instances"]["lowest"]}
-    shown = told["map"]
+    shown = section["map"]
     InstanceMapDisplay(
         np.column_stack([shown["x"], shown["y"]]).astype(np.float64),
         shown["weight"],
@@ -187,10 +205,11 @@ def _instances(data: dict[str, Any], ax: Any) -> float:
 
 
 def _intervals(data: dict[str, Any], ax: Any) -> float | None:
-    told = data["intervals"]
-    if "reason" in told or len(data["classes"]["labels"]) > MOST_LANES:
+    """Draw the representative intervals of at most 10 features. Return the height, or None if nothing is drawn."""
+    section = data["intervals"]
+    if "reason" in section or len(data["classes"]["labels"]) > MOST_LANES:
         return None
-    frame = pd.DataFrame(told["rows"]).rename(columns={"rows": "magnitude"})
+    frame = pd.DataFrame(section["rows"]).rename(columns={"rows": "magnitude"})
     frame["weight"] = frame["weight"].astype(float)
     display = IntervalMapDisplay(frame)
     lanes = frame["class"].nunique()

@@ -1,4 +1,4 @@
-"""A report as one page: template, style, script and pictures in it, nothing loaded from elsewhere."""
+"""A report as one HTML page. It contains its style, script and figures, and loads no other files."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .._names import shorten_name
 from ..exceptions import MissingDependencyError
-from ..plots._display import short
-from ._figures import figures
-from ._text import figure
+from ._figures import draw_figures
+from ._text import format_cell
 from ._words import percent, points
 
-__all__ = ["html"]
+__all__ = ["render_html"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 SHOWN_FEATURES = 50
 SHOWN_INTERVALS = 60
-_MANY_CLASSES = 8  # a table of so many columns still fits a page
+_MANY_CLASSES = 8  # a table with this many columns still fits on a page
 
 
-def html(data: dict[str, Any]) -> str:
-    """The page of a plain dict."""
+def render_html(data: dict[str, Any]) -> str:
+    """Return the HTML page of a report. ``data`` is the plain dict of the report."""
     template = _environment().get_template("report.html.j2")
-    script = _read("report.js")
+    script = _read_template("report.js")
     return template.render(
         data=data,
-        figures=figures(data),
-        style=_read("report.css"),
+        figures=draw_figures(data),
+        style=_read_template("report.css"),
         script=script,
-        script_hash=_hash(script),
+        script_hash=_script_hash(script),
         numbers=embedded_json(data),
         shown_features=SHOWN_FEATURES,
         shown_intervals=SHOWN_INTERVALS,
@@ -40,6 +40,7 @@ def html(data: dict[str, Any]) -> str:
 
 
 def _environment() -> Any:
+    """Return the jinja2 environment with the filters that the template uses."""
     try:
         import jinja2
     except ImportError as error:
@@ -53,21 +54,24 @@ def _environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(short=short, figure=figure, percent=percent, points=points, pair=lambda text: (text, 1))
+    environment.filters.update(
+        short=shorten_name, figure=format_cell, percent=percent, points=points, pair=lambda text: (text, 1)
+    )
     return environment
 
 
-def _read(name: str) -> str:
+def _read_template(name: str) -> str:
+    """Return the text of a file in the directory of the template."""
     return (_TEMPLATES / name).read_text(encoding="utf8")
 
 
-def _hash(script: str) -> str:
-    """What the page's own policy knows its script by: no other script runs."""
+def _script_hash(script: str) -> str:
+    """Return the hash of the inline script for the Content-Security-Policy, so that no other script can run."""
     return base64.b64encode(hashlib.sha256(script.encode("utf8")).digest()).decode("ascii")
 
 
 def embedded_json(data: dict[str, Any]) -> str:
-    r"""JSON that cannot end the element it stands in.
+    r"""Return JSON in which <, > and & are escaped, so that it cannot close the HTML element that contains it.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""What a report measures: every figure comes from here, none is made up later."""
+"""Measurements of a report: weights, scores, stability and tests are computed here."""
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,66 +10,87 @@ from typing import Any
 
 import numpy as np
 
+from .._random import integer_seed
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..classifiers import WeightedKNeighborsClassifier
-from ..evaluation import StabilityCurve, kuncheva_curve
-from ..evaluation._fitting import Fold, folds_of
+from ..evaluation import PermutationResult, StabilityCurve, kuncheva_curve, permutation_test
+from ..evaluation.folds import Split, make_folds
 from ..exceptions import InvalidDataError, WeighborsWarning
 from ..weighers import MBIW, ClassRelief, ReliefF, RepresentativeIntervals
 from ..weights import Weights
-from ._table import Table, range_scaled
+from ._data import ReportData, range_scaled
 
-__all__ = ["METHODS", "Effort", "Folds", "Progress", "Whole", "effort_for", "measure_folds", "measure_whole", "sampled"]
+__all__ = [
+    "METHODS",
+    "Effort",
+    "FoldResults",
+    "OnStep",
+    "WholeTableResults",
+    "effort_for",
+    "measure_chance",
+    "measure_folds",
+    "measure_whole",
+    "sample_rows",
+]
 
 METHODS = ("no weights", "feature weights", "feature and instance weights")
 RELIEF_NEIGHBORS = 10
-Progress = Callable[[int, int, str], Any]
+OnStep = Callable[[int, int, str], Any]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: rows at most, repetitions of the folds, shuffles of the labels."""
+    """How much is computed.
+
+    ``rows`` is the largest number of rows that are used. ``repeats`` is how often the folds are repeated.
+    ``permutations`` is the number of permutations, and 0 means that there is no permutation test. ``folds`` is the
+    number of folds.
+    """
 
     rows: int
     repeats: int
-    shuffles: int
+    permutations: int
     folds: int
 
     @property
     def steps(self) -> int:
-        """Fits of all folds, of the shuffled labels and their folds, and of the whole table."""
-        return self.repeats * self.folds + self.folds + self.shuffles + 1
+        """Number of steps: all folds, one repetition with shuffled labels, the permutation test, and all rows."""
+        tested = self.permutations + 1 if self.permutations else 0
+        return self.repeats * self.folds + self.folds + tested + 1
 
 
-def effort_for(table: Table) -> Effort:
-    """Effort that ends within a minute on two cores; by sizes alone, so that it is the same everywhere.
+def effort_for(table: ReportData) -> Effort:
+    """Return an effort that takes less than a minute on two cores.
 
-    The folds are at most 5, and no more than the second largest class has rows, so that every
-    training part holds two classes.
+    It depends only on the table, so that it is the same on every computer. There are at most 5 folds, and not more
+    folds than the second largest class has rows (or groups), so that every training part contains two classes.
     """
     rows = 3000 if len(table.classes) <= 10 else 2000
     n, M = min(table.n, rows), table.n_features
     holes, nominal = int(np.isnan(table.rows).any(axis=0).sum()), int(table.nominal.sum())
-    # about the seconds of one step
+    # approximate time of one step in seconds, fitted to measured times
     cost = 1e-10 * n * n * M + 1.5e-7 * n * M + 5e-5 * holes * len(table.classes) + 1.5e-3 * nominal
-    repeats, shuffles = (5, 19) if cost < 0.3 else (3, 19) if cost < 0.8 else (2, 0)
-    return Effort(rows, repeats, shuffles, int(min(5, np.sort(_units(table))[-2])))
+    repeats = 5 if cost < 0.3 else 3 if cost < 0.8 else 2
+    # With fewer than 20 permutations, no feature could be significant at 5 %. A fit of ReliefF takes up to half a step.
+    permutations = 100 if cost < 0.1 else 50 if cost < 0.3 else 30 if cost < 0.8 else 0
+    return Effort(rows, repeats, permutations, int(min(5, np.sort(_splittable_units(table))[-2])))
 
 
-def _units(table: Table) -> IndexArray:
-    """What folds can part of each class: its rows, or the groups it is in."""
+def _splittable_units(table: ReportData) -> IndexArray:
+    """Return for each class how many units folds can split: its rows, or the groups in which it occurs."""
     if table.groups is None:
         return table.counts
     return np.array([len(np.unique(table.groups[table.codes == c])) for c in range(len(table.classes))])
 
 
-def sampled(table: Table, most: int, rng: np.random.Generator) -> tuple[Table, IndexArray]:
-    """The table, or a random sample of ``most`` of its rows in which classes keep their shares.
+def sample_rows(table: ReportData, most: int, rng: np.random.Generator) -> tuple[ReportData, IndexArray]:
+    """Return a table and its row numbers. If it has more than ``most`` rows, a random sample of about ``most`` rows.
 
-    Every class keeps at least two of its rows, where it has them.
+    In the sample, the classes keep their shares. Every class keeps at least two rows, if it has two.
     """
     if table.n <= most:
         return table, np.arange(table.n)
+    # Rounding down could leave a rare class without rows. It could then not be learned and tested.
     wanted = np.maximum(np.minimum(table.counts, 2), np.floor(table.counts * most / table.n).astype(np.int64))
     drawn = [
         rng.choice(np.flatnonzero(table.codes == c), size=int(number), replace=False) for c, number in enumerate(wanted)
@@ -78,22 +100,21 @@ def sampled(table: Table, most: int, rng: np.random.Generator) -> tuple[Table, I
 
 
 @dataclass(frozen=True)
-class Folds:
-    """What the folds gave.
+class FoldResults:
+    """Weights and scores of all folds. A run is one fold of one repetition.
 
     Attributes
     ----------
     weights : ndarray of shape (n_runs, M)
         ReliefF's weights, learned from the training part of each fold.
     repetition : ndarray of shape (n_runs,)
+        Number of the repetition of each run.
     accuracy, balanced : dict of method to ndarray of shape (n_runs,)
-        On the test parts; "most frequent class" besides the methods.
+        Accuracy and balanced accuracy on the test parts, for each of `METHODS` and for "most frequent class".
     curve : StabilityCurve or None
-        None with one feature.
+        Stability of the selected features. None if there is only one feature.
     shuffled : StabilityCurve or None
-        The same for shuffled labels.
-    limit : float or None
-        The largest weight any feature got in any shuffle of the labels, learned from as many rows.
+        The stability curve for shuffled labels. None if there is only one feature.
     """
 
     weights: FloatArray
@@ -102,7 +123,6 @@ class Folds:
     balanced: dict[str, FloatArray]
     curve: StabilityCurve | None
     shuffled: StabilityCurve | None
-    limit: float | None
 
     @property
     def mean(self) -> FloatArray:
@@ -111,9 +131,12 @@ class Folds:
 
 
 def measure_folds(
-    table: Table, effort: Effort, *, k: int, seed: np.random.SeedSequence, n_jobs: int | None, progress: Progress
-) -> Folds:
-    """Learn weights in the training part of every fold, and test k-NN with and without them on the rest."""
+    table: ReportData, effort: Effort, *, k: int, seed: np.random.SeedSequence, n_jobs: int | None, progress: OnStep
+) -> FoldResults:
+    """Learn weights in the training part of each fold, and score the k-NN with and without weights on the test part.
+
+    ``k`` is the number of neighbours. ``progress`` is called with the steps done, all steps, and the current work.
+    """
     fold_seed, shuffle_seed = seed.spawn(2)
     repetitions = _folds(table.codes, table.groups, effort, effort.repeats, fold_seed)
     runs = [(r, fold) for r, repetition in enumerate(repetitions) for fold in repetition]
@@ -126,24 +149,29 @@ def measure_folds(
         accuracy.append({name: float(np.mean(label == truth)) for name, label in predicted.items()})
         balanced.append({name: mean_recall(truth, label) for name, label in predicted.items()})
     part = np.array([r for r, _ in runs])
-    shuffled, limit = _shuffled(
+    shuffled = _measure_shuffled(
         table, effort, shuffle_seed, n_jobs, lambda i: progress(len(runs) + i, effort.steps, "shuffled labels")
     )
-    return Folds(
+    return FoldResults(
         np.array(weights),
         part,
         {name: np.array([row[name] for row in accuracy]) for name in accuracy[0]},
         {name: np.array([row[name] for row in balanced]) for name in balanced[0]},
         _curve(np.array(weights), part),
         shuffled,
-        limit,
     )
 
 
-def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: Any) -> list[list[Fold]]:
+def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: Any) -> list[list[Split]]:
+    """Return the folds of each repetition. Raise `InvalidDataError` if a training part has only one class.
+
+    ``codes`` are the class numbers of the rows, and ``seed`` is a seed sequence.
+    """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds; the report says so
-        found = folds_of(effort.folds, np.zeros((len(codes), 1)), codes, groups, n_repeats=repeats, seeds=seed)
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # the warning says that a class has fewer rows than folds; the report mentions small classes
+        found = make_folds(effort.folds, np.zeros((len(codes), 1)), codes, groups, n_repeats=repeats, seeds=seed)
     if any(len(np.unique(codes[train])) < 2 for repetition in found for train, _ in repetition):
         raise InvalidDataError(
             "kept together, the groups leave a training part with one class only. Give more groups, each class in "
@@ -153,7 +181,11 @@ def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: A
 
 
 def _curve(weights: FloatArray, part: IndexArray) -> StabilityCurve | None:
-    """Stability for at most 60 sizes, from 1 to all but one, or to 1000."""
+    """Return the stability curve, or None if there is only one feature.
+
+    It has at most 60 sizes, from 1 to the number of features minus 1, but at most 1000. ``weights`` are the weights of
+    each run, and ``part`` is the repetition of each run.
+    """
     d = weights.shape[1]
     if d < 2:
         return None
@@ -161,7 +193,11 @@ def _curve(weights: FloatArray, part: IndexArray) -> StabilityCurve | None:
     return kuncheva_curve(weights, sizes, repetition=part)
 
 
-def _relief(table: Table, rows: FloatArray, codes: IndexArray, n_jobs: int | None) -> ReliefF:
+def _fit_relief(table: ReportData, rows: FloatArray, codes: IndexArray, n_jobs: int | None) -> ReliefF:
+    """Return ReliefF, fitted to ``rows`` with the class numbers ``codes``.
+
+    ``table`` is used only to know which columns are categorical.
+    """
     with _quiet():
         model: ReliefF = ReliefF(RELIEF_NEIGHBORS, categorical_features=table.categorical_features, n_jobs=n_jobs).fit(
             rows, codes
@@ -169,36 +205,53 @@ def _relief(table: Table, rows: FloatArray, codes: IndexArray, n_jobs: int | Non
     return model
 
 
-def _knn(table: Table, rows: FloatArray, codes: IndexArray, weights: Weights | None, k: int, n_jobs: int | None) -> Any:
+def _fit_knn(
+    table: ReportData, rows: FloatArray, codes: IndexArray, weights: Weights | None, k: int, n_jobs: int | None
+) -> Any:
+    """Return a k-NN, fitted to ``rows`` with the class numbers ``codes``. If ``weights`` is None, it has no weights.
+
+    ``table`` is used only to know which columns are categorical.
+    """
     with _quiet():
         return WeightedKNeighborsClassifier(
             k, weights, categorical_features=table.categorical_features, n_jobs=n_jobs
         ).fit(rows, codes)
 
 
-def _with_votes(relief: ReliefF, table: Table, rows: FloatArray, codes: IndexArray, n_jobs: int | None) -> Weights:
-    """Feature weights, and MBIW's instance weights as votes."""
+def _add_instance_votes(
+    relief: ReliefF, table: ReportData, rows: FloatArray, codes: IndexArray, n_jobs: int | None
+) -> Weights:
+    """Return the feature weights of ReliefF combined with the instance weights of MBIW, which multiply the votes.
+
+    MBIW is fitted to ``rows`` with the class numbers ``codes``. ``table`` is used only to know which columns are
+    categorical.
+    """
     with _quiet():
         mbiw = MBIW(categorical_features=table.categorical_features, n_jobs=n_jobs).fit(rows, codes)
     return Weights(feature_weights=relief.weights_.feature_weights, votes=mbiw.weights_.votes)
 
 
-def _one_fold(table: Table, fold: Fold, *, k: int, n_jobs: int | None) -> tuple[FloatArray, dict[str, AnyArray]]:
+def _one_fold(table: ReportData, fold: Split, *, k: int, n_jobs: int | None) -> tuple[FloatArray, dict[str, AnyArray]]:
+    """Learn weights in the training part of a fold, and predict its test part with every method.
+
+    Return the weights of ReliefF, and the predictions by method. ``k`` is the number of neighbours.
+    """
     train, test = fold
     codes = table.codes[train]
+    # Test rows are scaled by the column ranges of the training rows, because they must not influence the model.
     rows, queries = range_scaled(table.rows[train], table.nominal, table.rows[test])
-    relief = _relief(table, rows, codes, n_jobs)
-    votes = _with_votes(relief, table, rows, codes, n_jobs)
+    relief = _fit_relief(table, rows, codes, n_jobs)
+    votes = _add_instance_votes(relief, table, rows, codes, n_jobs)
     predicted: dict[str, AnyArray] = {}
     for name, weights in zip(METHODS, (None, relief.weights_, votes), strict=True):
         with _quiet():
-            predicted[name] = _knn(table, rows, codes, weights, k, n_jobs).predict(queries)
+            predicted[name] = _fit_knn(table, rows, codes, weights, k, n_jobs).predict(queries)
     predicted["most frequent class"] = np.full(len(test), np.argmax(np.bincount(codes)))
     return relief.feature_weights_, predicted
 
 
 def mean_recall(truth: AnyArray, predicted: AnyArray) -> float:
-    """Mean over the classes that are there of the share of their rows that is found.
+    """Return the balanced accuracy: the mean recall of the classes that occur in ``truth``.
 
     Examples
     --------
@@ -208,53 +261,82 @@ def mean_recall(truth: AnyArray, predicted: AnyArray) -> float:
     return float(np.mean([np.mean(predicted[truth == c] == c) for c in np.unique(truth)]))
 
 
-def _shuffled(
-    table: Table, effort: Effort, seed: np.random.SeedSequence, n_jobs: int | None, progress: Callable[[int], Any]
-) -> tuple[StabilityCurve | None, float | None]:
-    """Stability and the largest weight where labels mean nothing."""
+def _measure_shuffled(
+    table: ReportData, effort: Effort, seed: np.random.SeedSequence, n_jobs: int | None, progress: Callable[[int], Any]
+) -> StabilityCurve | None:
+    """Return the stability curve for shuffled labels, from one repetition of the folds.
+
+    It is None if there is only one feature. ``progress`` is called with the number of the fold.
+    """
     first, second = seed.spawn(2)
-    rng = np.random.default_rng(first)
-    codes = rng.permutation(table.codes)
-    trains = [train for train, _ in _folds(codes, None, effort, 1, second)[0]]
-    weights, largest = [], []
-    for done, train in enumerate(trains):
+    codes = np.random.default_rng(first).permutation(table.codes)
+    weights = []
+    for done, (train, _) in enumerate(_folds(codes, None, effort, 1, second)[0]):
         progress(done)
-        weights.append(_relief(table, table.rows[train], codes[train], n_jobs).feature_weights_)
-    for done in range(effort.shuffles):
-        progress(effort.folds + done)
-        train = trains[done % len(trains)]  # weights depend on the number of rows: take as many as the folds
-        largest.append(_relief(table, table.rows[train], rng.permutation(codes[train]), n_jobs).feature_weights_.max())
-    curve = _curve(np.array(weights), np.zeros(len(weights), dtype=np.int64))
-    return curve, float(max(largest)) if largest else None
+        weights.append(_fit_relief(table, table.rows[train], codes[train], n_jobs).feature_weights_)
+    return _curve(np.array(weights), np.zeros(len(weights), dtype=np.int64))
+
+
+def measure_chance(
+    table: ReportData, effort: Effort, *, seed: np.random.SeedSequence, n_jobs: int | None, progress: OnStep
+) -> PermutationResult | None:
+    """Test the weights of ReliefF on all rows against permuted labels.
+
+    Return None if ``effort.permutations`` is 0, because the test would take too long.
+    """
+    if not effort.permutations:
+        return None
+    before = effort.steps - 1 - (effort.permutations + 1)
+    fits = itertools.count(before)
+
+    def weigh(rows: FloatArray, codes: IndexArray) -> FloatArray:
+        progress(next(fits), effort.steps, "permutation test")
+        return _fit_relief(table, rows, codes, n_jobs).feature_weights_
+
+    return permutation_test(
+        weigh,
+        table.rows,
+        table.codes,
+        n_permutations=effort.permutations,
+        groups=table.groups,
+        random_state=integer_seed(seed),
+    )
 
 
 @dataclass(frozen=True)
-class Whole:
-    """What all rows together gave: nothing of it is an estimate for new rows."""
+class WholeTableResults:
+    """Results computed from all rows together. They describe this table, and are not estimates for new rows."""
 
     class_weights: FloatArray  # (K, M)
     correlations: FloatArray  # (K,)
     agreement: float
     agreement_reasons: dict[Any, str]
     omega: FloatArray  # (n,), mean 1
-    own_share: FloatArray  # (n,), votes of an instance's neighbours for its own class
-    predicted: IndexArray  # (n,), left out of its own neighbours
+    own_share: FloatArray  # (n,), share of the neighbours' votes for the class of the row
+    predicted: IndexArray  # (n,), class predicted by leave-one-out k-NN
     intervals: Any  # DataFrame or None
     interval_columns: IndexArray
 
 
-def measure_whole(table: Table, order: IndexArray, *, k: int, n_jobs: int | None, most_intervals: int) -> Whole:
-    """Weights of all rows: per class, of instances, of intervals; ``order`` puts the features."""
+def measure_whole(
+    table: ReportData, order: IndexArray, *, k: int, n_jobs: int | None, most_intervals: int
+) -> WholeTableResults:
+    """Compute from all rows: weights per class, instance weights, leave-one-out k-NN predictions, and intervals.
+
+    ``order`` holds the column numbers, most important first. ``k`` is the number of neighbours. Representative
+    intervals are computed only for discrete columns, and for at most ``most_intervals`` of these.
+    """
     rows, codes = table.scaled, table.codes
-    relief = _relief(table, rows, codes, n_jobs)
+    relief = _fit_relief(table, rows, codes, n_jobs)
     options: dict[str, Any] = {"categorical_features": table.categorical_features, "n_jobs": n_jobs}
     with _quiet():
         per_class = ClassRelief(RELIEF_NEIGHBORS, **options).fit(rows, codes)
         omega = MBIW(**options).fit(rows, codes).weights_.votes
-        knn = _knn(table, rows, codes, relief.weights_, min(k, table.n - 1), n_jobs)
+        knn = _fit_knn(table, rows, codes, relief.weights_, min(k, table.n - 1), n_jobs)
         share = knn.predict_proba(None)
+    # Intervals are defined only for discrete features. The most important discrete features are shown.
     columns = order[np.isin(order, table.discrete())][:most_intervals]
-    return Whole(
+    return WholeTableResults(
         per_class.class_feature_weights_,
         per_class.class_correlations_,
         per_class.agreement_,
@@ -267,7 +349,8 @@ def measure_whole(table: Table, order: IndexArray, *, k: int, n_jobs: int | None
     )
 
 
-def _intervals(table: Table, columns: IndexArray) -> Any:
+def _intervals(table: ReportData, columns: IndexArray) -> Any:
+    """Return the representative intervals of the given columns, or None if ``columns`` is empty."""
     if not len(columns):
         return None
     with _quiet():
@@ -275,7 +358,7 @@ def _intervals(table: Table, columns: IndexArray) -> Any:
 
 
 class _quiet(warnings.catch_warnings):  # noqa: N801 - reads as a verb
-    """Leave out this library's warnings: the report says in words what they say."""
+    """Ignore the warnings of this library, because the report mentions their reasons in its text."""
 
     def __enter__(self) -> Any:
         entered = super().__enter__()

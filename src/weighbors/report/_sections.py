@@ -1,4 +1,4 @@
-"""From measurements to the plain dict of a report: strings, numbers, lists and dicts only."""
+"""The sections of a report as a plain dict of strings, numbers, lists and dicts."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ import numpy as np
 import pandas as pd
 
 from .._typing import IndexArray
-from ..evaluation import StabilityCurve
-from ..evaluation._selections import top_selections
-from ..plots.instance_map import project
-from ..plots.stability_curve import chance_deviation
+from ..evaluation import PermutationResult, StabilityCurve
+from ..evaluation.curve import chance_deviation
+from ..evaluation.projection import project
+from ..evaluation.selections import top_selections
 from ..stats import corrected_resampled_ttest, holm
-from ._measure import METHODS, Effort, Folds, Whole
-from ._table import Table
+from ._data import ReportData
+from ._measure import METHODS, Effort, FoldResults, WholeTableResults
 
-__all__ = ["number", "numbers", "sections"]
+__all__ = ["json_number", "json_numbers", "build_sections"]
 
-MOST_FEATURES = 200  # rows of the tables of features
+MOST_FEATURES = 200  # number of rows in the tables of features
 MOST_INTERVAL_FEATURES = 12
 MOST_INTERVALS = 300
 MOST_INSTANCES = 15
-SHOWN_VALUES = 12  # columns of the table of rows
+SHOWN_VALUES = 12  # number of feature columns in the table of rows
 MAP_POINTS = 1000
 
 
-def number(value: Any, digits: int = 6) -> float | int | None:
-    """A number for JSON: so many significant digits; None where it is not finite.
+def json_number(value: Any, digits: int = 6) -> float | int | None:
+    """Return a number rounded to ``digits`` significant digits for JSON, or None if it is not finite.
+
+    Integers are not rounded.
 
     Examples
     --------
-    >>> number(1 / 3), number(float("nan")), number(np.int64(7))
+    >>> json_number(1 / 3), json_number(float("nan")), json_number(np.int64(7))
     (0.333333, None, 7)
     """
     if isinstance(value, (bool, np.bool_)):
@@ -43,18 +45,29 @@ def number(value: Any, digits: int = 6) -> float | int | None:
     return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
-def numbers(values: Iterable[Any], digits: int = 6) -> list[float | int | None]:
-    """Numbers for JSON."""
-    return [number(value, digits) for value in values]
+def json_numbers(values: Iterable[Any], digits: int = 6) -> list[float | int | None]:
+    """Return a list of numbers for JSON. See `json_number`."""
+    return [json_number(value, digits) for value in values]
 
 
-def sections(
-    full: Table, table: Table, drawn: IndexArray, effort: Effort, folds: Folds, whole: Whole, order: IndexArray
+def build_sections(
+    full: ReportData,
+    table: ReportData,
+    drawn: IndexArray,
+    effort: Effort,
+    folds: FoldResults,
+    chance: PermutationResult | None,
+    whole: WholeTableResults,
+    order: IndexArray,
 ) -> dict[str, Any]:
-    """Everything that was measured, by section; ``order`` puts the features, largest weight first."""
+    """Return the sections of the report as a dict, by name.
+
+    ``full`` is the whole table. ``table`` is the sample that was used, and ``drawn`` are the numbers of its rows in the
+    whole table. ``order`` holds the column numbers, largest weight first. ``chance`` is the permutation test, or None.
+    """
     return {
         "table": table_section(full, table),
-        "features": feature_section(table, folds, order),
+        "features": feature_section(table, folds, chance, order),
         "classes": class_section(table, whole, order),
         "stability": stability_section(table, folds, effort),
         "instances": instance_section(table, drawn, whole, order),
@@ -64,10 +77,10 @@ def sections(
     }
 
 
-def table_section(full: Table, table: Table) -> dict[str, Any]:
-    """What came in, and what of it was used."""
+def table_section(full: ReportData, table: ReportData) -> dict[str, Any]:
+    """Return a description of the whole table, and how many of its rows were used."""
     missing = np.isnan(full.rows)
-    copies, contradicting = _twins(full)
+    copies, contradicting = _count_copies(full)
     return {
         "n_rows": full.n,
         "n_rows_used": table.n,
@@ -75,45 +88,48 @@ def table_section(full: Table, table: Table) -> dict[str, Any]:
         "n_numeric": int((~full.nominal).sum()),
         "n_categorical": int(full.nominal.sum()),
         "n_missing": int(missing.sum()),
-        "share_missing": number(missing.mean()),
+        "share_missing": json_number(missing.mean()),
         "n_columns_with_missing": int(missing.any(axis=0).sum()),
         "n_copies": copies,
         "n_contradicting": contradicting,
         "classes": [
-            {"label": str(label), "rows": int(count), "share": number(count / full.n)}
+            {"label": str(label), "rows": int(count), "share": json_number(count / full.n)}
             for label, count in zip(full.classes, full.counts, strict=True)
         ],
         "grouped": full.groups is not None,
     }
 
 
-def _twins(table: Table) -> tuple[int, int]:
-    """Rows that have an exact copy, and rows that have one of another class."""
-    rows = np.where(np.isnan(table.rows), np.nan, table.rows) + 0.0  # one NaN, one 0
+def _count_copies(table: ReportData) -> tuple[int, int]:
+    """Return how many rows have an exact copy, and how many rows have a copy in another class."""
+    rows = (
+        np.where(np.isnan(table.rows), np.nan, table.rows) + 0.0
+    )  # NaN and 0 have several bit patterns. This leaves one of each, so that bytes can be compared
     kind = pd.factorize(np.array([row.tobytes() for row in rows], dtype=object))[0]
     counts = pd.Series(table.codes).groupby(kind)
     return int((counts.transform("size") > 1).sum()), int((counts.transform("nunique") > 1).sum())
 
 
-def feature_section(table: Table, folds: Folds, order: IndexArray) -> dict[str, Any]:
-    """Mean weights of the features over resamples, their spread, and what shuffled labels gave."""
+def feature_section(
+    table: ReportData, folds: FoldResults, chance: PermutationResult | None, order: IndexArray
+) -> dict[str, Any]:
+    """Return the mean feature weights over the folds, their spread, and the result of the permutation test."""
     low, high = np.quantile(folds.weights, [0.1, 0.9], axis=0)
     best = min(10, max(1, table.n_features // 2))
     share = top_selections(folds.weights, best).mean(axis=0)
     missing = np.isnan(table.rows).mean(axis=0)
-    above = None if folds.limit is None else folds.mean > folds.limit
     rows = [
         {
             "rank": rank,
             "name": table.names[j],
             "kind": "category" if table.nominal[j] else "number",
-            "weight": number(folds.mean[j]),
-            "low": number(low[j]),
-            "high": number(high[j]),
-            "deviation": number(folds.weights[:, j].std(ddof=1)),
-            "among_best": number(share[j]),
-            "above_chance": None if above is None else bool(above[j]),
-            "missing": number(missing[j]),
+            "weight": json_number(folds.mean[j]),
+            "low": json_number(low[j]),
+            "high": json_number(high[j]),
+            "deviation": json_number(folds.weights[:, j].std(ddof=1)),
+            "among_best": json_number(share[j]),
+            **_test_of_feature(chance, j),
+            "missing": json_number(missing[j]),
         }
         for rank, j in enumerate(order[:MOST_FEATURES].tolist(), 1)
     ]
@@ -121,16 +137,42 @@ def feature_section(table: Table, folds: Folds, order: IndexArray) -> dict[str, 
         "method": "ReliefF",
         "n_runs": len(folds.weights),
         "best": best,
-        "chance": None if folds.limit is None else number(folds.limit),
-        "n_above_chance": None if above is None else int(above.sum()),
+        "test": None if chance is None else _describe_test(chance),
         "n_positive": int((folds.mean > 0).sum()),
         "n_features": table.n_features,
         "rows": rows,
     }
 
 
-def class_section(table: Table, whole: Whole, order: IndexArray) -> dict[str, Any]:
-    """Weights per class, scaled to a largest absolute value of 1 in each, and where classes disagree."""
+def _test_of_feature(chance: PermutationResult | None, j: int) -> dict[str, Any]:
+    """Return the result of the permutation test for feature ``j``. If there was no test, all values are None."""
+    if chance is None:
+        return dict.fromkeys(("p", "p_adjusted", "p_familywise", "above_chance"))
+    return {
+        "p": json_number(chance.p_values[j], 4),
+        "p_adjusted": json_number(chance.adjusted[j], 4),
+        "p_familywise": json_number(chance.familywise[j], 4),
+        "above_chance": bool(chance.adjusted[j] <= chance.level),
+    }
+
+
+def _describe_test(chance: PermutationResult) -> dict[str, Any]:
+    """Return how the permutation test was done, and how many features have a larger weight than expected by chance."""
+    return {
+        "n_permutations": chance.n_permutations,
+        "scheme": chance.scheme,
+        "level": chance.level,
+        "n_above_chance": len(chance.discoveries()),
+        "n_familywise": len(chance.familywise_discoveries()),
+    }
+
+
+def class_section(table: ReportData, whole: WholeTableResults, order: IndexArray) -> dict[str, Any]:
+    """Return the weights per class, and the features on which classes disagree.
+
+    The weights of each class are scaled so that the largest absolute weight is 1.
+    """
+    # The sums of RELIEF grow with the size of a class. After scaling, classes can be compared.
     largest = np.abs(whole.class_weights).max(axis=1, keepdims=True)
     scaled = np.divide(whole.class_weights, largest, out=np.zeros_like(whole.class_weights), where=largest > 0)
     spread = scaled.max(axis=0) - scaled.min(axis=0)
@@ -143,7 +185,7 @@ def class_section(table: Table, whole: Whole, order: IndexArray) -> dict[str, An
         "method": "ClassRelief",
         "labels": [str(label) for label in table.classes],
         "features": [table.names[j] for j in shown],
-        "weights": [numbers(row[shown], 4) for row in scaled],
+        "weights": [json_numbers(row[shown], 4) for row in scaled],
         "best": [
             [table.names[j] for j in np.argsort(-row, kind="stable")[:3] if row[j] > 0] for row in whole.class_weights
         ],
@@ -152,9 +194,9 @@ def class_section(table: Table, whole: Whole, order: IndexArray) -> dict[str, An
             {
                 "name": table.names[j],
                 "most": str(table.classes[scaled[:, j].argmax()]),
-                "most_weight": number(scaled[:, j].max(), 4),
+                "most_weight": json_number(scaled[:, j].max(), 4),
                 "least": str(table.classes[scaled[:, j].argmin()]),
-                "least_weight": number(scaled[:, j].min(), 4),
+                "least_weight": json_number(scaled[:, j].min(), 4),
                 "opposed": bool(opposed[j]),
             }
             for j in apart.tolist()
@@ -164,16 +206,17 @@ def class_section(table: Table, whole: Whole, order: IndexArray) -> dict[str, An
 
 
 def _curve(curve: StabilityCurve) -> dict[str, Any]:
+    """Return a stability curve as plain lists."""
     return {
-        "size": numbers(curve.sizes),
-        "stability": numbers(curve.stability, 4),
-        "standard_error": numbers(curve.standard_error, 4),
-        "tied": numbers(curve.tied, 4),
+        "size": json_numbers(curve.sizes),
+        "stability": json_numbers(curve.stability, 4),
+        "standard_error": json_numbers(curve.standard_error, 4),
+        "tied": json_numbers(curve.tied, 4),
     }
 
 
-def stability_section(table: Table, folds: Folds, effort: Effort) -> dict[str, Any]:
-    """Whether other rows would choose the same features."""
+def stability_section(table: ReportData, folds: FoldResults, effort: Effort) -> dict[str, Any]:
+    """Return the stability of the selected features over the folds, or a reason if there is only one feature."""
     if folds.curve is None or folds.shuffled is None:
         return {"reason": "there is one feature, so there is nothing to choose"}
     curve = folds.curve
@@ -182,25 +225,28 @@ def stability_section(table: Table, folds: Folds, effort: Effort) -> dict[str, A
     return {
         "curve": _curve(curve),
         "shuffled": _curve(folds.shuffled),
-        "chance": number(1.96 * chance_deviation(table.n_features, np.bincount(curve.repetition)), 4),
+        "chance": json_number(1.96 * chance_deviation(table.n_features, np.bincount(curve.repetition)), 4),
         "best": int(curve.sizes[at]),
-        "stability": number(curve.stability[at], 4),
-        "low": number(curve.stability[at] - 1.96 * curve.standard_error[at], 4),
-        "high": number(min(1.0, curve.stability[at] + 1.96 * curve.standard_error[at]), 4),
-        "shuffled_stability": number(folds.shuffled.stability[at], 4),
-        "mean": number(curve.mean(), 4),
-        "tied": number(curve.tied[at], 4),
+        "stability": json_number(curve.stability[at], 4),
+        "low": json_number(curve.stability[at] - 1.96 * curve.standard_error[at], 4),
+        "high": json_number(min(1.0, curve.stability[at] + 1.96 * curve.standard_error[at]), 4),
+        "shuffled_stability": json_number(folds.shuffled.stability[at], 4),
+        "mean": json_number(curve.mean(), 4),
+        "tied": json_number(curve.tied[at], 4),
         "n_folds": effort.folds,
         "n_repeats": effort.repeats,
     }
 
 
-def instance_section(table: Table, drawn: IndexArray, whole: Whole, order: IndexArray) -> dict[str, Any]:
-    """The rows of the least weight, what their neighbours say, and the rows themselves."""
+def instance_section(
+    table: ReportData, drawn: IndexArray, whole: WholeTableResults, order: IndexArray
+) -> dict[str, Any]:
+    """Return the rows with the smallest instance weights, with the classes of their neighbours, and a map of rows."""
     odd = np.argsort(whole.omega, kind="stable")[:MOST_INSTANCES]
     columns = order[:SHOWN_VALUES]
     values = table.frame(columns)
     coordinates, explained = project(table.rows, table.nominal)
+    # The map shows evenly spaced rows, and the rows with the smallest weights.
     some = np.unique(np.concatenate([odd, np.linspace(0, table.n - 1, min(table.n, MAP_POINTS)).astype(np.int64)]))
     return {
         "method": "MBIW",
@@ -209,8 +255,8 @@ def instance_section(table: Table, drawn: IndexArray, whole: Whole, order: Index
                 "row": int(drawn[i]),
                 "label": table.row_labels[i],
                 "class": str(table.classes[table.codes[i]]),
-                "weight": number(whole.omega[i], 4),
-                "own_share": number(whole.own_share[i], 4),
+                "weight": json_number(whole.omega[i], 4),
+                "own_share": json_number(whole.own_share[i], 4),
                 "neighbors_say": str(table.classes[whole.predicted[i]]),
                 "kind": "noisy" if whole.own_share[i] < 0.5 else "outlying",
                 "values": [_cell(value) for value in values.iloc[i]],
@@ -218,30 +264,32 @@ def instance_section(table: Table, drawn: IndexArray, whole: Whole, order: Index
             for i in odd.tolist()
         ],
         "columns": [table.names[j] for j in columns],
-        "least": number(whole.omega.min(), 4),
-        "median": number(np.median(whole.omega), 4),
-        "largest": number(whole.omega.max(), 4),
+        "least": json_number(whole.omega.min(), 4),
+        "median": json_number(np.median(whole.omega), 4),
+        "largest": json_number(whole.omega.max(), 4),
         "n_alone": int((whole.own_share == 0).sum()),
         "map": {
-            "x": numbers(coordinates[some, 0], 3),
-            "y": numbers(coordinates[some, 1], 3),
-            "weight": numbers(whole.omega[some], 3),
+            "x": json_numbers(coordinates[some, 0], 3),
+            "y": json_numbers(coordinates[some, 1], 3),
+            "weight": json_numbers(whole.omega[some], 3),
             "class": table.codes[some].tolist(),
             "row": drawn[some].tolist(),
-            "explained": numbers(explained, 3),
+            "explained": json_numbers(explained, 3),
         },
     }
 
 
 def _cell(value: Any) -> Any:
+    """Return a cell of the table as a rounded number, as text, or as None if it is missing."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
-    return number(value, 4) if isinstance(value, (int, float, np.number)) else str(value)
+    return json_number(value, 4) if isinstance(value, (int, float, np.number)) else str(value)
 
 
-def gain_section(table: Table, folds: Folds, effort: Effort) -> dict[str, Any]:
-    """k-NN without and with weights on rows it did not learn from, with a paired test."""
+def gain_section(table: ReportData, folds: FoldResults, effort: Effort) -> dict[str, Any]:
+    """Return the scores of the k-NN without and with weights on the test parts of the folds, with paired tests."""
     counts = table.counts[table.counts > 0]
+    # If the sizes of classes are very different, accuracy is high for models that predict only the largest class.
     measure = "balanced accuracy" if counts.max() > 3 * counts.min() else "accuracy"
     scores = folds.balanced if measure == "balanced accuracy" else folds.accuracy
     rows = []
@@ -249,10 +297,10 @@ def gain_section(table: Table, folds: Folds, effort: Effort) -> dict[str, Any]:
         rows.append(
             {
                 "method": name,
-                "accuracy": number(folds.accuracy[name].mean(), 5),
-                "accuracy_deviation": number(folds.accuracy[name].std(ddof=1), 5),
-                "balanced_accuracy": number(folds.balanced[name].mean(), 5),
-                "balanced_accuracy_deviation": number(folds.balanced[name].std(ddof=1), 5),
+                "accuracy": json_number(folds.accuracy[name].mean(), 5),
+                "accuracy_deviation": json_number(folds.accuracy[name].std(ddof=1), 5),
+                "balanced_accuracy": json_number(folds.balanced[name].mean(), 5),
+                "balanced_accuracy_deviation": json_number(folds.balanced[name].std(ddof=1), 5),
             }
         )
     tests = [corrected_resampled_ttest(scores[name], scores[METHODS[0]], n_folds=effort.folds) for name in METHODS[1:]]
@@ -263,12 +311,12 @@ def gain_section(table: Table, folds: Folds, effort: Effort) -> dict[str, Any]:
         {
             "method": name,
             "against": METHODS[0],
-            "difference": number(test.mean_difference, 5),
-            "low": number(test.mean_difference - student.ppf(0.975, test.df) * test.standard_error, 5),
-            "high": number(test.mean_difference + student.ppf(0.975, test.df) * test.standard_error, 5),
-            "t": number(test.statistic, 4),
-            "p": number(test.p_value, 4),
-            "p_holm": number(p, 4),
+            "difference": json_number(test.mean_difference, 5),
+            "low": json_number(test.mean_difference - student.ppf(0.975, test.df) * test.standard_error, 5),
+            "high": json_number(test.mean_difference + student.ppf(0.975, test.df) * test.standard_error, 5),
+            "t": json_number(test.statistic, 4),
+            "p": json_number(test.p_value, 4),
+            "p_holm": json_number(p, 4),
             "note": test.note,
         }
         for name, test, p in zip(METHODS[1:], tests, adjusted, strict=True)
@@ -283,14 +331,14 @@ def gain_section(table: Table, folds: Folds, effort: Effort) -> dict[str, Any]:
     }
 
 
-def difficulty_section(table: Table, whole: Whole) -> dict[str, Any]:
-    """Whether the classes agree on what matters."""
+def difficulty_section(table: ReportData, whole: WholeTableResults) -> dict[str, Any]:
+    """Return how far the classes agree on the importance of features."""
     return {
-        "agreement": number(whole.agreement, 4),
+        "agreement": json_number(whole.agreement, 4),
         "classes": [
             {
                 "label": str(label),
-                "correlation": number(whole.correlations[c], 4),
+                "correlation": json_number(whole.correlations[c], 4),
                 "reason": whole.agreement_reasons.get(c, ""),
             }
             for c, label in enumerate(table.classes)
@@ -298,15 +346,15 @@ def difficulty_section(table: Table, whole: Whole) -> dict[str, Any]:
     }
 
 
-def interval_section(table: Table, whole: Whole) -> dict[str, Any]:
-    """Representative intervals of the discrete features."""
+def interval_section(table: ReportData, whole: WholeTableResults) -> dict[str, Any]:
+    """Return the representative intervals of discrete features, or a reason if no feature is discrete."""
     if whole.intervals is None:
         return {"reason": "no feature is discrete (categories, or at most 20 different whole numbers)"}
     frame = whole.intervals
     found, kept = len(frame), int(frame["kept"].sum())
     order = np.lexsort(
         (-frame["magnitude"], -frame["weight"].fillna(-1.0), ~frame["kept"])
-    )  # those that tell most first
+    )  # kept intervals first, then by weight and size
     frame = frame.iloc[order[:MOST_INTERVALS]]
     return {
         "features": [table.names[j] for j in whole.interval_columns],
@@ -319,8 +367,8 @@ def interval_section(table: Table, whole: Whole) -> dict[str, Any]:
                 "class": str(label),
                 "low": _cell(low),
                 "high": _cell(high),
-                "rows": number(magnitude),
-                "weight": number(weight, 4),
+                "rows": json_number(magnitude),
+                "weight": json_number(weight, 4),
                 "kept": bool(kept),
             }
             for label, feature, low, high, magnitude, weight, kept in zip(

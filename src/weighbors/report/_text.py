@@ -1,4 +1,4 @@
-"""A report as Markdown and as lines for a terminal; needs nothing but the plain dict."""
+"""A report as Markdown, and as text for a terminal. Both are made from the plain dict of the report."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..plots._display import short
+from .._names import shorten_name
 from ._words import percent
 
-__all__ = ["escaped", "figure", "markdown", "terminal"]
+__all__ = ["escape_markdown", "format_cell", "markdown", "terminal"]
 
 
-def figure(value: Any, digits: int = 3) -> str:
-    """A number, a word or nothing, as tables show it.
+def format_cell(value: Any, digits: int = 3) -> str:
+    """Return a number, a bool or a missing value as text for a table.
 
     Examples
     --------
-    >>> figure(0.123456), figure(None), figure(True), figure(12)
+    >>> format_cell(0.123456), format_cell(None), format_cell(True), format_cell(12)
     ('0.123', '–', 'yes', '12')
     """
     if value is None:
@@ -28,153 +28,176 @@ def figure(value: Any, digits: int = 3) -> str:
     return f"{value:.{digits}g}".replace("-", "−") if isinstance(value, float) else str(value)
 
 
-def escaped(text: Any) -> str:
-    r"""Text that Markdown shows as it is, on one line.
+def escape_markdown(text: Any) -> str:
+    r"""Return a text, escaped and shortened to 80 characters, so that Markdown shows it on one line.
 
     Examples
     --------
-    >>> escaped("<b>|x_1|\n*")
+    >>> escape_markdown("<b>|x_1|\n*")
     '&lt;b&gt;\\|x\\_1\\| \\*'
     """
-    line = short(text, 80).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = shorten_name(text, 80).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]()#+!|~$])", r"\\\1", line)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Return the lines of a Markdown table with the column names ``head``."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
 
 
 def markdown(data: dict[str, Any]) -> str:
-    """The whole report without its pictures."""
-    lines = [f"# {escaped(data['title'])}", "", *(f"- {_prose(line)}" for line in data["summary"]), ""]
+    """Return the whole report as Markdown, without figures."""
+    lines = [f"# {escape_markdown(data['title'])}", "", *(f"- {_prose(line)}" for line in data["summary"]), ""]
     lines += ["## Caveats", "", *(f"- {_prose(line)}" for line in data["caveats"]), ""]
-    for part in (_features, _classes, _stability, _instances, _gain, _difficulty, _intervals, _made):
+    for part in (_features, _classes, _stability, _instances, _gain, _difficulty, _intervals, _provenance):
         lines += part(data)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _prose(line: str) -> str:
+    """Return a sentence, escaped for Markdown. Parentheses, plus signs and exclamation marks are not escaped."""
     return re.sub(r"([\\`*_{}\[\]#|~$])", r"\\\1", line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
 def _features(data: dict[str, Any]) -> list[str]:
-    told = data["features"]
-    head = ("rank", "feature", "weight", "middle 80 %", f"among the best {told['best']}", "above shuffled labels")
+    """Return the section on the features."""
+    section = data["features"]
+    head = (
+        "rank",
+        "feature",
+        "weight",
+        "middle 80 %",
+        f"among the best {section['best']}",
+        "p, adjusted",
+        "above chance",
+    )
     rows = (
         (
             str(row["rank"]),
-            escaped(row["name"]),
-            figure(row["weight"]),
-            f"{figure(row['low'])} to {figure(row['high'])}",
+            escape_markdown(row["name"]),
+            format_cell(row["weight"]),
+            f"{format_cell(row['low'])} to {format_cell(row['high'])}",
             percent(row["among_best"], 0),
-            figure(row["above_chance"]),
+            format_cell(row["p_adjusted"], 2),
+            format_cell(row["above_chance"]),
         )
-        for row in told["rows"][:50]
+        for row in section["rows"][:50]
     )
-    return ["## Which features matter", "", *_table(head, rows)]
+    return ["## Which features matter", "", *_markdown_table(head, rows)]
 
 
 def _classes(data: dict[str, Any]) -> list[str]:
-    told = data["classes"]
+    """Return the section on the weights per class."""
+    section = data["classes"]
     rows = (
-        (escaped(label), ", ".join(map(escaped, best)) or "–")
-        for label, best in zip(told["labels"], told["best"], strict=True)
+        (escape_markdown(label), ", ".join(map(escape_markdown, best)) or "–")
+        for label, best in zip(section["labels"], section["best"], strict=True)
     )
-    lines = ["## For which class", "", *_table(("class", "features of the largest weight"), rows)]
-    if told["disagree"]:
+    lines = ["## For which class", "", *_markdown_table(("class", "features of the largest weight"), rows)]
+    if section["disagree"]:
         apart = (
             (
-                escaped(row["name"]),
-                f"{escaped(row['most'])} ({figure(row['most_weight'], 2)})",
-                f"{escaped(row['least'])} ({figure(row['least_weight'], 2)})",
+                escape_markdown(row["name"]),
+                f"{escape_markdown(row['most'])} ({format_cell(row['most_weight'], 2)})",
+                f"{escape_markdown(row['least'])} ({format_cell(row['least_weight'], 2)})",
             )
-            for row in told["disagree"]
+            for row in section["disagree"]
         )
-        lines += _table(("where classes disagree", "most for", "least for"), apart)
+        lines += _markdown_table(("where classes disagree", "most for", "least for"), apart)
     return lines
 
 
 def _stability(data: dict[str, Any]) -> list[str]:
-    told = data["stability"]
-    if "reason" in told:
-        return ["## How stable is the choice", "", f"Not measured: {told['reason']}.", ""]
+    """Return the section on the stability of the selected features."""
+    section = data["stability"]
+    if "reason" in section:
+        return ["## How stable is the choice", "", f"Not measured: {section['reason']}.", ""]
     rows = (
-        tuple(map(figure, row))
+        tuple(map(format_cell, row))
         for row in zip(
-            told["curve"]["size"],
-            told["curve"]["stability"],
-            told["curve"]["standard_error"],
-            told["shuffled"]["stability"],
+            section["curve"]["size"],
+            section["curve"]["stability"],
+            section["curve"]["standard_error"],
+            section["shuffled"]["stability"],
             strict=True,
         )
     )
     head = ("features chosen", "stability", "standard error", "with shuffled labels")
-    return ["## How stable is the choice", "", *_table(head, rows)]
+    return ["## How stable is the choice", "", *_markdown_table(head, rows)]
 
 
 def _instances(data: dict[str, Any]) -> list[str]:
+    """Return the section on unusual rows."""
     head = ("row", "class", "weight", "neighbours of its class", "neighbours say", "kind")
     rows = (
         (
-            escaped(row["label"]),
-            escaped(row["class"]),
-            figure(row["weight"]),
+            escape_markdown(row["label"]),
+            escape_markdown(row["class"]),
+            format_cell(row["weight"]),
             percent(row["own_share"], 0),
-            escaped(row["neighbors_say"]),
+            escape_markdown(row["neighbors_say"]),
             row["kind"],
         )
         for row in data["instances"]["lowest"]
     )
-    return ["## Which rows are outlying or noisy", "", *_table(head, rows)]
+    return ["## Which rows are outlying or noisy", "", *_markdown_table(head, rows)]
 
 
 def _gain(data: dict[str, Any]) -> list[str]:
-    told = data["gain"]
-    rows = ((row["method"], percent(row["accuracy"]), percent(row["balanced_accuracy"])) for row in told["rows"])
-    lines = ["## What it buys", "", *_table(("k-NN with", "accuracy", "balanced accuracy"), rows)]
+    """Return the section on the gain in accuracy."""
+    section = data["gain"]
+    rows = ((row["method"], percent(row["accuracy"]), percent(row["balanced_accuracy"])) for row in section["rows"])
+    lines = ["## What it buys", "", *_markdown_table(("k-NN with", "accuracy", "balanced accuracy"), rows)]
     tests = (
         (
             test["method"],
             f"{100 * test['difference']:+.1f} ({100 * test['low']:+.1f} to {100 * test['high']:+.1f})".replace(
                 "-", "−"
             ),
-            figure(test["p_holm"], 2),
+            format_cell(test["p_holm"], 2),
         )
-        for test in told["tests"]
+        for test in section["tests"]
     )
-    lines += _table((f"against no weights, {told['measure']}", "points (95 % interval)", "p, Holm"), tests)
-    return [*lines, f"{told['test']}; {told['n_repeats']} × {told['n_folds']} folds.", ""]
+    lines += _markdown_table((f"against no weights, {section['measure']}", "points (95 % interval)", "p, Holm"), tests)
+    return [*lines, f"{section['test']}; {section['n_repeats']} × {section['n_folds']} folds.", ""]
 
 
 def _difficulty(data: dict[str, Any]) -> list[str]:
+    """Return the section on the agreement of the classes."""
     rows = (
-        (escaped(row["label"]), figure(row["correlation"]) if not row["reason"] else row["reason"])
+        (escape_markdown(row["label"]), format_cell(row["correlation"]) if not row["reason"] else row["reason"])
         for row in data["difficulty"]["classes"]
     )
-    return ["## How hard the task looks", "", *_table(("class", "correlation with the common weights"), rows)]
+    return ["## How hard the task looks", "", *_markdown_table(("class", "correlation with the common weights"), rows)]
 
 
 def _intervals(data: dict[str, Any]) -> list[str]:
-    told = data["intervals"]
-    if "reason" in told:
-        return ["## Representative intervals", "", f"None: {told['reason']}.", ""]
+    """Return the section on representative intervals."""
+    section = data["intervals"]
+    if "reason" in section:
+        return ["## Representative intervals", "", f"None: {section['reason']}.", ""]
     rows = (
         (
-            escaped(row["feature"]),
-            escaped(row["class"]),
-            escaped(figure(row["low"], 6)),
-            escaped(figure(row["high"], 6)),
-            figure(row["rows"]),
-            figure(row["weight"], 2),
+            escape_markdown(row["feature"]),
+            escape_markdown(row["class"]),
+            escape_markdown(format_cell(row["low"], 6)),
+            escape_markdown(format_cell(row["high"], 6)),
+            format_cell(row["rows"]),
+            format_cell(row["weight"], 2),
         )
-        for row in told["rows"]
+        for row in section["rows"]
         if row["kept"]
     )
-    return ["## Representative intervals", "", *_table(("feature", "class", "from", "to", "rows", "weight"), rows)]
+    return [
+        "## Representative intervals",
+        "",
+        *_markdown_table(("feature", "class", "from", "to", "rows", "weight"), rows),
+    ]
 
 
-def _made(data: dict[str, Any]) -> list[str]:
+def _provenance(data: dict[str, Any]) -> list[str]:
+    """Return the section on provenance: versions, settings and time."""
     made = data["made"]
     versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
     settings = "; ".join(f"{name}: {value}" for name, value in made["settings"].items())
@@ -182,7 +205,10 @@ def _made(data: dict[str, Any]) -> list[str]:
 
 
 def terminal(data: dict[str, Any], width: int = 88) -> str:
-    """Findings, the best features and caveats, in lines of ``width``."""
+    """Return the findings, the best features and the caveats as text for a terminal.
+
+    Sentences are wrapped to lines of at most ``width`` characters.
+    """
 
     def bullets(lines: Iterable[str]) -> list[str]:
         return [
@@ -190,14 +216,14 @@ def terminal(data: dict[str, Any], width: int = 88) -> str:
             for line in lines
         ]
 
-    told = data["features"]
-    names = [short(row["name"], 32) for row in told["rows"][:10]]
+    section = data["features"]
+    names = [shorten_name(row["name"], 32) for row in section["rows"][:10]]
     wide = max(map(len, names))
     rows = [
-        f"  {name:<{wide}}  {figure(row['weight']):>8}  {figure(row['low']):>8} to {figure(row['high'])}"
-        for name, row in zip(names, told["rows"], strict=False)
+        f"  {name:<{wide}}  {format_cell(row['weight']):>8}  {format_cell(row['low']):>8} to {format_cell(row['high'])}"
+        for name, row in zip(names, section["rows"], strict=False)
     ]
-    head = f"Weights of the best {len(rows)} of {told['n_features']} features, with the middle 80 % of "
-    head += f"{told['n_runs']} resamples"
-    parts = [short(data["title"], 80), "", *bullets(data["summary"]), "", head, *rows]
+    head = f"Weights of the best {len(rows)} of {section['n_features']} features, with the middle 80 % of "
+    head += f"{section['n_runs']} resamples"
+    parts = [shorten_name(data["title"], 80), "", *bullets(data["summary"]), "", head, *rows]
     return "\n".join([*parts, "", "What to keep in mind", *bullets(data["caveats"])])

@@ -1,6 +1,6 @@
-"""The summary in plain language, and the caveats the numbers deserve.
+"""The summary of a report in plain language, and its caveats.
 
-Every sentence is made from the plain dict alone, so what is said is what is there.
+Every sentence is made from the plain dict of the report, so that the text always agrees with the numbers.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..plots._display import short
+from .._names import shorten_name
 
 __all__ = ["caveats", "percent", "summary"]
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share as a person reads it.
+    """Return a share as a percentage with at most ``digits`` decimals, or "unknown" for None.
 
     Examples
     --------
@@ -28,36 +28,37 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of shares in percentage points, with its sign."""
+    """Return a difference of shares as text in percentage points, with its sign."""
     return f"{100 * difference:+.1f}".replace("-", "−")
 
 
-def listed(names: Iterable[Any], most: int = 3) -> str:
-    """The first names, joined as in a sentence.
+def join_names(names: Iterable[Any], most: int = 3) -> str:
+    """Return the first ``most`` names, joined with commas and "and".
 
     Examples
     --------
-    >>> listed(["a", "b", "c"]), listed(["a"])
+    >>> join_names(["a", "b", "c"]), join_names(["a"])
     ('a, b and c', 'a')
     """
-    told = [short(name, 40) for name in names][:most]
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}" if told else "none"
+    shown = [shorten_name(name, 40) for name in names][:most]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
 
 
 def p_value(p: float | None) -> str:
-    """A p-value as it is quoted."""
+    """Return a p-value as text for a sentence, such as "p = 0.02"."""
     if p is None:
         return "p unknown"
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def summary(data: dict[str, Any]) -> list[str]:
-    """What the report found, one sentence or two per section."""
-    said = [_what(data), _gain(data), _features(data), _stability(data), _classes(data), _instances(data)]
+    """Return the findings, one or two sentences for each topic."""
+    said = [_describe_table(data), _gain(data), _features(data), _stability(data), _classes(data), _instances(data)]
     return [sentence for sentence in said if sentence]
 
 
-def _what(data: dict[str, Any]) -> str:
+def _describe_table(data: dict[str, Any]) -> str:
+    """Return sentences on the size of the table and its most frequent class."""
     table = data["table"]
     kinds = [
         f"{table[key]} {what}"
@@ -68,16 +69,18 @@ def _what(data: dict[str, Any]) -> str:
     return (
         f"The table has {table['n_rows']} rows in {len(table['classes'])} classes and {table['n_features']} "
         f"feature{'s' * (table['n_features'] != 1)} ({' and '.join(kinds)}). The most frequent class, "
-        f"“{short(largest['label'], 40)}”, holds {percent(largest['share'])} of the rows."
+        f"“{shorten_name(largest['label'], 40)}”, holds {percent(largest['share'])} of the rows."
     )
 
 
 def _score(data: dict[str, Any], method: str) -> float:
+    """Return the score of a method: accuracy or balanced accuracy, whichever the report uses."""
     key = data["gain"]["measure"].replace(" ", "_")
     return float(next(row[key] for row in data["gain"]["rows"] if row["method"] == method))
 
 
 def _gain(data: dict[str, Any]) -> str:
+    """Return sentences on the accuracy with and without weights."""
     gain, k = data["gain"], data["made"]["settings"]["n_neighbors"]
     plain, guess = _score(data, "no weights"), _score(data, "most frequent class")
     test = gain["tests"][0]
@@ -96,23 +99,28 @@ def _gain(data: dict[str, Any]) -> str:
 
 
 def _features(data: dict[str, Any]) -> str:
+    """Return sentences on the features with the largest weights."""
     features = data["features"]
-    names = listed(row["name"] for row in features["rows"][:3])
-    n, above = features["n_features"], features["n_above_chance"]
+    names = join_names(row["name"] for row in features["rows"][:3])
+    n, test = features["n_features"], features["test"]
     first = f"The features of the largest weight are {names}." if n > 1 else f"The only feature is {names}."
-    if above is None:
+    if test is None:
         return first
+    above, level = test["n_above_chance"], percent(test["level"])
     if above == 0:
         return (
-            f"{first} But no feature weighs more than the largest weight that shuffled labels gave, so "
-            "none of them is shown to matter."
+            f"{first} But a permutation test finds no feature that weighs more than chance gives (false discovery rate "
+            f"{level}), so none of them is shown to matter."
         )
-    several = f"All {n} weigh" if above == n else f"{above} of {n} weigh"
-    which = "It weighs" if n == 1 else several if above > 1 else f"One of {n} weighs"
-    return f"{first} {which} more than any feature did with shuffled labels."
+    some = "it" if n == 1 else f"all {n}" if above == n else f"{above} of {n}"
+    return (
+        f"{first} A permutation test finds {some} to weigh more than chance gives at a false discovery rate of "
+        f"{level}, and {test['n_familywise']} with a chance of at most {level} that any of these is false."
+    )
 
 
 def _stability(data: dict[str, Any]) -> str:
+    """Return a sentence on the stability of the selected features, or an empty text if there is only one feature."""
     s = data["stability"]
     if "reason" in s:
         return ""
@@ -126,26 +134,28 @@ def _stability(data: dict[str, Any]) -> str:
 
 
 def _classes(data: dict[str, Any]) -> str:
+    """Return a sentence on the agreement of the classes."""
     agreement, classes = data["difficulty"]["agreement"], data["classes"]
     if agreement is None:
         return "Whether the classes agree on what matters cannot be said: their weights are constant."
     known = [row["correlation"] for row in data["difficulty"]["classes"] if row["correlation"] is not None]
     if min(known) >= 0.8:
-        told = "The classes agree on which features matter, which speaks for an easy task"
+        text = "The classes agree on which features matter, which speaks for an easy task"
     elif min(known) >= 0.3:
-        told = "The classes agree in part on which features matter"
+        text = "The classes agree in part on which features matter"
     else:
-        told = "At least one class goes by other features than the rest, which speaks for a hard task"
+        text = "At least one class goes by other features than the rest, which speaks for a hard task"
     opposed = classes["n_opposed"]
     verbs = ("features help one class and blur" if opposed > 1 else "feature helps one class and blurs") + " another"
     tail = f"; {opposed} {verbs}" if opposed else ""
-    return f"{told} (correlations with the common weights {min(known):.2f} to {max(known):.2f}){tail}."
+    return f"{text} (correlations with the common weights {min(known):.2f} to {max(known):.2f}){tail}."
 
 
 def _instances(data: dict[str, Any]) -> str:
+    """Return sentences on unusual rows."""
     instances = data["instances"]
     n = data["table"]["n_rows_used"]
-    names = listed(row["label"] for row in instances["lowest"][:3])
+    names = join_names(row["label"] for row in instances["lowest"][:3])
     alone = instances["n_alone"]
     tail = ""
     if alone:
@@ -159,7 +169,7 @@ def _instances(data: dict[str, Any]) -> str:
 
 
 def caveats(data: dict[str, Any]) -> list[str]:
-    """What the numbers do not say, and where they are weak."""
+    """Return the caveats: limits of the data and of the methods, followed by the notes of the user."""
     found = [
         *_size_caveats(data["table"]),
         *_table_caveats(data["table"], data["made"]["settings"]),
@@ -170,6 +180,7 @@ def caveats(data: dict[str, Any]) -> list[str]:
 
 
 def _size_caveats(table: dict[str, Any]) -> list[str]:
+    """Return caveats that follow from the numbers of rows, classes and features."""
     found, n = [], table["n_rows"]
     if table["n_rows_used"] < n:
         found.append(
@@ -185,8 +196,8 @@ def _size_caveats(table: dict[str, Any]) -> list[str]:
     small = [row["label"] for row in table["classes"] if row["rows"] < 10]
     if small:
         found.append(
-            f"{len(small)} class{'es have' if len(small) > 1 else ' has'} fewer than 10 rows ({listed(small)}): what "
-            f"is said of {'them' if len(small) > 1 else 'it'} rests on very little."
+            f"{len(small)} class{'es have' if len(small) > 1 else ' has'} fewer than 10 rows ({join_names(small)}): "
+            f"what is said of {'them' if len(small) > 1 else 'it'} rests on very little."
         )
     if max(counts) > 3 * min(counts):
         found.append(
@@ -196,12 +207,13 @@ def _size_caveats(table: dict[str, Any]) -> list[str]:
     if table["n_features"] > n:
         found.append(
             f"There are more features than rows ({table['n_features']} and {n}). Some will look relevant by luck: "
-            "trust those above the limit of shuffled labels, and confirm them on other data."
+            "trust those that the permutation test found, and confirm them on other data."
         )
     return found
 
 
 def _table_caveats(table: dict[str, Any], settings: dict[str, Any]) -> list[str]:
+    """Return caveats on missing values, copies of rows, groups, and a missing permutation test."""
     found = []
     if table["n_missing"]:
         found.append(
@@ -225,14 +237,23 @@ def _table_caveats(table: dict[str, Any], settings: dict[str, Any]) -> list[str]
             "Rows are taken as independent. If several belong to one patient or one machine, give groups, or the "
             "scores are too good."
         )
-    if settings["n_shuffles"] == 0:
-        found.append("The table is too large to also learn weights from many shuffles of the labels in a minute.")
+    if settings["n_permutations"] == 0:
+        found.append(
+            "The table is too large to also learn weights from many permutations of the labels in a minute, so no "
+            "feature was tested against chance."
+        )
     return found
 
 
 def _method_caveats(data: dict[str, Any]) -> Sequence[str]:
+    """Return caveats on the methods."""
     found = []
-    s = data["stability"]
+    features, s = data["features"], data["stability"]
+    if features["test"] is not None and features["test"]["n_above_chance"] > features["n_features"] / 2:
+        found.append(
+            "The permutation test compares with labels that mean nothing at all. Beside many strong features even a "
+            "column of noise can pass it, since other features then decide which rows are neighbours."
+        )
     if "reason" not in s:
         overlap = (s["n_folds"] - 2) / (s["n_folds"] - 1)
         found.append(

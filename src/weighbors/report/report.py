@@ -1,4 +1,4 @@
-"""Results → plain dict → html, md, json or a summary for the terminal."""
+"""Build a report and write it as HTML, Markdown, JSON or a summary for the terminal."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from typing import Any
 import numpy as np
 
 from .._checks import whole_number
-from .._files import written_whole
+from .._files import atomic_write
 from .._names import require_text
-from ..evaluation._fitting import seed_sequence
+from .._random import seed_sequence
 from ..exceptions import InvalidDataError
-from ._measure import Progress, effort_for, measure_folds, measure_whole, sampled
-from ._sections import MOST_INTERVAL_FEATURES, sections
-from ._table import open_report_table
+from ._data import prepare_report_data
+from ._measure import OnStep, effort_for, measure_chance, measure_folds, measure_whole, sample_rows
+from ._sections import MOST_INTERVAL_FEATURES, build_sections
 from ._text import markdown, terminal
 from ._words import caveats, summary
 
 __all__ = ["Report", "build_report"]
 
-SCHEMA = 1
+SCHEMA = 2
 _PACKAGES = ("weighbors", "numpy", "scipy", "scikit-learn", "pandas")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """A report as plain data, and the ways to read it.
+    """A report as plain data, with methods to show and save it.
 
     Attributes
     ----------
@@ -45,28 +45,28 @@ class Report:
     data: dict[str, Any]
 
     def to_html(self) -> str:
-        """One page without any request: pictures, tables that sort, the numbers as JSON.
+        """Return one HTML page with figures, sortable tables, and the numbers as JSON. It needs no network.
 
-        Needs matplotlib and jinja2: ``pip install 'weighbors[report]'``.
+        This method needs matplotlib and jinja2: ``pip install 'weighbors[report]'``.
         """
-        from ._html import html
+        from ._html import render_html
 
-        return html(self.data)
+        return render_html(self.data)
 
     def to_markdown(self) -> str:
-        """The tables and sentences as Markdown."""
+        """Return the tables and sentences as Markdown."""
         return markdown(self.data)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The plain dict as JSON."""
+        """Return the plain dict as JSON."""
         return json.dumps(self.data, ensure_ascii=False, allow_nan=False, indent=indent)
 
     def summary(self) -> str:
-        """The findings and caveats as lines for a terminal."""
+        """Return the findings and caveats as lines for a terminal."""
         return terminal(self.data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write ``.html``, ``.md`` or ``.json``, by the ending; whole or not at all."""
+        """Write the report to a file, in an atomic write. The format follows from the ending: .html, .md or .json."""
         makers: dict[str, Callable[[], str]] = {
             ".html": self.to_html,
             ".htm": self.to_html,
@@ -77,17 +77,17 @@ class Report:
         if make is None:
             raise InvalidDataError(f"a report is saved as .html, .md or .json; got '{path}'")
         text = make().encode("utf8")
-        with written_whole(path) as file:
+        with atomic_write(path) as file:
             file.write(text)
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """A report from what `to_json` gave.
+        """Return a report, read from the JSON text of `to_json`.
 
         Raises
         ------
         InvalidDataError
-            Where the text is no report, or one of another schema.
+            If the text is not a report, or if the report has another schema version.
         """
         try:
             data = json.loads(text)
@@ -113,38 +113,38 @@ def build_report(
     n_neighbors: int = 5,
     random_state: Any = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> Report:
-    """Find out which features and rows of a table matter, how sure that is, and what it buys a k-NN.
+    """Return a report: which features and rows of a table matter, how certain this is, and how much a k-NN gains.
 
-    Numbers are divided by their range (in the training part of each fold), categories differ by 0 or 1, and missing
-    values are handled by every method. Features are weighed by ReliefF, per class by `ClassRelief`, rows by
-    `MBIW`, values of discrete features by `RepresentativeIntervals`. The scores come from repeated
-    cross-validation with the weights learned in the training parts only. Large tables are sampled, and the
-    report says so.
+    Numbers are divided by their column range (in the training part of each fold). Two categories differ by 0 or 1. All
+    methods accept missing values. ReliefF weighs the features, `ClassRelief` the features per class, `MBIW` the rows,
+    and `RepresentativeIntervals` the values of discrete features. The scores come from repeated cross-validation, with
+    weights learned only in the training parts. A permutation test on all rows finds the features whose weights are
+    larger than expected by chance. A large table is sampled, and the report says so.
 
     Parameters
     ----------
     X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Classes.
+        Class of each row.
     target : str, default="class"
-        What ``y`` is called.
+        Name of the target.
     title : str, optional
     row_labels : sequence of shape (n_samples,), optional
-        What rows are called; the index of a DataFrame, or their numbers from 0, by default.
+        Names of the rows. By default the index of a DataFrame, or numbers from 0.
     groups : array-like of shape (n_samples,), optional
-        Rows of one group (the samples of one patient) stay together in folds.
+        Group of each row. Rows of one group, for example the samples of one patient, stay together in folds.
     notes : iterable of str
-        What was done to the table before, such as columns that were left out; shown among the caveats.
+        Messages about earlier changes of the table, such as columns that were left out. They are shown as caveats.
     n_neighbors : int, default=5
-        Of the k-NN.
+        Number of neighbours of the k-NN.
     random_state : int, RandomState or None, default=0
-        For folds, shuffles and samples.
+        Seed for folds, permutations and samples.
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
     progress : callable, optional
-        Called with (steps done, steps in all, what is being done).
+        Called with the number of steps done, the number of all steps, and a text that names the current step.
 
     Returns
     -------
@@ -166,13 +166,15 @@ def build_report(
     n_neighbors = whole_number(n_neighbors, "n_neighbors")
     notes = [str(note) for note in notes]
     require_text([target, title, *notes], "title, target or note")
-    full = open_report_table(X, y, row_labels=row_labels, groups=groups)
+    full = prepare_report_data(X, y, row_labels=row_labels, groups=groups)
     root = seed_sequence(random_state)
-    sample_seed, fold_seed = root.spawn(2)
+    sample_seed, fold_seed, chance_seed = root.spawn(3)
     effort = effort_for(full)
-    table, drawn = sampled(full, effort.rows, np.random.default_rng(sample_seed))
+    table, drawn = sample_rows(full, effort.rows, np.random.default_rng(sample_seed))
+    # The largest test part has ceil(n / folds) rows. The k-NN cannot find more neighbours than the other rows.
     k = int(min(n_neighbors, table.n - -(-table.n // effort.folds)))
     folds = measure_folds(table, effort, k=k, seed=fold_seed, n_jobs=n_jobs, progress=tell)
+    chance = measure_chance(table, effort, seed=chance_seed, n_jobs=n_jobs, progress=tell)
     tell(effort.steps - 1, effort.steps, "all rows")
     order = np.argsort(-folds.mean, kind="stable")
     whole = measure_whole(table, order, k=k, n_jobs=n_jobs, most_intervals=MOST_INTERVAL_FEATURES)
@@ -181,16 +183,16 @@ def build_report(
         "title": str(title) if title is not None else f"What tells {target} apart",
         "target": str(target),
         "notes": notes,
-        **sections(full, table, drawn, effort, folds, whole, order),
+        **build_sections(full, table, drawn, effort, folds, chance, whole, order),
     }
     data["made"] = {
         "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
         "settings": {
-            "random_state": _told_seed(random_state),
+            "random_state": _plain_seed(random_state),
             "n_neighbors": k,
             "n_folds": effort.folds,
             "n_repeats": effort.repeats,
-            "n_shuffles": effort.shuffles,
+            "n_permutations": effort.permutations,
             "relief_neighbors": 10,
             "rows_at_most": effort.rows,
             "scaling": "numbers divided by their range in the training rows; categories differ by 0 or 1",
@@ -202,5 +204,6 @@ def build_report(
     return Report(data)
 
 
-def _told_seed(random_state: Any) -> Any:
+def _plain_seed(random_state: Any) -> Any:
+    """Return the seed as an integer, or as text if it is not an integer, for JSON."""
     return int(random_state) if isinstance(random_state, (int, np.integer)) else str(random_state)

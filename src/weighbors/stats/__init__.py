@@ -1,7 +1,7 @@
 """Is this method really better? Tests over data sets and over folds.
 
-Each function goes check → statistic → p-value → a frozen result that prints and gives a frame.
-`compare` does all of it for a table of data sets × methods, and says what it did.
+Each function checks its input, computes a statistic and a p-value, and returns a result that can be printed or
+converted to a table. `compare` runs all tests for a table of data sets × methods, and lists its steps.
 """
 
 from .adjust import adjust, bergmann_hommel, bonferroni, hochberg, holm, shaffer

@@ -1,7 +1,7 @@
 """p-values of many comparisons, adjusted so that the chance of any false finding stays below alpha.
 
 `bonferroni`, `holm` and `hochberg` take any p-values. `shaffer` and `bergmann_hommel` are for all
-pairs of k methods, where hypotheses hang together: if A = B and B = C are true, so is A = C.
+pairs of k methods, where hypotheses depend on each other: if A = B and B = C are true, so is A = C.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ import pandas as pd
 
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
-from ._tables import as_numbers
+from ._scores import as_numbers
 
 __all__ = ["ADJUSTMENTS", "adjust", "bergmann_hommel", "bonferroni", "hochberg", "holm", "shaffer"]
 
-_MOST_METHODS = 12  # 4.2 million ways to part 12 methods; 13 take 360 MB
+_MOST_METHODS = 12  # 12 methods have 4.2 million partitions; those of 13 take 360 MB
 
 
 def _check(p_values: Any) -> FloatArray:
+    """Return p-values as an array. Raise InvalidDataError if a number is outside 0 to 1."""
     p = as_numbers(p_values, "p-values")
     if p.ndim != 1 or not len(p):
         raise InvalidDataError(f"p-values must be a vector that is not empty; got shape {p.shape}")
@@ -33,14 +34,14 @@ def _check(p_values: Any) -> FloatArray:
     return p
 
 
-def _like(p_values: Any, adjusted: FloatArray) -> Any:
-    """A Series for a Series, else an array."""
+def _as_given_type(p_values: Any, adjusted: FloatArray) -> Any:
+    """Return adjusted values as a Series if a Series was given, and otherwise as an array."""
     adjusted = np.minimum(adjusted, 1.0)
     return pd.Series(adjusted, index=p_values.index) if isinstance(p_values, pd.Series) else adjusted
 
 
 def _step_down(p: FloatArray, factors: FloatArray) -> FloatArray:
-    """From the smallest p-value on: each times its factor, and never below the one before."""
+    """Multiply the sorted p-values by ``factors``, and raise each result at least to the result before it."""
     order = np.argsort(p, kind="stable")
     out = np.empty_like(p)
     out[order] = np.maximum.accumulate(p[order] * factors)
@@ -48,7 +49,7 @@ def _step_down(p: FloatArray, factors: FloatArray) -> FloatArray:
 
 
 def bonferroni(p_values: Any) -> Any:
-    """Times their number, at most 1.
+    """Bonferroni's adjustment: multiply each p-value by their number, at most 1.
 
     Parameters
     ----------
@@ -64,11 +65,11 @@ def bonferroni(p_values: Any) -> Any:
     array([0.03, 0.12, 0.09])
     """
     p = _check(p_values)
-    return _like(p_values, p * len(p))
+    return _as_given_type(p_values, p * len(p))
 
 
 def holm(p_values: Any) -> Any:
-    """Holm's step-down: the i-th smallest of m p-values times m − i + 1, and monotone.
+    """Holm's step-down adjustment: the i-th smallest of m p-values times m − i + 1, made monotone.
 
     Parameters
     ----------
@@ -85,13 +86,13 @@ def holm(p_values: Any) -> Any:
     array([0.03, 0.06, 0.06])
     """
     p = _check(p_values)
-    return _like(p_values, _step_down(p, np.arange(len(p), 0, -1.0)))
+    return _as_given_type(p_values, _step_down(p, np.arange(len(p), 0, -1.0)))
 
 
 def hochberg(p_values: Any) -> Any:
     """Hochberg's step-up: Holm's factors from the largest p-value down.
 
-    More powerful than Holm; needs independent or positively dependent tests.
+    It is more powerful than Holm's adjustment, but needs independent or positively dependent tests.
 
     Parameters
     ----------
@@ -111,10 +112,11 @@ def hochberg(p_values: Any) -> Any:
     order = np.argsort(p, kind="stable")[::-1]
     out = np.empty_like(p)
     out[order] = np.minimum.accumulate(p[order] * np.arange(1.0, len(p) + 1))
-    return _like(p_values, out)
+    return _as_given_type(p_values, out)
 
 
 def _n_methods(m: int, name: str) -> int:
+    """Return the number k of methods that have ``m`` pairs. ``name`` is the procedure in the message."""
     k = (1 + isqrt(1 + 8 * m)) // 2
     if comb(k, 2) != m:
         raise InvalidDataError(
@@ -126,7 +128,7 @@ def _n_methods(m: int, name: str) -> int:
 
 @lru_cache(maxsize=64)
 def _true_counts(k: int) -> frozenset[int]:
-    """How many of all pairwise hypotheses of k methods can be true at once."""
+    """Return how many pairwise hypotheses of k methods can be true at the same time: all possible numbers."""
     if k < 2:
         return frozenset({0})
     return frozenset(comb(j, 2) + rest for j in range(1, k + 1) for rest in _true_counts(k - j))
@@ -156,17 +158,20 @@ def shaffer(p_values: Any) -> Any:
     array([0.03, 0.04, 0.03])
     """
     p = _check(p_values)
+    # With m hypotheses left, not every number up to m can be true together: take the largest possible one.
     possible = np.array(sorted(_true_counts(_n_methods(len(p), "shaffer"))))
     remaining = np.arange(len(p), 0, -1)
     factors = possible[np.searchsorted(possible, remaining, side="right") - 1].astype(np.float64)
-    return _like(p_values, _step_down(p, factors))
+    return _as_given_type(p_values, _step_down(p, factors))
 
 
 def _partitions(k: int) -> AnyArray:
-    """All ways to part k methods into groups: one row of group numbers per way."""
+    """Return all partitions of k methods into groups: one row of group numbers for each partition."""
     rows = np.zeros((1, 1), dtype=np.int8)
     for _ in range(1, k):
         groups = rows.max(axis=1).astype(np.int64) + 2  # the method joins one of these, or starts its own
+        # Every partition is repeated once for each group that the next method can join; the number of the copy is
+        # the number of that group.
         parent = np.repeat(np.arange(len(rows)), groups)
         first = np.repeat(np.cumsum(groups) - groups, groups)
         joined = (np.arange(len(parent)) - first).astype(np.int8)
@@ -177,10 +182,10 @@ def _partitions(k: int) -> AnyArray:
 def bergmann_hommel(p_values: Any) -> Any:
     """Bergmann and Hommel's procedure: the most powerful of these, over all exhaustive sets.
 
-    A set of pairwise hypotheses is exhaustive where exactly these can be true: the pairs within
-    the groups of some partition of the methods. A hypothesis gets the largest value of
-    (size · smallest p-value) over the exhaustive sets it belongs to, and never less than one with
-    a smaller p-value.
+    A set of pairwise hypotheses is exhaustive if exactly these hypotheses can be true together: the pairs within the
+    groups of some partition of the methods. The adjusted p-value of a hypothesis is the largest value of (size ·
+    smallest p-value) over the exhaustive sets that contain it. It is never less than that of a hypothesis with a
+    smaller p-value.
 
     Parameters
     ----------
@@ -208,6 +213,7 @@ def bergmann_hommel(p_values: Any) -> Any:
             f"bergmann_hommel goes through every partition of the methods, which ends at {_MOST_METHODS} of them; "
             f"got {k}. Take shaffer"
         )
+    # One column per partition: the loops below go over the pairs, and NumPy over millions of partitions.
     group = np.ascontiguousarray(_partitions(k).T)
     pairs = list(combinations(range(k), 2))
     size = np.zeros(group.shape[1], dtype=np.int16)
@@ -216,15 +222,16 @@ def bergmann_hommel(p_values: Any) -> Any:
         together = group[i] == group[j]
         size += together
         np.minimum(least, value, out=least, where=together)
+    # The value of an exhaustive set: its size times its smallest p-value.
     score = size * least
     adjusted = np.array([score[group[i] == group[j]].max() for i, j in pairs])
     order = np.argsort(p, kind="stable")
-    adjusted[order] = np.maximum.accumulate(adjusted[order])  # as the published tables: never against the order of p
-    return _like(p_values, adjusted)
+    adjusted[order] = np.maximum.accumulate(adjusted[order])  # monotone in p, as in the published tables
+    return _as_given_type(p_values, adjusted)
 
 
 def adjust(p_values: Any, method: str) -> Any:
-    """Adjust by the procedure called ``method``.
+    """Adjust p-values by the procedure called ``method``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How probable is it that one method is better, that the other is, or that neither is by much?"""
+"""Bayesian tests: how probable is it that one method is better, that the other one is, or that neither is?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._checks import whole_number
 from .._results import Result
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._tables import NUMBERS, check_pairs
+from ._scores import NUMBERS, check_pairs
 from .paired import fold_correlation
 
 __all__ = ["BayesianResult", "bayesian_correlated_ttest", "bayesian_signed_rank"]
@@ -31,7 +31,7 @@ class BayesianResult(Result):
     first, rope, second : float
         The first method is better, the difference lies within ±``half_width``, the second is better.
     half_width : float
-        Of the region of practical equivalence.
+        Half width of the region of practical equivalence.
     test : str
     n : int
     mean_difference : float
@@ -46,7 +46,7 @@ class BayesianResult(Result):
     mean_difference: float
 
     def frame(self) -> pd.DataFrame:
-        """One row."""
+        """Return the result as a table with one row."""
         return pd.DataFrame([{name: getattr(self, name) for name in self.__dataclass_fields__}])
 
     def _lines(self) -> list[str]:
@@ -57,6 +57,7 @@ class BayesianResult(Result):
 
 
 def _check_rope(rope: Any) -> None:
+    """Raise InvalidDataError if the half width of the region of practical equivalence is negative or not finite."""
     if not isinstance(rope, NUMBERS) or not 0 <= rope < np.inf:
         raise InvalidDataError(f"rope must be a number of at least 0; got {rope!r}")
 
@@ -104,6 +105,7 @@ def bayesian_correlated_ttest(
     correlation = fold_correlation(n_folds, n_train, n_test)
     d = check_pairs(x, y)
     n, mean = len(d), float(d.mean())
+    # Folds share training rows, so that the variance of their mean is larger than 1/n of the variance.
     scale = float(np.sqrt((1 / n + correlation / (1 - correlation)) * d.var(ddof=1)))
     if scale == 0:  # all differences equal: the posterior is a point
         first, second = float(mean > rope), float(mean < -rope)
@@ -165,6 +167,7 @@ def bayesian_signed_rank(
         raise InvalidDataError(f"prior_strength must be a number above 0; got {prior_strength!r}")
     n_samples = whole_number(n_samples, "n_samples")
     d = check_pairs(x, y)
+    # The pseudo-observation at 0 is the prior: without data, neither method is better.
     z = np.concatenate([[0.0], d])
     parameters = np.ones(len(z))
     parameters[0] = prior_strength
@@ -173,10 +176,13 @@ def bayesian_signed_rank(
     won = np.zeros(3)
     for begin in range(0, n_samples, _BATCH):
         weight: FloatArray = random.dirichlet(parameters, min(_BATCH, n_samples - begin))
+        # The weights of a posterior sample are probabilities of the differences; a quadratic form sums the
+        # probability of all pairs whose mean lies above (below) the region.
         first, second = ((weight @ answer * weight).sum(axis=1) for answer in (above, below))
         share = np.column_stack([first, 1 - first - second, second])
         if rope == 0:
-            share[:, 1] = -1.0
+            share[:, 1] = -1.0  # there is no region, so that it cannot win
+        # Answers that are equally probable share the sample.
         best = share >= share.max(axis=1, keepdims=True) - 1e-12
         won += (best / best.sum(axis=1, keepdims=True)).sum(axis=0)
     won /= n_samples
@@ -186,11 +192,12 @@ def bayesian_signed_rank(
 
 
 def _answers(z: FloatArray, rope: float) -> tuple[FloatArray, FloatArray]:
-    """For every pair of differences: is their mean above the region, is it below."""
+    """Return, for every pair of differences, whether their mean is above the region, and whether it is below."""
     mean = (z[:, None] + z[None, :]) / 2
     slack = 1e-12 * max(1.0, float(np.abs(z).max()))
     above, below = (mean > rope + slack).astype(float), (mean < -rope - slack).astype(float)
     if rope == 0:
+        # Without a region of equivalence, means of exactly 0 count half for each method.
         level = 1 - above - below
         above, below = above + level / 2, below + level / 2
     return above, below

@@ -1,4 +1,4 @@
-"""All of it for one table, with every step said."""
+"""All tests for one table of scores, with a description of every step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._results import Result, table_lines
 from ..exceptions import InvalidDataError
-from ._tables import check_control, check_table, mean_ranks
+from ._scores import check_control, check_table, mean_ranks
 from .adjust import _MOST_METHODS, adjust
 from .bayesian import bayesian_signed_rank
 from .omnibus import OmnibusResult, friedman, iman_davenport
@@ -22,12 +22,12 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
-    """Everything `compare` found, and what it did.
+    """Everything that `compare` found, and the steps that it took.
 
     Attributes
     ----------
     steps : tuple of str
-        What was done, in order, and what was not and why.
+        The steps that were taken, in order, and those that were left out, with the reason.
     mean_ranks : Series
     friedman, iman_davenport : OmnibusResult or None
         None with two methods.
@@ -50,7 +50,7 @@ class Comparison(Result):
     control: Any
 
     def frame(self) -> pd.DataFrame:
-        """The comparisons, one row each."""
+        """Return the result as a table with one row per comparison."""
         return self.pairs.copy()
 
     def _lines(self) -> list[str]:
@@ -70,7 +70,7 @@ def compare(
     rope: float | None = None,
     random_state: Any = 0,
 ) -> Comparison:
-    """Compare methods over data sets with all the usual tests. Nothing is picked silently.
+    """Compare methods over data sets with all the usual tests, and say which of them were used.
 
     Parameters
     ----------
@@ -131,6 +131,11 @@ def compare(
 def _omnibus_steps(
     frame: pd.DataFrame, overall: OmnibusResult | None, f_test: OmnibusResult | None, alpha: float, higher: bool
 ) -> list[str]:
+    """Describe the ranking and both omnibus tests, which are None for two methods.
+
+    ``overall`` is Friedman's test, ``f_test`` that of Iman and Davenport; ``higher`` says whether higher scores are
+    better.
+    """
     n, k = frame.shape
     head = f"Ranked {k} methods within each of {n} data sets, {'higher' if higher else 'lower'} scores better"
     if overall is None or f_test is None:
@@ -143,6 +148,7 @@ def _omnibus_steps(
 
 
 def _critical_step(critical: CriticalDifference) -> str:
+    """Describe the critical difference."""
     if critical.control is None:
         return f"Nemenyi's critical difference of all pairs at alpha = {critical.alpha:g}"
     return f"Bonferroni-Dunn critical difference against {critical.control} at alpha = {critical.alpha:g}"
@@ -151,7 +157,10 @@ def _critical_step(critical: CriticalDifference) -> str:
 def _pairs(
     frame: pd.DataFrame, control: Any, higher: bool, rope: float | None, random_state: Any
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Every comparison with every p-value, and what was done for it."""
+    """Compute every comparison with every p-value, and describe the steps.
+
+    ``higher`` says whether higher scores are better; ``rope`` is None if there is no Bayesian test.
+    """
     n, k = frame.shape
     ranked = rank_p_values(mean_ranks(frame, higher_is_better=higher), n, control)
     pairs = ranked.rename(columns={"p_value": "p_rank"})
@@ -173,6 +182,7 @@ def _pairs(
 
 
 def _add_wilcoxon(pairs: pd.DataFrame, frame: pd.DataFrame) -> str:
+    """Add Wilcoxon's test of every pair to the comparisons and describe it."""
     tests = [wilcoxon(frame[a], frame[b]) for a, b in zip(pairs["first"], pairs["second"], strict=True)]
     pairs["p_wilcoxon"] = [test.p_value for test in tests]
     pairs["wilcoxon_holm"] = adjust(pairs["p_wilcoxon"], "holm")
@@ -184,6 +194,10 @@ def _add_wilcoxon(pairs: pd.DataFrame, frame: pd.DataFrame) -> str:
 
 
 def _add_bayes(pairs: pd.DataFrame, frame: pd.DataFrame, higher: bool, rope: float | None, random_state: Any) -> str:
+    """Add the Bayesian signed-rank test of every pair to the comparisons and describe it.
+
+    ``higher`` says whether higher scores are better; ``rope`` is None if there is no Bayesian test.
+    """
     if rope is None:
         return "No Bayesian test: no rope was given"
     sign = 1.0 if higher else -1.0

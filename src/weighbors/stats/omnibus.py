@@ -1,4 +1,4 @@
-"""Do the methods differ at all? Friedman's test and Iman and Davenport's."""
+"""Omnibus tests (do the methods differ at all?): Friedman's test, and Iman and Davenport's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.stats import chi2, f
 from .._results import Result, number, table_lines
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._tables import check_table, rank_rows, tie_sizes
+from ._scores import check_table, rank_rows, tie_sizes
 
 __all__ = ["OmnibusResult", "friedman", "friedman_statistic", "iman_davenport"]
 
@@ -46,7 +46,7 @@ class OmnibusResult(Result):
     n_tied: int
 
     def frame(self) -> pd.DataFrame:
-        """One row: test, statistic, degrees of freedom, p-value, and how ties were treated."""
+        """Return the result as a table with one row: test, statistic, degrees of freedom, p-value and ties."""
         row = {
             "test": self.test,
             "statistic": self.statistic,
@@ -69,18 +69,23 @@ class OmnibusResult(Result):
 
 
 def friedman_statistic(ranks: FloatArray, *, ties: str = "corrected") -> float:
-    """Friedman's chi-square of ranks within rows; NaN where every row is one tie."""
+    """Return Friedman's chi-square of ranks within rows.
+
+    With corrected ties it is NaN if all ranks of every row tie.
+    """
     n, k = ranks.shape
     means = ranks.mean(axis=0)
     plain = 12 * n / (k * (k + 1)) * (np.square(means).sum() - k * (k + 1) ** 2 / 4)
     if ties == "ignored":
         return float(plain)
+    # Ties make the variance of ranks smaller; the correction divides by what is left of it.
     tied = sum(float((sizes**3 - sizes).sum()) for sizes in tie_sizes(ranks))
     correction = 1 - tied / (n * k * (k * k - 1))
     return float(plain / correction) if correction > 0 else float("nan")
 
 
-def _ranked(table: Any, ties: str, higher_is_better: bool) -> tuple[pd.DataFrame, FloatArray]:
+def _rank_methods(table: Any, ties: str, higher_is_better: bool) -> tuple[pd.DataFrame, FloatArray]:
+    """Check the table and rank the methods within each data set."""
     if ties not in ("corrected", "ignored"):
         raise InvalidDataError(f"ties must be 'corrected' or 'ignored'; got {ties!r}")
     frame = check_table(table)
@@ -125,7 +130,7 @@ def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool = Tr
     method 1      1.875
     method 2      2.875
     """
-    frame, ranks = _ranked(table, ties, higher_is_better)
+    frame, ranks = _rank_methods(table, ties, higher_is_better)
     statistic = friedman_statistic(ranks, ties=ties)
     df = frame.shape[1] - 1
     return _result("Friedman", statistic, float(chi2.sf(statistic, df)), (df,), frame, ranks, ties)
@@ -155,11 +160,11 @@ def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: boo
     >>> result.df, round(result.statistic, 3), round(result.p_value, 4)
     ((2, 6), 7.588, 0.0227)
     """
-    frame, ranks = _ranked(table, ties, higher_is_better)
+    frame, ranks = _rank_methods(table, ties, higher_is_better)
     n, k = ranks.shape
     chi = friedman_statistic(ranks, ties=ties)
     left = n * (k - 1) - chi
-    statistic = (n - 1) * chi / left if left > 1e-9 else float("inf")  # the same order on every data set
+    statistic = (n - 1) * chi / left if left > 1e-9 else float("inf")  # infinite: all data sets have the same order
     df = (k - 1, (k - 1) * (n - 1))
     return _result("Iman-Davenport", statistic, float(f.sf(statistic, *df)), df, frame, ranks, ties)
 
@@ -167,6 +172,10 @@ def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: boo
 def _result(
     test: str, statistic: float, p: float, df: tuple[int, ...], frame: pd.DataFrame, ranks: FloatArray, ties: str
 ) -> OmnibusResult:
+    """Collect the figures of a test into a result.
+
+    ``df`` are the degrees of freedom, and ``ties`` says how ties were treated.
+    """
     means = pd.Series(ranks.mean(axis=0), index=frame.columns, name="mean rank")
     n_tied = sum(bool((sizes > 1).any()) for sizes in tie_sizes(ranks))
     return OmnibusResult(test, statistic, p, df, means, len(frame), ties, n_tied)

@@ -1,4 +1,4 @@
-"""Two methods: Wilcoxon's signed ranks over data sets, the corrected resampled t over folds."""
+"""Tests of two methods: Wilcoxon's signed ranks over data sets, and the corrected resampled t over folds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from .._results import Result, number
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._tables import check_pairs
+from ._scores import check_pairs
 
 __all__ = ["ResampledTTest", "WilcoxonResult", "corrected_resampled_ttest", "fold_correlation", "wilcoxon"]
 
@@ -31,13 +31,14 @@ class WilcoxonResult(Result):
         T, the smaller of the two rank sums.
     p_value : float
     rank_sums : tuple of float
-        Ranks of the differences in favour of the first and of the second.
+        Sums of the ranks of the positive differences (first minus second) and of the negative ones. With
+        "zsplit", half of the zeros' ranks is added to each.
     z : float
-        Of the normal approximation; NaN for the exact distribution.
+        z value of the normal approximation. It is NaN if the approximation was not used.
     n, n_zero : int
-        Pairs, and those without a difference.
+        Number of all pairs, and of pairs whose difference is 0.
     zero_method, method, alternative : str
-        What was done with zeros, which distribution, which alternative.
+        How zeros were treated, which distribution was used, and which alternative.
     median_difference : float
     note : str
         Why the distribution was chosen.
@@ -56,7 +57,7 @@ class WilcoxonResult(Result):
     note: str
 
     def frame(self) -> pd.DataFrame:
-        """One row."""
+        """Return the result as a table with one row."""
         row = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "rank_sums"}
         return pd.DataFrame([{**row, "rank_sum_first": self.rank_sums[0], "rank_sum_second": self.rank_sums[1]}])
 
@@ -70,15 +71,17 @@ class WilcoxonResult(Result):
 
 
 def _exact_sf(n: int, at_least: int) -> float:
-    """P(rank sum of the positive signs >= at_least) for ranks 1 to n."""
+    """Return the probability that the rank sum of positive signs is at least ``at_least``, for ranks 1 to n."""
     counts = np.zeros(n * (n + 1) // 2 + 1)
     counts[0] = 1.0
     for rank in range(1, n + 1):
+        # Each rank is in the sum or not: the counts of all sums are a product of (1 + x^rank).
         counts[rank:] += counts[: len(counts) - rank].copy()
     return float(counts[max(at_least, 0) :].sum() / 2.0**n)
 
 
 def _choose(method: str, tied: bool, n: int) -> tuple[str, str]:
+    """Choose between the exact distribution and the normal approximation, and say why."""
     if method not in ("auto", "exact", "approx"):
         raise InvalidDataError(f"method must be 'auto', 'exact' or 'approx'; got {method!r}")
     if method == "exact" and tied:
@@ -133,6 +136,7 @@ def wilcoxon(
         half = n * (n + 1) / 4
         facts = (n, n_zero, zero_method, "none", alternative, median, "all differences are 0")
         return WilcoxonResult(half, 1.0, (half, half), float("nan"), *facts)
+    # Zeros are dropped (wilcox), ranked and dropped (pratt), or ranked and shared by both sides (zsplit).
     kept = d[d != 0] if zero_method == "wilcox" else d
     ranks: FloatArray = rankdata(np.abs(kept))
     plus, minus = float(ranks[kept > 0].sum()), float(ranks[kept < 0].sum())
@@ -152,10 +156,11 @@ def wilcoxon(
 
 
 def _deviation(kept: FloatArray, ranks: FloatArray, zero_method: str) -> float:
-    """Standard deviation of a rank sum under equal methods, tied ranks counted."""
+    """Return the standard deviation of a rank sum if the methods are equal, with a correction for ties."""
     n, n_zero = len(kept), int((kept == 0).sum())
     variance = n * (n + 1) * (2 * n + 1) / 24
     if zero_method == "pratt":
+        # Zeros take the smallest ranks but add to neither sum, so that their part of the variance is removed.
         variance -= n_zero * (n_zero + 1) * (2 * n_zero + 1) / 24
         ranks = ranks[kept != 0]
     sizes = np.unique(ranks, return_counts=True)[1]
@@ -177,7 +182,7 @@ class ResampledTTest(Result):
         Folds, over all repetitions.
     alternative : str
     note : str
-        Why the statistic is not finite, where it is not.
+        The reason if the variance is 0, otherwise empty.
     """
 
     statistic: float
@@ -191,7 +196,7 @@ class ResampledTTest(Result):
     note: str = ""
 
     def frame(self) -> pd.DataFrame:
-        """One row."""
+        """Return the result as a table with one row."""
         return pd.DataFrame([{name: getattr(self, name) for name in self.__dataclass_fields__}])
 
     def _lines(self) -> list[str]:
@@ -201,7 +206,7 @@ class ResampledTTest(Result):
 
 
 def fold_correlation(n_folds: int | None, n_train: int | None, n_test: int | None) -> float:
-    """Share of the rows that are tested: the assumed correlation of two folds' differences."""
+    """Return the assumed correlation of the differences of two folds: the share of the rows that are tested."""
     if n_folds is not None and n_train is None and n_test is None:
         if n_folds < 2:
             raise InvalidDataError(f"n_folds must be at least 2; got {n_folds!r}")
@@ -261,6 +266,7 @@ def corrected_resampled_ttest(
     correlation = fold_correlation(n_folds, n_train, n_test)
     d = check_pairs(x, y)
     n, mean = len(d), float(d.mean())
+    # Nadeau and Bengio: folds share training rows, which adds n_test / n_train to 1/n.
     error = float(np.sqrt((1 / n + correlation / (1 - correlation)) * d.var(ddof=1)))
     note = ""
     if error == 0:

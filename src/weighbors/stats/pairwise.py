@@ -1,4 +1,4 @@
-"""Which methods differ? Comparisons of mean ranks, of all pairs or with a control."""
+"""Comparisons of mean ranks: which methods differ, of all pairs or from a control?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.stats import norm, studentized_range
 from .._results import Result, table_lines
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
-from ._tables import NUMBERS, check_control, check_pairs, check_table, mean_ranks
+from ._scores import NUMBERS, check_control, check_pairs, check_table, mean_ranks
 from .adjust import adjust as adjust_p
 
 __all__ = ["CriticalDifference", "Posthoc", "bonferroni_dunn", "nemenyi", "posthoc"]
@@ -40,7 +40,7 @@ class Posthoc(Result):
     n_datasets: int
 
     def frame(self) -> pd.DataFrame:
-        """The comparisons, one row each."""
+        """Return the result as a table with one row per comparison."""
         return self.comparisons.copy()
 
     def _lines(self) -> list[str]:
@@ -51,7 +51,7 @@ class Posthoc(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CriticalDifference(Result):
-    """Mean ranks and the difference that counts.
+    """Mean ranks, and the difference of two of them that is significant.
 
     Attributes
     ----------
@@ -75,15 +75,16 @@ class CriticalDifference(Result):
     n_datasets: int
 
     def groups(self) -> list[tuple[Any, ...]]:
-        """Methods not told apart: maximal runs of ranks within the critical difference, best first."""
+        """Return the groups of methods that do not differ: maximal runs of ranks within the critical difference."""
         ranks = self.mean_ranks.sort_values(kind="stable")
         values, names = ranks.to_numpy(), ranks.index.to_list()
+        # For each method, the last one within the critical difference; a run inside the one before is left out.
         ends = [int(np.flatnonzero(values - low <= self.critical_difference)[-1]) for low in values]
         runs = [(i, end) for i, end in enumerate(ends) if i == 0 or end > ends[i - 1]]
         return [tuple(names[i : end + 1]) for i, end in runs]
 
     def frame(self) -> pd.DataFrame:
-        """The comparisons, one row each."""
+        """Return the result as a table with one row per comparison."""
         return self.comparisons.copy()
 
     def _lines(self) -> list[str]:
@@ -92,6 +93,7 @@ class CriticalDifference(Result):
         return [f"{head}, {self.n_datasets} data sets", *self._diagram()]
 
     def _diagram(self) -> list[str]:
+        """Draw the ranks and the groups as lines of text."""
         ranks = self.mean_ranks.sort_values(kind="stable")
         if self.control is not None:
             marks = ["*" if abs(rank - ranks[self.control]) > self.critical_difference else "" for rank in ranks]
@@ -109,11 +111,12 @@ class CriticalDifference(Result):
 
 
 def _standard_error(n: int, k: int) -> float:
+    """Return the standard error of the difference of two mean ranks, for ``n`` data sets and ``k`` methods."""
     return float(np.sqrt(k * (k + 1) / (6 * n)))
 
 
 def _pairs(ranks: pd.Series, control: Any) -> pd.DataFrame:
-    """Pairs of methods and the difference of their mean ranks."""
+    """Return the pairs of methods and the differences of their mean ranks."""
     if control is None:
         pairs = list(combinations(ranks.index, 2))
     else:
@@ -206,6 +209,7 @@ def nemenyi(table: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -
     n, k = frame.shape
     ranks = mean_ranks(frame, higher_is_better=higher_is_better)
     error = _standard_error(n, k)
+    # The studentised range is that of k normal values, of which the difference of two has √2 times the deviation.
     difference = float(studentized_range.ppf(1 - alpha, k, np.inf)) / np.sqrt(2) * error
     pairs = _pairs(ranks, None)
     distance = pairs["rank_difference"].abs().to_numpy()
@@ -255,17 +259,19 @@ def bonferroni_dunn(
 def _critical(
     test: str, difference: float, alpha: float, ranks: pd.Series, pairs: pd.DataFrame, control: Any, n: int
 ) -> CriticalDifference:
+    """Mark the pairs that differ and collect the figures of a test into a result; ``n`` counts data sets."""
     pairs["differs"] = pairs["rank_difference"].abs() > difference
     return CriticalDifference(test, difference, alpha, ranks, pairs, control, n)
 
 
 def _check_alpha(alpha: Any) -> None:
+    """Raise InvalidDataError if the significance level is not between 0 and 1."""
     if not isinstance(alpha, NUMBERS) or not 0 < alpha < 1:
         raise InvalidDataError(f"alpha must lie between 0 and 1; got {alpha!r}")
 
 
 def wins(table: pd.DataFrame, first: Any, second: Any, *, higher_is_better: bool = True) -> tuple[int, int, int]:
-    """On how many data sets ``first`` is better than, equal to and worse than ``second``."""
+    """Count on how many data sets ``first`` is better than, equal to and worse than ``second``."""
     difference: FloatArray = check_pairs(table[first].to_numpy(), table[second].to_numpy())
     sign = np.sign(difference if higher_is_better else -difference)
     return int((sign > 0).sum()), int((sign == 0).sum()), int((sign < 0).sum())

@@ -1,36 +1,60 @@
-"""Weighers: learn a `Weights` from data."""
+"""Weighers: learn a `Weights` from data. Names load when they are first used."""
 
-from .class_relief import ClassRelief
-from .democratic import Democratic
-from .evolution import EvolutionaryWeigher
-from .intervals import RepresentativeIntervals
-from .irelief import IRelief
-from .mbiw import MBIW
-from .relief import Relief, ReliefF, RelievedF
-from .sampler import InstanceSampler
-from .simba import Simba
-from .simba_mbiw import SimbaMBIW
-from .stratified import Stratified
-from .surf import SURF, MultiSURF, MultiSURFStar, SURFStar
-from .turf import TuRF
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "ClassRelief",
-    "Democratic",
-    "EvolutionaryWeigher",
-    "IRelief",
-    "InstanceSampler",
-    "MBIW",
-    "MultiSURF",
-    "MultiSURFStar",
-    "Relief",
-    "ReliefF",
-    "RelievedF",
-    "RepresentativeIntervals",
-    "SURF",
-    "SURFStar",
-    "Simba",
-    "SimbaMBIW",
-    "Stratified",
-    "TuRF",
-]
+if TYPE_CHECKING:
+    from .class_relief import ClassRelief as ClassRelief
+    from .evolution import EvolutionaryWeigher as EvolutionaryWeigher
+    from .intervals import RepresentativeIntervals as RepresentativeIntervals
+    from .irelief import IRelief as IRelief
+    from .mbiw import MBIW as MBIW
+    from .relief import Relief as Relief
+    from .relief import ReliefF as ReliefF
+    from .relief import RelievedF as RelievedF
+    from .sampler import InstanceSampler as InstanceSampler
+    from .simba import Simba as Simba
+    from .simba_mbiw import SimbaMBIW as SimbaMBIW
+    from .strata import Democratic as Democratic
+    from .strata import Stratified as Stratified
+    from .surf import SURF as SURF
+    from .surf import MultiSURF as MultiSURF
+    from .surf import MultiSURFStar as MultiSURFStar
+    from .surf import SURFStar as SURFStar
+    from .turf import TuRF as TuRF
+
+#: The module of each weigher. A new weigher is one line here; `weighbors` itself takes its names from this table.
+WEIGHERS = {
+    "ClassRelief": "class_relief",
+    "Democratic": "strata",
+    "EvolutionaryWeigher": "evolution",
+    "IRelief": "irelief",
+    "MBIW": "mbiw",
+    "MultiSURF": "surf",
+    "MultiSURFStar": "surf",
+    "Relief": "relief",
+    "ReliefF": "relief",
+    "RelievedF": "relief",
+    "RepresentativeIntervals": "intervals",
+    "SURF": "surf",
+    "SURFStar": "surf",
+    "Simba": "simba",
+    "SimbaMBIW": "simba_mbiw",
+    "Stratified": "strata",
+    "TuRF": "turf",
+}
+_MODULES = {**WEIGHERS, "InstanceSampler": "sampler"}
+
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    if name in _MODULES.values():
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'weighbors.weighers' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

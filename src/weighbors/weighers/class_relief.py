@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray, IndexArray
+from .._validation import known_codes
 from ..engine import NeighborEngine
+from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
-from ._base import metric_weights
-from ._instances import Neighborhoods
+from .base import metric_weights
+from .neighborhoods import Neighborhoods
 from .relief import _NeighborWeigher, signed_shares
 
 __all__ = ["ClassRelief", "agreement", "class_margins", "class_relief_scores"]
@@ -27,10 +30,17 @@ def class_relief_scores(
     credit: str = "instance",
     skip_zero: bool = False,
 ) -> FloatArray:
-    """The parts w_c of RELIEF's sum: ndarray of shape (n_classes, n_features) (paper 001, section 2.1).
+    """Return the parts w_c of RELIEF's sum, of shape (n_classes, n_features) (paper 001, section 2.1).
 
-    ``credit="instance"``: w_c is what the instances of class c add, as printed. "neighbor": each
-    term goes to the class of the neighbour, which is what the paper's figures show.
+    Parameters
+    ----------
+    instances, k, sample_weight, ties
+        As in `relief_scores`.
+    credit : {"instance", "neighbor"}
+        Whether w_c is what the instances of class c add, as printed, or each term goes to the class of the
+        neighbour, which is what the paper's figures show.
+    skip_zero : bool
+        Whether neighbours at distance 0 are left out.
     """
     total = np.zeros((instances.n_classes, instances.n_features))
     for found in instances.neighbors(k, ties=ties, skip_zero=skip_zero):
@@ -42,7 +52,7 @@ def class_relief_scores(
 
 
 def agreement(class_weights: FloatArray) -> tuple[FloatArray, dict[int, str]]:
-    """Pearson correlation of each w_c with their sum, and why where it is NaN."""
+    """Return the Pearson correlation of each w_c with their sum, and why it is NaN where it is."""
     whole = class_weights.sum(axis=0)
     out, reasons = np.full(len(class_weights), np.nan), {}
     for c, row in enumerate(class_weights):
@@ -64,13 +74,26 @@ def class_margins(
     rows: IndexArray | None = None,
     **search: Any,
 ) -> FloatArray:
-    """θ_c: Σ over x of class c of its distances to k misses of each class less those to k hits.
+    """Return θ_c: Σ over x of class c of its distances to k misses of each class less those to k hits.
 
-    Distances are sqrt(Σ w_i (x_i − z_i)²) (the paper prints the exponent −1/2), hits and misses
-    under one vector: row c of ``weights``, or the only one where it has one; negative entries count 0.
-    ``rows``: the instances x, all by default; else the sum is scaled to the size of the class. One
-    search of ``rows`` × N pairs with one vector, and as many pairs in a search per class with several.
+    Distances are sqrt(Σ w_i (x_i − z_i)²) (the paper prints the exponent −1/2), hits and misses under one vector.
+    It takes one search of ``rows`` × N pairs with one vector, and as many pairs in a search per class with several.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, M)
+    codes : ndarray of shape (n,)
+        Class of each row.
+    n_classes : int
+    weights : ndarray of shape (1, M) or (n_classes, M)
+        One vector for all classes, or one each; negative entries count 0.
+    k : int
+    rows : ndarray of int, optional
+        The instances x, all by default; else the sum is scaled to the size of the class.
+    **search
+        Further arguments of `NeighborEngine`, such as ``nominal``, the columns that differ by 0 or 1.
     """
+    _check_vectors(weights, n_classes, X.shape[1])
     rows = np.arange(len(codes)) if rows is None else rows
     of_class = [rows[codes[rows] == c] for c in range(n_classes)]
     together = [np.concatenate(of_class)] if len(weights) == 1 else of_class
@@ -82,13 +105,28 @@ def class_margins(
         )
         distance, _ = engine.search_groups(X[some], k, own_row=some)
         known.append(np.where(np.isfinite(distance), distance, 0.0).astype(np.float64).sum(axis=2))
-    nearest = np.concatenate(known)  # class after class
+    nearest = np.concatenate(known)  # rows stand class after class, so that a class is one range
     margins, begin = np.zeros(n_classes), 0
     for c, some in enumerate(of_class):
         total = nearest[begin : begin + len(some)].sum(axis=0)
         margins[c] = (total.sum() - 2 * total[c]) * (np.count_nonzero(codes == c) / max(1, len(some)))
         begin += len(some)
     return margins
+
+
+def _check_vectors(weights: FloatArray, n_classes: int, n_features: int) -> None:
+    """Refuse weight vectors that do not belong to these classes and columns, or hold no numbers."""
+    if weights.shape not in ((1, n_features), (n_classes, n_features)):
+        raise InvalidWeightsError(
+            f"margins need one weight vector of {n_features} features, or one for each of the {n_classes} classes; "
+            f"got shape {weights.shape}"
+        )
+    if not np.isfinite(weights).all():
+        row, column = np.argwhere(~np.isfinite(weights))[0].tolist()
+        raise InvalidWeightsError(
+            f"margins need finite weights; got {weights[row, column]} for feature {column} in row {row}. "
+            "Use 0 for a feature that should not count"
+        )
 
 
 class ClassRelief(_NeighborWeigher):
@@ -184,6 +222,7 @@ class ClassRelief(_NeighborWeigher):
         self.metric = metric
 
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+        """Return the ranked vector, and set what the classes say of the features."""
         per_class = class_relief_scores(
             instances, self.n_neighbors, sample_weight, ties=self.ties, credit=self.credit, skip_zero=self.skip_zero
         )
@@ -195,6 +234,7 @@ class ClassRelief(_NeighborWeigher):
         return per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
 
     def _metric_parts(self) -> dict[str, Any]:
+        """Return one normalised vector per class where the metric is that of the classes."""
         if self.metric == "sum":
             return {}
         everything = np.ones(self.class_feature_weights_.shape[1], dtype=bool)
@@ -204,18 +244,46 @@ class ClassRelief(_NeighborWeigher):
     def class_margins(self, X: Any, y: Any) -> FloatArray:
         """θ_c of each class on the given rows, each measured under its own w_c's positive part.
 
+        The distance is that of ``fit``: categories differ by 0 or 1, and a missing value is at the full
+        range that its column has in these rows.
+
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), numbers only
-        y : array-like of shape (n_samples,), labels among ``classes_``
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            The columns that were fitted.
+        y : array-like of shape (n_samples,)
+            Labels among ``classes_``, each of which must occur.
 
         Returns
         -------
         ndarray of shape (n_classes,)
+
+        Raises
+        ------
+        InvalidDataError
+            Where X has other columns than in fit, or y has other labels, lacks a class, or is of another
+            length.
         """
         check_is_fitted(self)
-        X = self._coder.transform(self, X)
-        codes = np.searchsorted(self.classes_, np.asarray(y))
+        # The rows are compared with each other: categories that fit has not seen must differ from each
+        # other too, so a copy of the coder learns them.
+        rows = deepcopy(self._coder).extend(self, X)
+        codes = known_codes(y, self.classes_)
+        if len(codes) != rows.shape[0]:
+            raise InvalidDataError(f"one label per row is needed: X has {rows.shape[0]} rows and y {len(codes)} labels")
+        lacking = np.setdiff1d(np.arange(len(self.classes_)), codes)
+        if len(lacking):
+            raise InvalidDataError(
+                f"y lacks the classes {self.classes_[lacking].tolist()[:5]}: margins are measured between all classes "
+                "of fit. Give rows of each of them"
+            )
+        nominal = self._coder.nominal_of(rows)
         return class_margins(
-            X, codes, len(self.classes_), self.class_feature_weights_, self.n_neighbors, n_jobs=self.n_jobs
+            rows,
+            codes,
+            len(self.classes_),
+            self.class_feature_weights_,
+            self.n_neighbors,
+            nominal=nominal if nominal.any() else None,
+            n_jobs=self.n_jobs,
         )

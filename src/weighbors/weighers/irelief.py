@@ -6,25 +6,28 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray
 from .._warnings import warn
 from ..engine.pairs import PackedRows
-from ._base import FeatureWeigher
-from ._instances import Instances
+from .base import CodedTable, FeatureWeigher
+from .neighborhoods import Instances
 
 __all__ = ["IRelief", "expected_margins"]
 
 
 def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> FloatArray:
-    """ν: mean over instances of γ (expected differences to the near miss less to the near hit).
+    """Margin of each feature under the weights ``w``: the vector ν of Sun (2007), one round of I-RELIEF.
 
-    Probabilities are exp(−d / σ), normalised over misses and over hits, d = Σ w_j |x_j − z_j|; γ is
-    one less the probability of being an outlier, the share of the misses in all.
+    For every instance, the expected difference to its nearest hit is subtracted from that to its nearest
+    miss, and the result is multiplied by γ; ν is the mean over instances. The probability that a row is the
+    nearest hit (miss) is proportional to exp(−d / σ) with d = Σ w_j |x_j − z_j|, normalised over hits
+    (misses). γ is the probability that the instance is no outlier: the share of the hits in all these terms.
     """
+    # Weights are folded into the rows, so that the plain city-block kernel computes the weighted distances.
+    # Categories differ by 0 or 1 and cannot be scaled: their weight is the distance of two categories (``gap``).
     ordered = w[instances.columns].astype(np.float64)
     base = instances.pairs.rows
     factor = np.where(np.arange(instances.n_features) < instances.n_numeric, ordered, 1.0)
@@ -37,15 +40,19 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
     def coefficients(begin: int, end: int) -> FloatArray:
         rows = np.arange(begin, end)
         d = weighted.distances(begin, end)[:, :n].astype(np.float64)
-        d[np.arange(end - begin), rows] = np.inf
-        d -= d.min(axis=1, keepdims=True)  # the same factor everywhere: no underflow of all
+        d[np.arange(end - begin), rows] = np.inf  # an instance is not its own neighbour
+        # Subtracting the smallest distance multiplies all terms of a row by one factor, which cancels below;
+        # without it, all of them could underflow to 0.
+        d -= d.min(axis=1, keepdims=True)
         f = np.exp(-d / sigma)
         hit = codes[rows][:, None] == codes[None, :]
         hits, misses = np.where(hit, f, 0.0), np.where(hit, 0.0, f)
         total_hits, total_misses = hits.sum(axis=1, keepdims=True), misses.sum(axis=1, keepdims=True)
         gamma = 1.0 - total_misses / (total_hits + total_misses)
+        # A row without misses (or hits, in a class of one instance) has no such term instead of 0 / 0.
         share = np.divide(misses, total_misses, out=np.zeros_like(f), where=total_misses > 0)
         share -= np.divide(hits, total_hits, out=np.zeros_like(f), where=total_hits > 0)
+        # The kernel sums coefficient × difference over all pairs; rows are padded to full vectors with zeros.
         out = np.zeros((end - begin, instances.pairs.width))
         out[:, :n] = gamma * share / n
         return out
@@ -120,22 +127,9 @@ class IRelief(FeatureWeigher):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> IRelief:
-        """Weigh the features.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-
-        Returns
-        -------
-        self
-        """
-        X, codes = self._open(X, y)
-        nominal = self._coder.nominal_of(X)
-        instances = Instances(X, codes, len(self.classes_), nominal, scaled=True, p=1, n_jobs=self.n_jobs)
+    def fit_weights(self, table: CodedTable) -> FloatArray:
+        """Learn the weights: probabilities of being the nearest, and weights from these, in turn."""
+        instances = table.instances(scaled=True, p=1, n_jobs=self.n_jobs)
         M = instances.n_features
         w = np.full(M, 1 / np.sqrt(M))
         self.sigma_ = self._width(instances, w)
@@ -154,10 +148,10 @@ class IRelief(FeatureWeigher):
                 "raise max_iter",
                 ConvergenceWarning,
             )
-        self._close(X, w)
-        return self
+        return w
 
     def _width(self, instances: Instances, w: FloatArray) -> float:
+        """Return σ: as given, or the mean distance of all pairs under equal weights."""
         if self.sigma != "scale":
             return float(self.sigma)
         from .surf import mean_distance

@@ -10,13 +10,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._threads import effective_n_jobs
+from .._parallel.threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from .._validation import TakesTables
 from ..engine.pairs import distance_sums
 from ..weights import Weights, fingerprint
-from ._base import open_table
-from ._instances import Instances, Neighborhoods, refuse_dense
+from .base import check_table, warn_of_few_neighbors
+from .neighborhoods import Instances, Neighborhoods, refuse_dense
 
 __all__ = ["MBIW", "instance_weights", "inverse_weights", "margin_vectors"]
 
@@ -103,7 +103,24 @@ def mbiw(
     n_neighbors: int | None = 1,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Instance weights of coded rows."""
+    """Return the instance weights of coded rows.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, M)
+    codes : ndarray of shape (n,)
+        Class of each row.
+    n_classes : int
+    nominal : bool ndarray of shape (M,)
+    n_neighbors : int or None
+        Hits and misses per instance; None: all.
+    n_jobs : int or None
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        They sum to 1.
+    """
     instances = Instances(X, codes, n_classes, nominal, scaled=False, p=2, n_jobs=n_jobs)
     return instance_weights(margin_vectors(instances, n_neighbors), effective_n_jobs(n_jobs))
 
@@ -171,7 +188,8 @@ class MBIW(TakesTables, BaseEstimator):
         -------
         self
         """
-        X, codes, self.classes_, coder = open_table(self, X, y)
+        X, codes, self.classes_, coder = check_table(self, X, y)
+        warn_of_few_neighbors(self.classes_, codes, self.n_neighbors, misses="together")
         k = None if self.n_neighbors == "all" else int(self.n_neighbors)
         self.instance_weights_ = mbiw(
             X, codes, len(self.classes_), coder.nominal_of(X), n_neighbors=k, n_jobs=self.n_jobs

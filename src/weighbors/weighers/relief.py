@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from .._typing import FloatArray, IndexArray
-from ._base import TIES, ContributionWeigher
-from ._instances import Instances, Neighborhoods, Neighbors, share_slots, tolerance
+from .base import TIES, CodedTable, ContributionWeigher, warn_of_few_neighbors
+from .neighborhoods import Neighborhoods, Neighbors, share_slots, tolerance
 
 __all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", "relievedf_scores"]
 
 
 def signed_shares(found: Neighbors, codes: IndexArray, sample_weight: FloatArray) -> FloatArray:
-    """+ for misses, − for hits, times the slots filled and the weight of the instance."""
+    """Return + for misses and − for hits, times the slots filled and the weight of the instance."""
     own = codes[found.query]
     sign = np.where(np.arange(found.row.shape[1])[None, :] == own[:, None], -1.0, 1.0)
     signed: FloatArray = sign[:, :, None] * found.share * sample_weight[found.query][:, None, None]
@@ -25,7 +25,23 @@ def signed_shares(found: Neighbors, codes: IndexArray, sample_weight: FloatArray
 
 
 def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
-    """Σ_x Σ_{c ≠ l(x)} Σ_{z ∈ KNN(x, c)} |x − z| − Σ_{z ∈ KNN(x, l(x))} |x − z| (paper 001, algorithm 1)."""
+    """Return RELIEF's sum (paper 001, algorithm 1).
+
+    Σ_x Σ_{c ≠ l(x)} Σ_{z ∈ KNN(x, c)} |x − z| − Σ_{z ∈ KNN(x, l(x))} |x − z|.
+
+    Parameters
+    ----------
+    instances : Neighborhoods
+    k : int
+        Neighbours per class.
+    sample_weight : ndarray of shape (n,)
+    ties : {"share", "index"}
+        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
     total = np.zeros((1, instances.n_features))
     for found in instances.neighbors(k, ties=ties):
         coefficient = signed_shares(found, instances.codes, sample_weight)
@@ -34,13 +50,28 @@ def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *
 
 
 def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
-    """As RELIEF, with the k nearest misses of all other classes together (paper 000, section 2)."""
+    """Return RELIEF's sum with the k nearest misses of all other classes together (paper 000, section 2).
+
+    Parameters
+    ----------
+    instances : Neighborhoods
+    k : int
+        Neighbours per class.
+    sample_weight : ndarray of shape (n,)
+    ties : {"share", "index"}
+        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
     total = np.zeros((1, instances.n_features))
     for found in instances.neighbors(k, ties=ties):
         own = instances.codes[found.query]
         hit = np.arange(found.row.shape[1])[None, :] == own[:, None]
         distance = np.where(hit[:, :, None], np.inf, found.distance).reshape(len(own), -1)
         row = np.where(np.isfinite(distance), found.row.reshape(len(own), -1), np.iinfo(np.int64).max)
+        # Misses of all classes are merged by distance and row, and then share the slots as those of one class do.
         order = np.lexsort((row, distance), axis=-1)
         ranked = np.take_along_axis(distance, order, axis=-1)
         share = np.empty_like(ranked, dtype=np.float64)
@@ -61,14 +92,28 @@ def prior_ratios(codes: IndexArray, n_classes: int) -> FloatArray:
 
 
 def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
-    """Kononenko's ReliefF: means over hits, and over the misses of each class by its prior."""
+    """Return Kononenko's ReliefF: means over hits, and over the misses of each class by its prior.
+
+    Parameters
+    ----------
+    instances : Neighborhoods
+    k : int
+        Neighbours per class.
+    sample_weight : ndarray of shape (n,)
+    ties : {"share", "index"}
+        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
     ratio = prior_ratios(instances.codes, instances.n_classes)
     total = np.zeros((1, instances.n_features))
     for found in instances.neighbors(k, ties=ties):
         own = instances.codes[found.query]
         sign = ratio[own]
         sign[np.arange(len(own)), own] = -1.0
-        filled = np.maximum(found.share.sum(axis=2), 1e-300)
+        filled = np.maximum(found.share.sum(axis=2), 1e-300)  # A class without neighbours adds 0, not 0 / 0.
         scale = sign / filled * sample_weight[found.query][:, None] / sample_weight.sum()
         total += instances.sum_differences(found, scale[:, :, None] * found.share, np.zeros(1, dtype=np.int64), 1)
     return total[0]
@@ -84,6 +129,7 @@ class _NeighborWeigher(ContributionWeigher):
     }
     _scaled = False
     _p = 2
+    _misses = "each"  # k misses are sought in each other class
 
     def __init__(
         self,
@@ -102,18 +148,15 @@ class _NeighborWeigher(ContributionWeigher):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
-    def _weigh(self, X: Any, codes: IndexArray, sample_weight: FloatArray) -> None:
-        nominal = self._coder.nominal_of(X)
-        instances = Instances(X, codes, len(self.classes_), nominal, scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
-        self._close(X, self._scores(instances, sample_weight), **self._metric_parts())
-
-    def _metric_parts(self) -> dict[str, Any]:
-        """What `weights_` holds beside or instead of the published vector; after `_scores`."""
-        return {}
+    def fit_weights(self, table: CodedTable) -> FloatArray:
+        """Learn the weights from the k nearest hits and misses."""
+        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
+        instances = table.instances(scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
+        return self._scores(instances, table.sample_weight)
 
     @abstractmethod
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
-        """The published weights."""
+        """Return the published weights, wherever the rows are: in memory or in blocks."""
 
 
 _PARAMETERS = """
@@ -170,6 +213,7 @@ class Relief(_NeighborWeigher):
     )
 
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+        """Return RELIEF's sum."""
         return relief_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
 
@@ -197,7 +241,10 @@ class RelievedF(_NeighborWeigher):
     """
     )
 
+    _misses = "together"
+
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+        """Return RelievedF's sum."""
         return relievedf_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
 
@@ -248,4 +295,5 @@ class ReliefF(_NeighborWeigher):
         )
 
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+        """Return ReliefF's means."""
         return relieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)

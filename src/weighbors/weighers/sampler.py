@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clone
+from sklearn.utils import InputTags, Tags, _safe_indexing, column_or_1d, get_tags
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
+
+from .._typing import AnyArray
+from ..exceptions import InvalidDataError
 
 __all__ = ["InstanceSampler"]
 
 
-class InstanceSampler(BaseEstimator):
+# imbalanced-learn asks for these tags beside scikit-learn's. It is no dependency, so its own classes of
+# tags cannot be used here.
+@dataclass(slots=True)
+class _SamplerTags:
+    sample_indices: bool = True  # fit leaves `sample_indices_`
+
+
+@dataclass(slots=True)
+class _SamplerInputTags(InputTags):
+    dataframe: bool = True
+
+
+@dataclass(slots=True)
+class _TagsOfSampler(Tags):
+    sampler_tags: _SamplerTags = field(default_factory=_SamplerTags)
+
+
+class InstanceSampler(OneToOneFeatureMixin, BaseEstimator):
     """``fit_resample`` keeps the rows a weigher selects; columns stay as they are.
 
     Made by ``as_sampler`` of `EvolutionaryWeigher`, `Stratified` and `Democratic`. It needs no other
@@ -28,6 +53,12 @@ class InstanceSampler(BaseEstimator):
         The fitted clone.
     sample_indices_ : ndarray
         Rows that were kept.
+    sampling_strategy_ : dict
+        Class to the number of its rows that were kept.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X is a DataFrame.
 
     Examples
     --------
@@ -41,9 +72,14 @@ class InstanceSampler(BaseEstimator):
     True
     """
 
+    _parameter_constraints: dict[str, list[Any]] = {"weigher": [HasMethods(["fit", "get_params"])]}  # noqa: RUF012
+    _estimator_type = "sampler"
+    _sampling_type = "bypass"  # the weigher decides how many rows of a class stay; there is no sampling_strategy to set
+
     def __init__(self, weigher: Any) -> None:
         self.weigher = weigher
 
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> InstanceSampler:
         """Fit a clone of the weigher, and keep which rows it selects.
 
@@ -56,8 +92,17 @@ class InstanceSampler(BaseEstimator):
         -------
         self
         """
-        self.weigher_ = clone(self.weigher).fit(X, y)
+        labels = _class_labels(y)
+        check_consistent_length(X, labels)
+        self.weigher_ = clone(self.weigher).fit(X, labels)
         self.sample_indices_ = self.weigher_.sample_indices_
+        kept = Counter(np.asarray(labels)[self.sample_indices_].tolist())
+        self.classes_ = self.weigher_.classes_
+        self.sampling_strategy_ = {label: kept[label] for label in self.classes_.tolist()}
+        self.n_features_in_ = self.weigher_.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if hasattr(self.weigher_, "feature_names_in_"):
+            self.feature_names_in_ = self.weigher_.feature_names_in_
         return self
 
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -67,6 +112,7 @@ class InstanceSampler(BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+            Or one column, or one column of 0 and 1 per class.
 
         Returns
         -------
@@ -74,5 +120,27 @@ class InstanceSampler(BaseEstimator):
             In the containers they came in.
         """
         self.fit(X, y)
-        X = X if hasattr(X, "shape") else np.asarray(X)
         return _safe_indexing(X, self.sample_indices_), _safe_indexing(y, self.sample_indices_)
+
+    def __sklearn_tags__(self) -> Any:
+        own = super().__sklearn_tags__()
+        tags = _TagsOfSampler(**{one.name: getattr(own, one.name) for one in fields(Tags)})
+        tags.estimator_type = "sampler"
+        tags.target_tags.required = True
+        given = get_tags(self.weigher).input_tags
+        tags.input_tags = _SamplerInputTags(**{one.name: getattr(given, one.name) for one in fields(InputTags)})
+        return tags
+
+
+def _class_labels(y: Any) -> AnyArray:
+    """One label per row, also from one column, and from one column of 0 and 1 per class."""
+    check_classification_targets(y)
+    values = np.asarray(y)
+    if values.ndim != 2 or values.shape[1] == 1:
+        return np.asarray(column_or_1d(y))
+    if not (np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all()):
+        raise InvalidDataError(
+            "Multilabel and multioutput targets are not supported. One label per row is needed, or one column per "
+            f"class with a single 1 in each row; got shape {values.shape}"
+        )
+    return np.asarray(values.argmax(axis=1))

@@ -6,30 +6,47 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray, IndexArray
-from ._base import FeatureWeigher
+from ..engine.margins import Margins, simba_steps
+from .base import CodedTable, FeatureWeigher, warn_of_few_neighbors
 from .mbiw import mbiw
-from .simba import Margins, published, simba_steps
+from .neighborhoods import to_dense
+from .simba import publish_weights
 
 __all__ = ["SimbaMBIW", "step_order", "step_sizes"]
 
 
-def step_order(omega: FloatArray, strategy: str, rng: Any) -> IndexArray:
-    """Which instance is looked at in each of N steps.
+def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArray | None = None) -> IndexArray:
+    """Choose the instance of every step that is left of a pass of N steps.
 
-    "order": ω descending, ties by row. "sample": N draws with replacement with probability ω.
-    "normal": a random permutation.
+    "order": the instances that were not visited yet, by descending ω, ties by row. "sample": draws with
+    replacement with probability ω. "normal": a random permutation of those not visited yet.
+
+    Parameters
+    ----------
+    omega : ndarray of shape (N,)
+    strategy : {"order", "sample", "normal"}
+    rng : RandomState
+    visited : ndarray or None
+        Instances of the steps of this pass that are done; None: none of them.
+
+    Returns
+    -------
+    ndarray of shape (N - len(visited),)
+
+    Examples
+    --------
+    >>> step_order(np.array([0.1, 0.4, 0.2, 0.3]), "order", None, visited=np.array([3]))
+    array([1, 2, 0])
     """
-    n = len(omega)
-    if strategy == "order":
-        return np.argsort(-omega, kind="stable")
+    n, done = len(omega), 0 if visited is None else len(visited)
     if strategy == "sample":
-        return np.asarray(rng.choice(n, size=n, replace=True, p=omega / omega.sum()))
-    return np.asarray(rng.permutation(n))
+        return np.asarray(rng.choice(n, size=n - done, replace=True, p=omega / omega.sum()))
+    order = np.argsort(-omega, kind="stable") if strategy == "order" else np.asarray(rng.permutation(n))
+    return order if visited is None else order[~np.isin(order, visited)]
 
 
 def step_sizes(omega: FloatArray, strategy: str, scale: str) -> FloatArray:
@@ -62,7 +79,8 @@ class SimbaMBIW(FeatureWeigher):
         "simba_first": plain SIMBA weighs features first, and the margins of MBIW are taken under
         these weights before the second, weighted pass.
     synergy : bool, default=False
-        Recompute the instance weights from the current feature weights as steps go on.
+        Recompute the instance weights from the current feature weights as steps go on. The steps that are
+        left of a pass then have new sizes, and ("order", "sample") their instances are ordered or drawn anew.
     update_every : int or None, default=None
         Steps between two such updates; None: N / 10.
     n_passes : int, default=1
@@ -83,6 +101,10 @@ class SimbaMBIW(FeatureWeigher):
         a = W² for the published W, and votes ω (with mean 1).
     support_ : bool ndarray of shape (n_features,)
     classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    Sparse rows become dense while they fit 2 GiB.
 
     References
     ----------
@@ -111,6 +133,8 @@ class SimbaMBIW(FeatureWeigher):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
         "random_state": ["random_state"],
     }
+
+    _squares_weights = True
 
     def __init__(
         self,
@@ -141,23 +165,11 @@ class SimbaMBIW(FeatureWeigher):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> SimbaMBIW:
-        """Weigh instances and features.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Sparse rows become dense while they fit 2 GiB.
-        y : array-like of shape (n_samples,)
-
-        Returns
-        -------
-        self
-        """
-        X, codes = self._open(X, y)
-        margins = Margins.of(X, codes, len(self.classes_), self._coder.nominal_of(X), self.n_jobs)
-        rng, n = check_random_state(self.random_state), len(codes)
+    def fit_weights(self, table: CodedTable) -> FloatArray:
+        """Learn the weights of instances, then those of features in steps that the former steer."""
+        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
+        margins = Margins.of(to_dense(table.rows, "SIMBA"), table.codes, len(table.classes), table.nominal, self.n_jobs)
+        rng, n = check_random_state(self.random_state), len(table.codes)
         w: FloatArray = np.ones(margins.rows.shape[1])
         if self.compose == "simba_first":
             w = simba_steps(margins, w, rng.permutation(n), np.ones(n))
@@ -165,15 +177,21 @@ class SimbaMBIW(FeatureWeigher):
         w = np.ones_like(w)
         every = (self.update_every or max(1, n // 10)) if self.synergy else n
         for _ in range(self.n_passes):
-            order = step_order(omega, self.strategy, rng)
-            for begin in range(0, n, every):
-                part = order[begin : begin + every]
+            left, visited = step_order(omega, self.strategy, rng), np.empty(0, dtype=np.int64)
+            while len(left):
+                part, left = left[:every], left[every:]
                 w = simba_steps(margins, w, part, step_sizes(omega, self.strategy, self.scale)[part])
-                if self.synergy and begin + every < n:
+                if self.synergy and len(left):
+                    visited = np.append(visited, part)
                     omega = self._omega(margins, w)
+                    if self.strategy != "normal":  # a random permutation knows nothing of ω
+                        left = step_order(omega, self.strategy, rng, visited=visited)
         self.instance_weights_ = omega
-        self._close(X, published(w), square=True, votes=omega * n)
-        return self
+        return publish_weights(w)
+
+    def _metric_parts(self) -> dict[str, Any]:
+        """Return the votes of a k-NN: the instance weights, with mean 1."""
+        return {"votes": self.instance_weights_ * len(self.instance_weights_)}
 
     def _omega(self, margins: Margins, w: FloatArray) -> FloatArray:
         """MBIW on the rows scaled by w, which is MBIW under ‖·‖_w."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._threads import effective_n_jobs, run_ranges
-from .._typing import FloatArray, IndexArray
-from ._base import ContributionWeigher
-from ._instances import Instances, tolerance
+from .._parallel.threads import effective_n_jobs, run_ranges
+from .._typing import FloatArray
+from .base import CodedTable, ContributionWeigher
+from .neighborhoods import Instances, tolerance
 from .relief import prior_ratios
 
 __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "surf_scores"]
@@ -33,11 +33,21 @@ def mean_distance(instances: Instances) -> float:
 
 
 def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool, star: bool) -> FloatArray:
-    """Means over near hits and misses, and for the starred ones over far ones the other way round.
+    """Return means over near hits and misses, and for the starred methods over far ones with the opposite sign.
 
-    Near is below the mean of all distances (SURF) or, per instance, below its mean less half its
-    standard deviation (MultiSURF); far is above the mean, or above the mean plus half of it.
-    Misses of a class count by its prior, as in ReliefF. The instances are ordered by class.
+    Near is below the mean of all distances (SURF) or, per instance, below its mean less half its standard deviation
+    (MultiSURF); far is above the mean, or above the mean plus half of it. Misses of a class count by its prior, as
+    in ReliefF.
+
+    Parameters
+    ----------
+    instances : Instances
+        Ordered by class.
+    sample_weight : ndarray of shape (n,)
+    multi : bool
+        Whether each instance has a threshold of its own.
+    star : bool
+        Whether far instances count, too.
     """
     factor = prior_ratios(instances.codes, instances.n_classes)
     np.fill_diagonal(factor, -1.0)
@@ -60,24 +70,19 @@ class _ThresholdWeigher(ContributionWeigher):
     _multi = False
     _star = False
 
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        threshold: float | None = None,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.threshold = threshold
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-
-    def _weigh(self, X: Any, codes: IndexArray, sample_weight: FloatArray) -> None:
-        order = np.argsort(codes, kind="stable")
-        nominal = self._coder.nominal_of(X)
-        instances = Instances(X[order], codes[order], len(self.classes_), nominal, scaled=True, p=1, n_jobs=self.n_jobs)
-        self._close(X, surf_scores(instances, sample_weight[order], multi=self._multi, star=self._star))
+    def fit_weights(self, table: CodedTable) -> FloatArray:
+        """Learn the weights; `surf_scores` wants the rows class after class."""
+        order = np.argsort(table.codes, kind="stable")
+        instances = Instances(
+            table.rows[order],
+            table.codes[order],
+            len(table.classes),
+            table.nominal,
+            scaled=True,
+            p=1,
+            n_jobs=self.n_jobs,
+        )
+        return surf_scores(instances, table.sample_weight[order], multi=self._multi, star=self._star)
 
 
 _PARAMETERS = """

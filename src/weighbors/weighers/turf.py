@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -11,8 +12,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import has_fit_parameter
 
-from .._typing import FloatArray
-from ._base import FeatureWeigher
+from .._typing import FloatArray, IndexArray
+from ..exceptions import InvalidDataError, WeighborsWarning
+from .base import FeatureWeigher, published_scores
 from .relief import ReliefF
 
 __all__ = ["TuRF"]
@@ -27,26 +29,35 @@ class TuRF(FeatureWeigher):
     Parameters
     ----------
     weigher : estimator or None, default=None
-        Anything whose fit leaves ``feature_weights_``. None: ``ReliefF()``.
+        Anything whose fit leaves ``feature_weights_``, ``feature_importances_`` or ``coef_``, such as a forest or a
+        linear model. None: ``ReliefF()``.
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps; elimination stops there.
-        None: all are ranked, elimination stops at one share of the features.
+        None: all features are ranked. Elimination stops when at most ``share`` of the original features (at least
+        one feature) is left.
     share : float, default=0.1
         Part of the original features dropped in each round, at least one.
     threshold, categorical_features, n_jobs
-        As in `Relief`; ``n_jobs`` is the weigher's own.
+        As in `Relief`. ``n_jobs`` is used only if ``weigher`` is None. A given weigher keeps its own ``n_jobs``.
 
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        Scores of the last round for the features that reached it. Those dropped earlier come
-        below all of these, later rounds above earlier ones, by their last score within a round.
+        The score of each feature in the last round it took part in. Those of earlier rounds are made smaller
+        where that is needed, so that every feature that was dropped comes below all that stayed.
     round_ : int ndarray of shape (n_features,)
         The round in which a feature was last scored, from 1.
     weights_ : Weights
-        Features dropped count 0.
+        For a k-NN: negative weights count 0. With ``n_features_to_select``, only the features selected count.
     support_, classes_
         As in `Relief`.
+
+    Notes
+    -----
+    The paper ranks features and leaves open what those that were dropped weigh. Weights of 0 would leave a
+    k-NN the few features of the last round, one of 13 on wine, although each round must drop some
+    features, even good ones. So a feature keeps its last score. If needed, the scores of its round are lowered, by a
+    factor or by a constant, so that they stand below those of the features that stayed.
 
     References
     ----------
@@ -99,7 +110,7 @@ class TuRF(FeatureWeigher):
         -------
         self
         """
-        X, _ = self._open(X, y)
+        X, _ = self._check_input(X, y)
         nominal = self._coder.nominal_of(X)
         M = X.shape[1]
         drop = max(1, int(self.share * M))
@@ -113,33 +124,59 @@ class TuRF(FeatureWeigher):
                 weigher.set_params(categorical_features=nominal[alive])
             if params and not has_fit_parameter(weigher, "sample_weight"):
                 raise TypeError(f"{type(weigher).__name__} takes no sample_weight in fit")
-            weigher.fit(_safe_indexing(X, alive, axis=1), y, **params)
-            scores[alive] = weigher.feature_weights_
+            with warnings.catch_warnings():
+                if self.round_.any():  # the first round has warned, and `_publish` warns of the last one
+                    warnings.simplefilter("ignore", WeighborsWarning)
+                scores[alive] = _fitted_scores(weigher, _safe_indexing(X, alive, axis=1), y, params)
             self.round_[alive] += 1
             if len(alive) <= goal:
                 break
             kept = max(goal, len(alive) - drop)
             alive = np.sort(alive[np.argsort(-scores[alive], kind="stable")[:kept]])
-        final = _ranked(scores, self.round_)
-        survivors = np.where(self.round_ == self.round_.max(), np.maximum(scores, 0.0), 0.0)
-        parts: dict[str, Any] = {"feature_weights": survivors} if (survivors > 0).any() else {}
-        self._close(X, final, **parts)
+        self._publish(X, _ranked(scores, self.round_))
         return self
 
     def _goal(self, M: int, drop: int) -> int:
+        """Return how many features are left when rounds end."""
         wanted = self.n_features_to_select
         if wanted is None:
             return min(M, drop)
         return max(1, round(wanted * M)) if wanted < 1 else min(int(wanted), M)
 
 
-def _ranked(scores: FloatArray, rounds: Any) -> FloatArray:
-    """Scores moved so that every feature of a later round is above all of earlier rounds."""
-    final = scores.copy()
-    floor = np.inf
+def _fitted_scores(weigher: Any, X: Any, y: Any, params: dict[str, Any]) -> FloatArray:
+    """Fit the weigher to the columns that are left, and return one finite score for each of them.
+
+    ``params`` are further arguments of its ``fit``.
+    """
+    scores = published_scores(weigher.fit(X, y, **params))
+    if scores is None:
+        raise InvalidDataError(
+            f"TuRF needs a weigher that says after fit what its features are worth: {type(weigher).__name__} has none "
+            "of feature_weights_, feature_importances_ and coef_"
+        )
+    if scores.shape != (X.shape[1],) or not np.isfinite(scores).all():
+        raise InvalidDataError(
+            f"TuRF needs one finite weight per feature ({X.shape[1]}); {type(weigher).__name__} gives shape "
+            f"{scores.shape}, {np.count_nonzero(~np.isfinite(scores))} of them not finite"
+        )
+    return scores
+
+
+def _ranked(scores: FloatArray, rounds: IndexArray) -> FloatArray:
+    """Return scores in which every feature of a later round is above all of earlier rounds.
+
+    ``scores`` and ``rounds`` are those of each feature when it was last scored. Positive scores of a round are
+    multiplied by what puts the largest below the later rounds, which keeps their order and their sign. Where a
+    later round has scores of 0 or less, the earlier ones are moved below those.
+    """
+    final, floor = scores.copy(), np.inf
     for number in range(int(rounds.max()), 0, -1):
         mine = rounds == number
-        if floor < np.inf:
-            final[mine] -= max(0.0, final[mine].max() - floor) + np.finfo(float).eps * max(1.0, abs(floor)) * 4
+        largest = float(final[mine].max())
+        if largest >= floor > 0:
+            final[mine & (final > 0)] *= floor / largest * (1 - 1e-9)
+        elif largest >= floor:
+            final[mine] -= largest - floor + 1e-9 * max(abs(floor), np.abs(scores).max())
         floor = min(floor, float(final[mine].min()))
     return final

@@ -1,4 +1,4 @@
-"""Fitness against the oracle for all 15 combinations; what is off never changes."""
+"""Fitness against the oracle for all 15 combinations; parts that are switched off never change."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Long work: limits, progress, Ctrl-C, kill -9. Search, history and checkpoint stay together."""
+"""Long searches: limits, progress, Ctrl-C, kill -9; search, history and checkpoint stay consistent."""
 
 import io
 import os
@@ -15,7 +15,6 @@ from searches import FAST, KILLED, X, Y, same
 
 from weighbors import EvolutionaryWeigher
 from weighbors.exceptions import InterruptedSearchWarning
-from weighbors.weighers.evolution import run as module
 from weighbors.weighers.evolution.run import Progress, ProgressBar, Run
 
 
@@ -78,12 +77,12 @@ def test_a_callback_that_fails_does_not_lose_the_search(tmp_path):
 
 
 def test_a_disk_that_fails_is_told_as_such(monkeypatch, tmp_path):
-    from weighbors.weighers.evolution import checkpoint
+    from weighbors import _archive
 
     def full(*args):
         raise OSError("no space left")
 
-    monkeypatch.setattr(checkpoint, "write_archive", full)
+    monkeypatch.setattr(_archive, "write_archive", full)
     with pytest.raises(OSError, match="no space left"):
         EvolutionaryWeigher("IS", checkpoint=tmp_path / "run.ckpt", **FAST).fit(X, Y)
 
@@ -96,7 +95,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("stream", [Terminal, io.StringIO])
 def test_the_bar_shows_where_a_search_ended_and_ends_its_line(monkeypatch, stream):
     err = stream()
-    monkeypatch.setattr(module.sys, "stderr", err)
+    monkeypatch.setattr(sys, "stderr", err)
     EvolutionaryWeigher("IS", verbose=True, callback=lambda p: p.generation == 5, **FAST).fit(X, Y)
     lines = err.getvalue().replace("\r", "\n").split("\n")
     assert lines[-1] == ""
@@ -106,7 +105,7 @@ def test_the_bar_shows_where_a_search_ended_and_ends_its_line(monkeypatch, strea
 
 def test_a_bar_beyond_its_end(monkeypatch):
     err = Terminal()
-    monkeypatch.setattr(module.sys, "stderr", err)
+    monkeypatch.setattr(sys, "stderr", err)
     ProgressBar()(Progress(9, 400, 200, 0.5, 0.5, 3.0, 0.0))  # a resumed search may have more than is asked for
     assert "#" * 20 + " 400/200" in err.getvalue()
     assert "#" * 21 not in err.getvalue()
@@ -153,7 +152,7 @@ def test_limits_and_callback():
     front = EvolutionaryWeigher("FS", objective="pareto", n_iter_no_change=5, **many).fit(X, Y)
     assert front.stop_reason_ == "n_iter_no_change"
     assert (front.history_["front"].iloc[-6:] == front.history_["front"].iloc[-1]).all()
-    converged = EvolutionaryWeigher("FS", restart=False, **many).fit(X, Y)
+    converged = EvolutionaryWeigher("FS", incest_prevention=True, **many).fit(X, Y)
     assert converged.stop_reason_ == "converged"
 
 

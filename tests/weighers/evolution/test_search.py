@@ -105,6 +105,9 @@ def test_flips_and_the_cataclysm():
     assert cataclysm(Population(np.zeros((1, 2)), np.ones((1, 1), dtype=bool)), 3, RNG(0)).bits.sum() == 0  # at least 1
 
 
+CHC = {"incest_prevention": True, "restart": True}
+
+
 def drive(search, fitness, budget):
     while search.evaluations < budget and not search.exhausted:
         asked = search.ask(budget - search.evaluations)
@@ -148,7 +151,7 @@ def test_a_trial_that_equals_its_target_is_not_asked_for():
 
 
 def test_the_threshold_falls_and_a_cataclysm_keeps_the_best():
-    search = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5), RNG(3))
+    search = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5, **CHC), RNG(3))
     search.tell(ones(search.ask()))
     assert search.threshold == 2  # L / 4
     best, thresholds = search.population.bits[search.best()].copy(), []
@@ -161,19 +164,32 @@ def test_the_threshold_falls_and_a_cataclysm_keeps_the_best():
     assert sorted((search.population.bits != best).sum(axis=1)) == [0, 3, 3, 3, 3]  # 35 % of 8
 
 
-def test_incest_prevention_and_restart_can_be_off():
-    loose = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5, incest_prevention=False, restart=False), RNG(0))
+def test_incest_prevention_and_restart_are_off_by_default():
+    loose = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5), RNG(0))
     drive(loose, ones, 2000)
     assert loose.restarts == 0
-    search = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5, restart=False), RNG(0))
+    search = EvolutionSearch(Genome(("IS",), 8, 1), Settings(5, incest_prevention=True), RNG(0))
     drive(search, ones, 10_000)
     assert search.exhausted
     assert search.restarts == 0
     assert search.evaluations < 10_000
+    with pytest.raises(InvalidDataError, match="restart=True needs incest_prevention=True"):
+        Settings(5, restart=True)
+
+
+def test_bits_that_are_far_from_equal_cross_only_without_incest_prevention():
+    """While trials are accepted the threshold stays at L/4, so that near individuals never cross."""
+    for rule, crossed in ((Settings(6), True), (Settings(6, **CHC), False)):
+        search = EvolutionSearch(Genome(("IS", "FW"), 40, 2), rule, RNG(0))
+        near = np.zeros((6, 40), dtype=bool)
+        near[np.arange(6), np.arange(6)] = True  # a Hamming distance of 2, far below twice L/4
+        search.population = Population(search.population.weights, near)
+        search.tell(np.zeros(len(search.ask())))
+        assert (search.ask().bits != near).any() == crossed
 
 
 def test_a_part_that_is_on_changes():
-    search = drive(EvolutionSearch(Genome(("IS", "FS", "IW", "FW"), 6, 3), Settings(8), RNG(0)), ones, 200)
+    search = drive(EvolutionSearch(Genome(("IS", "FS", "IW", "FW"), 6, 3), Settings(8), RNG(0)), ones, 24)
     assert search.population.weights.std() > 0
     assert not (search.population.bits == search.population.bits[0, 0]).all()
 
@@ -183,7 +199,7 @@ def test_state_and_restore_continue_to_the_bit(tasks):
     genome = Genome(tasks, 15, 4)
     whole = drive(EvolutionSearch(genome, Settings(10), RNG(5)), ones, 600)
     half = EvolutionSearch(genome, Settings(10), RNG(5))
-    while half.evaluations < 300:  # whole generations
+    while half.evaluations < 300 and not half.exhausted:  # whole generations
         half.tell(ones(half.ask()))
     again = drive(EvolutionSearch.restore(genome, Settings(10), half.state()), ones, 600)
     for key, value in whole.state().items():
@@ -210,15 +226,15 @@ def test_misuse():
 
 
 def test_weights_that_are_all_alike_are_exhausted():
-    for tasks, restart in ((("FW",), True), (("IS", "FW"), False)):
-        search = EvolutionSearch(Genome(tasks, 4, 2), Settings(5, restart=restart), RNG(0))
+    for tasks, rule in ((("FW",), Settings(5, **CHC)), (("IS", "FW"), Settings(5))):
+        search = EvolutionSearch(Genome(tasks, 4, 2), rule, RNG(0))
         search.tell(ones(search.ask()))
         assert not search.exhausted
         search.population = Population(np.full((5, 2), 0.3), np.ones((5, search.genome.n_bits), dtype=bool))
         assert len(search.ask()) == 0  # nothing would ever be asked again
         search.tell(np.zeros(0))
         assert search.exhausted
-    search = EvolutionSearch(Genome(("IS", "FW"), 4, 2), Settings(5), RNG(0))
+    search = EvolutionSearch(Genome(("IS", "FW"), 4, 2), Settings(5, **CHC), RNG(0))
     search.tell(ones(search.ask()))
     search.population = Population(np.full((5, 2), 0.3), np.ones((5, 4), dtype=bool))
     assert not search.exhausted  # a restart will come

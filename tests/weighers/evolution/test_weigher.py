@@ -16,8 +16,10 @@ from weighbors.exceptions import (
     ForeignWeightsError,
     InvalidDataError,
     LonelyClassWarning,
+    LostClassWarning,
+    NothingSelectedWarning,
 )
-from weighbors.weighers.evolution.results import balanced_rows
+from weighbors.weighers.evolution.inputs import undersample_rows
 
 COMBINATIONS = ["+".join(c) for size in range(1, 5) for c in combinations(("IS", "FS", "IW", "FW"), size)]
 
@@ -55,7 +57,8 @@ def test_it_improves_and_is_a_weigher():
     model = WeightedKNeighborsClassifier(1, weigher=EvolutionaryWeigher("FW", max_evaluations=500, random_state=0))
     assert cross_val_score(model, X, Y, cv=3).mean() > 0.9
     assert search.get_feature_names_out().shape == (search.feature_support_.sum(),)
-    np.testing.assert_array_equal(search.transform(X), X[:, search.feature_support_])
+    with pytest.warns(NothingSelectedWarning, match="selected rows, but transform passes all rows on"):
+        np.testing.assert_array_equal(search.transform(X), X[:, search.feature_support_])
     assert (search.feature_importances_ > 0).sum() == search.feature_support_.sum()
 
 
@@ -90,9 +93,9 @@ def test_undersampling():
     rng = np.random.default_rng
     codes = np.array([0] * 30 + [1] * 7 + [2] * 10)
     for ratio, sizes in ((False, [30, 7, 10]), (True, [7, 7, 7]), (0.5, [14, 7, 10]), (1.0, [7, 7, 7])):
-        np.testing.assert_array_equal(np.bincount(codes[balanced_rows(codes, ratio, rng(0))]), sizes)
+        np.testing.assert_array_equal(np.bincount(codes[undersample_rows(codes, ratio, rng(0))]), sizes)
     for smallest, ratio, largest in ((7, 0.28, 25), (14, 0.56, 25), (17, 0.68, 25), (3, 0.4, 7)):  # 7 / 0.28 < 25
-        drawn = balanced_rows(np.repeat([0, 1], [60, smallest]), ratio, rng(0))
+        drawn = undersample_rows(np.repeat([0, 1], [60, smallest]), ratio, rng(0))
         assert len(drawn) == smallest + largest
     search = EvolutionaryWeigher("FS", "g_mean", undersample=True, **FAST).fit(X, y)
     kept = np.bincount(y[search.sample_indices_])
@@ -123,7 +126,8 @@ def test_other_fitness():
 
 
 def test_more_neighbours_than_instances_selected():
-    search = EvolutionaryWeigher("IS", n_neighbors=500, **FAST).fit(X, Y)
+    with pytest.warns(LostClassWarning):
+        search = EvolutionaryWeigher("IS", n_neighbors=500, **FAST).fit(X, Y)
     assert search.performance_ < 0.7  # all selected ones vote
 
 
@@ -187,7 +191,8 @@ def test_two_rows_and_constant_features(tasks):
         search = EvolutionaryWeigher(tasks, **FAST).fit([[0.0, 1.0], [1.0, 1.0]], [0, 1])
     assert search.performance_ == 0  # each row's only neighbour is of the other class
     assert len(search.sample_indices_) >= 1
-    flat = EvolutionaryWeigher(tasks, **FAST).fit(np.ones((8, 3)), [0, 1] * 4)
+    with pytest.warns(LostClassWarning):  # equal distances go to the lowest row
+        flat = EvolutionaryWeigher(tasks, **FAST).fit(np.ones((8, 3)), [0, 1] * 4)
     assert 0 <= flat.performance_ <= 1
     mixed = np.column_stack([X[:, :3], np.ones(len(X))])
     assert EvolutionaryWeigher(tasks, **FAST).fit(mixed, Y).performance_ > 0.5

@@ -1,1 +1,1 @@
-"""Backends: each finds the k nearest references of queries; all are proved equal to `scan`."""
+"""Backends: each finds the k nearest references of queries. All except "hnsw" give the same lists as `scan`."""

@@ -1,19 +1,19 @@
-"""Proposals of another search, measured exactly, with proof that nothing nearer was left out."""
+"""Measure the candidates of another search exactly, and prove that no nearer row was left out."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ... import _native
-from ..._threads import row_ranges, run_ranges
+from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import BoolArray, FloatArray, IndexArray
 from ..references import References
 from .scan import Scan
 
-__all__ = ["certify", "measured", "settled"]
+__all__ = ["certify", "measure_candidates", "settle_lists"]
 
 
-def measured(
+def measure_candidates(
     references: References,
     queries: FloatArray,
     candidates: IndexArray,
@@ -22,7 +22,19 @@ def measured(
     own_slot: IndexArray | None,
     n_jobs: int,
 ) -> tuple[FloatArray, IndexArray]:
-    """The k best candidates by (exact distance, slot); squared for p = 2."""
+    """Return the k nearest candidates, ordered by exact distance and then slot. Distances are squared for p = 2.
+
+    Parameters
+    ----------
+    references : References
+    queries : ndarray of shape (n_queries, m)
+    candidates : int ndarray of shape (n_queries, width)
+        Slots of the candidates of each query.
+    k : int
+    own_slot : int ndarray of shape (n_queries,), or None
+        Slot of the query itself, which must not be its neighbour.
+    n_jobs : int
+    """
     distance = np.empty((len(queries), k), dtype=references.dtype)
     slot = np.empty((len(queries), k), dtype=np.int64)
     candidates = np.ascontiguousarray(candidates, dtype=np.int64)
@@ -35,20 +47,20 @@ def measured(
 
     def task(begin: int, end: int) -> None:
         _native.rerank(
-            queries,
-            references.rows,
-            candidates,
-            weights,
-            weight_row,
-            references.scales,
-            own_slot,
-            references.gap,
-            references.n_numeric,
-            references.p,
-            distance,
-            slot,
-            begin,
-            end,
+            queries=queries,
+            source=references.rows,
+            candidates=candidates,
+            weights=weights,
+            weight_row=weight_row,
+            scales=references.scales,
+            own_row=own_slot,
+            missing_distance=references.gap,
+            n_numeric=references.n_numeric,
+            p=references.p,
+            distance=distance,
+            id=slot,
+            begin=begin,
+            end=end,
         )
 
     run_ranges(task, row_ranges(len(queries), n_jobs), n_jobs)
@@ -56,11 +68,11 @@ def measured(
 
 
 def certify(references: References, kth: FloatArray, unseen: FloatArray) -> BoolArray:
-    """For which queries the k best candidates are the k nearest of all.
+    """Return for which queries it is certain that the k nearest candidates are the k nearest of all references.
 
-    ``kth`` is the k-th exact distance as the kernel sums it (squared for p = 2), ``unseen`` a
-    lower bound on the true distance (not squared) of everything that was not proposed. A tie at
-    the border is not certain: its order is by row, and the other row may be the lower one.
+    ``kth`` is the k-th exact distance as the kernel computes it (squared for p = 2). ``unseen`` is a lower
+    bound on the true distance (not squared) of all references that are not candidates. A tie with this bound is
+    not certain: equal distances are ordered by row, and the other row may have the lower number.
     """
     rounding = 1 - (references.m + 8) * float(np.finfo(references.dtype).eps)
     root = np.sqrt(kth.astype(np.float64)) if references.p == 2 else kth.astype(np.float64)
@@ -68,7 +80,7 @@ def certify(references: References, kth: FloatArray, unseen: FloatArray) -> Bool
     return certain
 
 
-def settled(
+def settle_lists(
     scan: Scan,
     queries: FloatArray,
     distance: FloatArray,
@@ -78,7 +90,19 @@ def settled(
     own_slot: IndexArray | None,
     n_jobs: int,
 ) -> tuple[FloatArray, IndexArray]:
-    """The lists of the certain queries, and the scan's answer for the others, as one group."""
+    """Return the lists of the certain queries, and the result of the scan for the other queries, as one group.
+
+    Parameters
+    ----------
+    scan : Scan
+    queries : ndarray of shape (n_queries, m)
+    distance, slot : ndarrays of shape (n_queries, k)
+        Lists of the candidates, as `measure_candidates` gives them.
+    certain : bool ndarray of shape (n_queries,)
+        As `certify` gives it.
+    own_slot, n_jobs
+        As in `measure_candidates`.
+    """
     k = distance.shape[1]
     distance, slot = distance[:, None, :], slot[:, None, :]
     doubtful = np.flatnonzero(~certain)

@@ -1,9 +1,9 @@
-"""FAISS (extra ``weighbors[faiss]``): Flat proposes and is certified; HNSW is approximate.
+"""Search with FAISS (extra ``weighbors[faiss]``): Flat is exact, its candidates are certified. HNSW is approximate.
 
-Weights for all instances fold into the data and need Euclidean search. Weights per instance make
-d² an inner product, ⟨[q², q, 1], [a, −2ax, Σax²]⟩ · v², and need inner-product search. A graph
-over such products finds little (recall 0.17 in a trial); one more coordinate, √(R² − ‖x‖²), gives
-all stored vectors one length R, so that the largest product is the nearest point again (0.99).
+Feature weights that are the same for all instances are folded into the data, and the search is Euclidean. With
+weights per instance, d² is an inner product, ⟨[q², q, 1], [a, −2ax, Σax²]⟩ · v², and the search is by inner
+products. An HNSW graph over such products finds few neighbours (recall 0.17 in a trial). One more coordinate,
+√(R² − ‖x‖²), gives all stored vectors the same length R. Then the largest product is the nearest point (recall 0.99).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ..._typing import FloatArray, IndexArray
 from ...exceptions import MissingDependencyError
 from ..references import References
-from .certify import certify, measured, settled
+from .certify import certify, measure_candidates, settle_lists
 from .scan import Scan
 
 __all__ = ["Faiss"]
@@ -28,6 +28,7 @@ _SPARE = 16  # candidates beyond k: float32 products rank close neighbours loose
 
 
 def _faiss() -> Any:
+    """Import and return FAISS. Raise an error that says how to install it if it is missing."""
     try:
         import faiss
     except ImportError as error:
@@ -39,6 +40,7 @@ def _faiss() -> Any:
 
 @contextmanager
 def _threads(n_jobs: int) -> Iterator[None]:
+    """Let FAISS use ``n_jobs`` threads while the ``with`` block runs."""
     faiss = _faiss()
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(n_jobs)
@@ -49,7 +51,7 @@ def _threads(n_jobs: int) -> Iterator[None]:
 
 
 class Faiss:
-    """FAISS over folded or augmented float32 vectors."""
+    """Backend that searches with FAISS in float32 vectors, which include the weights."""
 
     def __init__(self, references: References, scan: Scan, *, approximate: bool) -> None:
         _faiss()
@@ -62,16 +64,22 @@ class Faiss:
 
     @property
     def _inner_product(self) -> bool:
+        """Whether distances are inner products: weights per instance cannot be folded into the data."""
         return self.references.cells is not None or self.references.scales is not None
 
     @cached_property
     def _center(self) -> FloatArray:
-        """The middle of the data: products of small numbers lose less."""
+        """Middle of the column ranges. Centred values are smaller, and their products lose fewer digits."""
         center: FloatArray = self.references.low.astype(np.float64) / 2 + self.references.high.astype(np.float64) / 2
         return center
 
     @cached_property
     def _stored(self) -> FloatArray:
+        """The references as float32 vectors.
+
+        With weights per instance the squared distance v² Σ a (q − x)² is the product of (q², q, 1) and
+        v² (a, −2 a x, Σ a x²), so that a search for the largest negative product finds the nearest rows.
+        """
         references = self.references
         x = references.rows.astype(np.float64) - self._center
         a: Any = 1.0 if references.feature_weights is None else references.feature_weights.astype(np.float64)
@@ -86,11 +94,13 @@ class Faiss:
             vectors *= references.scales[:, None].astype(np.float64)
         vectors = -vectors  # the largest product is the nearest
         if self.approximate:
+            # The graph needs vectors of equal length, for which the nearest has the largest product.
             squared = (vectors * vectors).sum(axis=1, keepdims=True)
             vectors = np.hstack([vectors, np.sqrt(squared.max() - squared)])
         return np.ascontiguousarray(vectors, dtype=np.float32)
 
     def _asked(self, queries: FloatArray) -> FloatArray:
+        """Return the queries as vectors of the same form as `_stored`."""
         q = queries.astype(np.float64) - self._center
         if self._inner_product:
             vectors = np.hstack([q * q, q, np.ones((len(q), 1))])
@@ -103,6 +113,7 @@ class Faiss:
 
     @cached_property
     def _index(self) -> Any:
+        """The index of the stored vectors, built at the first search."""
         faiss, width = _faiss(), self._stored.shape[1]
         metric = faiss.METRIC_INNER_PRODUCT if self._inner_product else faiss.METRIC_L2
         index = faiss.IndexHNSWFlat(width, _LINKS) if self.approximate else faiss.IndexFlat(width, metric)
@@ -118,7 +129,7 @@ class Faiss:
         missing: bool = False,
         n_jobs: int = 1,
     ) -> tuple[FloatArray, IndexArray]:
-        """As `Scan.search`, for one group."""
+        """Search as `Scan.search` does, with the same parameters, for one group."""
         references = self.references
         if missing:
             return self.scan.search(queries, k, own_slot=own_slot, missing=True, n_jobs=n_jobs)
@@ -130,16 +141,19 @@ class Faiss:
                 # products spread the stored vectors more than distances do: look at more of them
                 index.hnsw.efSearch = max(512, 16 * width) if self._inner_product else max(64, 2 * width)
             score, candidates = index.search(asked, width)
-        distance, slot = measured(references, queries, candidates, k, own_slot=own_slot, n_jobs=n_jobs)
+        distance, slot = measure_candidates(references, queries, candidates, k, own_slot=own_slot, n_jobs=n_jobs)
         if self.approximate:
             certain = slot[:, -1] >= 0  # otherwise the graph gave fewer than k
         else:
             unseen = np.full(len(queries), np.inf) if width == references.n else self._unseen(asked, score[:, -1])
             certain = certify(references, distance[:, -1], unseen)
-        return settled(self.scan, queries, distance, slot, certain, own_slot=own_slot, n_jobs=n_jobs)
+        return settle_lists(self.scan, queries, distance, slot, certain, own_slot=own_slot, n_jobs=n_jobs)
 
     def _unseen(self, asked: FloatArray, last: FloatArray) -> FloatArray:
-        """Lower bound on the true distance of what was not proposed, from the last score."""
+        """Return a lower bound on the true distance of all references that are not candidates.
+
+        ``asked`` are the query vectors, ``last`` is the score of the last candidate of each query.
+        """
         length = np.linalg.norm(asked.astype(np.float64), axis=1)
         longest = float(np.linalg.norm(self._stored.astype(np.float64), axis=1).max())
         reach = length * longest if self._inner_product else (length + longest) ** 2

@@ -1,4 +1,4 @@
-"""The compiled scan: every distance, exact differences, bounded memory."""
+"""The compiled scan, which computes the distance of every query to every reference in limited memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import _native
-from ..._threads import row_ranges, run_ranges
+from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import FloatArray, IndexArray
 from ..plan import block_bytes, blocks_per_part, lanes_of, part_bytes_of
 from ..references import References
@@ -21,7 +21,7 @@ CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:
-    """An uninitialised array that starts at a cache line."""
+    """Return an uninitialised array that starts at a cache line."""
     size = int(np.prod(shape)) * dtype.itemsize
     raw = np.empty(size + 64, dtype=np.uint8)
     offset = -raw.ctypes.data % 64
@@ -29,7 +29,10 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:
 
 
 def lane_layout(groups: IndexArray, n_groups: int, lanes: int) -> tuple[IndexArray, IndexArray]:
-    """Slot per lane, -1 for padding, group after group; and the first block of each group."""
+    """Return the slot of each lane, ordered by group, and the first block of each group.
+
+    A block has ``lanes`` lanes, which are the positions of references. Lanes without a reference have slot -1.
+    """
     by_group = np.argsort(groups, kind="stable")  # slots ascend within a group
     counts = np.bincount(groups, minlength=n_groups)
     blocks = -(-counts // lanes)
@@ -42,7 +45,7 @@ def lane_layout(groups: IndexArray, n_groups: int, lanes: int) -> tuple[IndexArr
 
 @dataclass(frozen=True)
 class Part:
-    """Some packed blocks of references, and what the kernel needs to know of them."""
+    """Some packed blocks of references, and the other arrays that the kernel needs for them."""
 
     packed: FloatArray
     weights: FloatArray | None
@@ -55,7 +58,7 @@ class Part:
 
 
 class Scan:
-    """Full scan over packed references, in parts of at most ``part_bytes``."""
+    """Backend that scans all packed references, in parts of at most ``part_bytes``."""
 
     def __init__(self, references: References, *, part_bytes: int | None = None) -> None:
         self.references = references
@@ -67,10 +70,11 @@ class Scan:
 
     @cached_property
     def _layout(self) -> tuple[IndexArray, IndexArray]:
+        """Result of `lane_layout` for the references, computed at the first search."""
         return lane_layout(self.references.group_codes, self.references.n_groups, lanes_of(self.references.dtype))
 
     def parts(self, n_jobs: int) -> Iterator[Part]:
-        """Packed parts; kept for the next search where all of them are small."""
+        """Yield the packed parts. They are kept for the next search if all together are at most `CACHE_BYTES`."""
         if self._cached is not None:
             yield from self._cached
             return
@@ -87,6 +91,7 @@ class Scan:
             self._cached = parts
 
     def _pack(self, begin: int, end: int, n_jobs: int) -> Part:
+        """Return blocks [begin, end) of the references, packed, with the other arrays that the kernel needs."""
         references, lanes = self.references, lanes_of(self.references.dtype)
         slots = self._layout[0][begin * lanes : end * lanes]
         real = slots >= 0
@@ -103,7 +108,16 @@ class Scan:
             out = aligned_empty((end - begin, references.m, lanes), references.dtype)
             norms = run_ranges(
                 lambda b, e: _native.pack(
-                    rows, lane_row, out, fill, center, factor, references.n_numeric, references.p, b, e
+                    source=rows,
+                    order=lane_row,
+                    packed=out,
+                    fill=fill,
+                    center=center,
+                    factor=factor,
+                    n_numeric=references.n_numeric,
+                    p=references.p,
+                    begin=b,
+                    end=e,
                 ),
                 row_ranges(end - begin, n_jobs, least=512, most=8192),
                 n_jobs,
@@ -140,22 +154,27 @@ class Scan:
         missing: bool = False,
         n_jobs: int = 1,
     ) -> tuple[FloatArray, IndexArray]:
-        """The k nearest of each group.
+        """Return the k nearest references of each query in each group.
 
         Parameters
         ----------
         queries : ndarray of shape (n_queries, m)
             As `References.select` gives them.
+        k : int
+            Number of neighbours.
         own_slot : ndarray of shape (n_queries,), optional
-            The slot a query must not find (itself); -1 for none.
+            Slot of the query itself, which must not be its neighbour, or -1.
         missing : bool
             Whether queries have missing values.
+        n_jobs : int
+            Number of threads.
 
         Returns
         -------
         distance : ndarray of shape (n_queries, n_groups, k)
-            Squared for p = 2; infinite where a group has fewer than k members.
-        slot : ndarray of the same shape, -1 there
+            Squared for p = 2. Infinite if a group has fewer than k members.
+        slot : ndarray of the same shape
+            -1 if a group has fewer than k members.
         """
         references, fold = self.references, self.references.fold()
         shape = (len(queries), references.n_groups, k)
@@ -167,20 +186,20 @@ class Scan:
             recheck = self._recheck(part, queries, folded)
 
             def task(begin: int, end: int, part: Part = part, recheck: dict[str, Any] = recheck) -> None:
-                _native.k_nearest(
-                    folded,
-                    own_slot,
-                    part.packed,
-                    part.weights,
-                    part.scales,
-                    part.ids,
-                    part.group_start,
-                    references.gap if fold is None else fold.gap,
-                    references.n_numeric,
-                    references.missing or missing,
-                    references.p,
-                    distance,
-                    slot,
+                _native.find_k_nearest(
+                    queries=folded,
+                    query_ids=own_slot,
+                    packed=part.packed,
+                    weights=part.weights,
+                    scales=part.scales,
+                    ids=part.ids,
+                    group_start=part.group_start,
+                    missing_distance=references.gap if fold is None else fold.gap,
+                    n_numeric=references.n_numeric,
+                    missing=references.missing or missing,
+                    p=references.p,
+                    distance=distance,
+                    id=slot,
                     **recheck,
                     begin=begin,
                     end=end,
@@ -190,8 +209,8 @@ class Scan:
         return distance, slot
 
     def _recheck(self, part: Part, queries: FloatArray, folded: FloatArray) -> dict[str, Any]:
-        """What the kernel needs to measure a candidate without the rounding of folded data."""
-        names = ("source", "order", "exact_queries", "exact_weights", "exact_gap", "slack")
+        """Return the arguments with which the kernel measures candidates again without the rounding of folded data."""
+        names = ("source", "order", "exact_queries", "exact_weights", "exact_missing_distance", "slack")
         references = self.references
         if references.feature_weights is None:
             return dict.fromkeys(names)
@@ -200,7 +219,7 @@ class Scan:
         return dict(zip(names, values, strict=True))
 
     def _slack(self, folded: FloatArray, largest_norm: float) -> FloatArray:
-        """Bound on what rounding in folded data can change of a distance (not squared)."""
+        """Return how much the rounding of folded data can change a distance (not squared) of each query at most."""
         numeric = np.nan_to_num(folded[:, : self.references.n_numeric])
         if self.references.p == 2:
             reach = np.sqrt(np.einsum("ij,ij->i", numeric, numeric, dtype=np.float64)) + np.sqrt(largest_norm)

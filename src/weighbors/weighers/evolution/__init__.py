@@ -1,4 +1,4 @@
-"""Evolutionary selection and weighting: genome · operators · fitness · search (ask/tell) · weigher."""
+"""Evolutionary selection and weighting of instances and features."""
 
 from .checkpoint import Checkpoint
 from .estimators import EstimatorPredictor

@@ -1,4 +1,4 @@
-"""Checkpoints of a search: written whole or not at all, read only into the run they belong to."""
+"""Checkpoints of a search: writes are atomic, and a file is read only for the same data and settings."""
 
 from __future__ import annotations
 
@@ -11,18 +11,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._archive import DAMAGE, digest_of, read_archive, write_archive
+from ..._archive import ArchiveKind
 from ..._typing import AnyArray
 from ...exceptions import CheckpointError
 
 __all__ = ["Checkpoint", "Kept"]
 
-_FORMAT = "weighbors.EvolutionaryWeigher checkpoint"
-_VERSION = 2
+_KIND = ArchiveKind(
+    format="weighbors.EvolutionaryWeigher checkpoint",
+    version=2,
+    error=CheckpointError,
+    unreadable="'{path}' is not a readable checkpoint ({reason}). Delete it or name another file",
+    foreign="'{path}' is an npz file, but no search wrote it. Name another file",
+    other_version=(
+        "'{path}' has version {found} of the format and this release reads {version}. "
+        "Finish it with the release that wrote it"
+    ),
+    changed="'{path}' is damaged: its content is not what was written. Start anew",
+)
 
 
 class Kept(NamedTuple):
-    """What a checkpoint holds."""
+    """Content of a checkpoint: state of the search, history, and seed."""
 
     state: dict[str, AnyArray]
     history: list[dict[str, Any]]
@@ -31,7 +41,7 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a search is kept, and what identifies it.
+    """File that stores the state of a search, with the data and settings that the search belongs to.
 
     Parameters
     ----------
@@ -39,10 +49,10 @@ class Checkpoint:
     data : str
         Fingerprint of rows and labels.
     settings : mapping
-        Everything that changes the course of the search, as plain values.
+        All settings that change the result of the search, as plain values.
     entropy : int or list of int
-        Seed of the search: also where ``random_state`` is open, what is drawn beside the search (rows,
-        folds) is drawn again when it is continued.
+        Seed of the search. It is stored so that a continued search draws the same rows and folds, also if
+        ``random_state`` is None.
     """
 
     path: str | os.PathLike[str]
@@ -52,18 +62,21 @@ class Checkpoint:
 
     @property
     def name(self) -> str:
-        """The path as text."""
+        """Path of the file, as text."""
         return os.fspath(self.path)
 
     def open(self, *, resume: bool) -> Kept | None:
-        """What is to be continued; None for a new search, which needs a name that is free."""
+        """Return the content of the checkpoint if ``resume`` is True, or None for a new search.
+
+        Raise `CheckpointError` if ``resume`` is False and the file already exists.
+        """
         if resume:
             return self.read()
         self.check_free()
         return None
 
     def check_free(self) -> None:
-        """Refuse to begin where a file is already, or where none can be."""
+        """Raise `CheckpointError` if the file already exists, or if its directory does not exist."""
         if Path(self.path).exists():
             raise CheckpointError(
                 f"'{self.name}' is there already, and a new search would overwrite it. "
@@ -72,55 +85,39 @@ class Checkpoint:
         self._check_directory()
 
     def _check_directory(self) -> None:
+        """Raise `CheckpointError` if the directory of the file does not exist."""
         if not Path(self.path).absolute().parent.is_dir():
             raise CheckpointError(f"the directory of the checkpoint '{self.name}' is not there: make it first")
 
     def write(self, state: Mapping[str, AnyArray], history: list[dict[str, Any]]) -> None:
-        """Put the state of a search and its history into the file."""
-        header = {"format": _FORMAT, "version": _VERSION, "data": self.data, "settings": dict(self.settings)}
-        header["entropy"] = self.entropy
-        write_archive(self.path, header, {**state, "history": np.array(json.dumps(history))})
+        """Write the state of a search and its history to the file."""
+        arrays = {**state, "history": np.array(json.dumps(history))}
+        _KIND.write(self.path, arrays, data=self.data, settings=dict(self.settings), entropy=self.entropy)
 
     def read(self) -> Kept | None:
-        """State, history and seed; None where there is no file yet.
+        """Return state, history and seed, or None if the file does not exist yet.
 
         Raises
         ------
         CheckpointError
-            Where the file is damaged, foreign, or of other data or settings. It is left as it is.
+            If the file is damaged, is not a checkpoint, or belongs to other data or settings. The file is not
+            changed.
         """
         if not Path(self.path).exists():
             self._check_directory()
             return None
-        header, state = self._archive()
+        header, state = _KIND.read(self.path)
         if header["data"] != self.data:
             raise CheckpointError(
                 f"'{self.name}' belongs to other data (its fingerprint differs). Resume with the rows and labels "
                 "it was made from, or name another checkpoint"
             )
-        then, now = header["settings"], json.loads(json.dumps(dict(self.settings)))
+        # Files of earlier releases do not have keep_classes. Their searches could lose a class, which is False.
+        then, now = {"keep_classes": False, **header["settings"]}, json.loads(json.dumps(dict(self.settings)))
         differing = [key for key in sorted({*then, *now}) if then.get(key) != now.get(key)]
         if differing:
-            told = ", ".join(f"{key}: {then.get(key)!r} there, {now.get(key)!r} here" for key in differing)
+            listed = ", ".join(f"{key}: {then.get(key)!r} there, {now.get(key)!r} here" for key in differing)
             raise CheckpointError(
-                f"'{self.name}' belongs to other settings ({told}). Use those of the checkpoint, or name another one"
+                f"'{self.name}' belongs to other settings ({listed}). Use those of the checkpoint, or name another one"
             )
         return Kept(state, json.loads(str(state.pop("history"))), header["entropy"])
-
-    def _archive(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        try:
-            header, state = read_archive(self.path)
-        except DAMAGE as error:
-            raise CheckpointError(
-                f"'{self.name}' is not a readable checkpoint ({error}). Delete it or name another file"
-            ) from error
-        if header.get("format") != _FORMAT:
-            raise CheckpointError(f"'{self.name}' is an npz file, but no search wrote it. Name another file")
-        if header.get("version") != _VERSION:
-            raise CheckpointError(
-                f"'{self.name}' has version {header.get('version')!r} of the format and this release reads {_VERSION}. "
-                "Finish it with the release that wrote it"
-            )
-        if header.get("digest") != digest_of(state):
-            raise CheckpointError(f"'{self.name}' is damaged: its content is not what was written. Start anew")
-        return header, state

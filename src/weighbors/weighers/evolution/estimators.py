@@ -1,7 +1,7 @@
-"""Any scikit-learn classifier in place of the nearest neighbour, cross-validated.
+"""Evaluate individuals with any scikit-learn classifier, by cross-validation, in place of the nearest neighbour.
 
-A feature weight multiplies its column, an unselected feature or instance is left out, and an
-instance of scale v is trained with ``sample_weight`` 1 − v where the classifier takes one.
+A feature weight multiplies its column. Features and instances that are not selected are left out. With
+IW, an instance of scale v is trained with ``sample_weight`` 1 − v.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
-from ..._threads import run_ranges
+from ..._parallel.threads import run_ranges
+from ..._random import open_seeds
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
 from .genome import Genome, Population
@@ -22,21 +23,24 @@ __all__ = ["EstimatorPredictor"]
 
 
 class EstimatorPredictor:
-    """Cross-validated answers of a classifier: trained on the selected part of the other folds.
+    """Cross-validated predictions of a classifier, trained on the selected instances and features of the other folds.
 
     Parameters
     ----------
     genome : Genome
     X, codes : rows and classes
+        ``codes`` is the class of each row, as a number from 0.
     estimator : classifier
-        Cloned; where a ``random_state``, its own or of a part, is None it gets a fixed one, so that
-        equal individuals get equal answers.
+        It is cloned. Every ``random_state`` that is None, also of nested estimators, is set to ``seed``, so
+        that equal individuals get equal predictions.
     cv : int
-        Stratified folds, drawn once per search.
+        Number of stratified folds, which are drawn once per search.
     seed : int
+        Seed of the folds and of ``estimator``.
     nominal : bool ndarray of shape (M,)
+        Columns that hold categories.
     n_jobs : int
-        Threads.
+        Number of threads.
     """
 
     def __init__(
@@ -66,9 +70,7 @@ class EstimatorPredictor:
                 f"estimator must be a classifier, whose answers are labels; got {type(estimator).__name__}"
             )
         self.estimator = clone(estimator)
-        given = self.estimator.get_params()
-        open_seeds = [name for name in given if f"__{name}".endswith("__random_state") and given[name] is None]
-        self.estimator.set_params(**dict.fromkeys(open_seeds, seed))
+        self.estimator.set_params(**dict.fromkeys(open_seeds(self.estimator), seed))
         self.weighted = has_fit_parameter(self.estimator, "sample_weight")
         if "IW" in genome.tasks and not self.weighted:
             raise InvalidDataError(
@@ -78,7 +80,10 @@ class EstimatorPredictor:
         self.folds = _folds(codes, cv, seed)
 
     def predict(self, population: Population) -> AnyArray:
-        """Codes (P, N), -1 where no instance of the other folds is selected."""
+        """Return the predicted class of each row for each individual, shape (P, N).
+
+        It is -1 if the individual selects no instance of the other folds, or only instances of weight 0.
+        """
         predicted = np.full((len(population), len(self.codes)), -1, dtype=np.int32)
         rows, columns = self.genome.instance_mask(population), self.genome.feature_mask(population)
         scales, weights = self.genome.instance_scales(population), self.genome.feature_weights(population)[:, 0]
@@ -99,17 +104,23 @@ class EstimatorPredictor:
         return predicted
 
     def _answers(self, X: FloatArray, train: IndexArray, test: IndexArray, relevance: FloatArray) -> AnyArray:
+        """Return the predicted classes of the rows ``test`` of a fold.
+
+        ``X`` holds the selected columns of all rows. ``train`` are the rows to train on. ``relevance`` is the
+        sample weight of every row of ``X``.
+        """
         codes = self.codes[train]
         weight = relevance[train]
         if "IW" in self.genome.tasks and not (weight > 0).any():
             return np.full(len(test), -1)
-        if (codes == codes[0]).all():  # many classifiers refuse one class; any would answer so
+        if (codes == codes[0]).all():  # Many classifiers refuse a single class. The others would predict it.
             return np.full(len(test), codes[0])
         given = {"sample_weight": weight} if "IW" in self.genome.tasks else {}
         return np.asarray(clone(self.estimator).fit(X[train], codes, **given).predict(X[test]))
 
 
 def _folds(codes: IndexArray, cv: int, seed: int) -> list[tuple[IndexArray, IndexArray]]:
+    """Draw ``cv`` stratified folds and return them as pairs of training and test rows."""
     largest = int(np.bincount(codes).max())
     if cv > largest:
         raise InvalidDataError(f"cv={cv} folds need a class of at least {cv} rows; the largest has {largest}")

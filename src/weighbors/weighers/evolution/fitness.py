@@ -1,4 +1,7 @@
-"""How good an individual is: F = α_a · acc + α_i (1 − f_i) + α_f (1 − f_f) (paper 004, eq. 3)."""
+"""Fitness of individuals: F = α_a · acc + α_i (1 − f_i) + α_f (1 − f_f) (paper 004, eq. 3).
+
+acc is the accuracy or another score, f_i the share of instances kept, and f_f the share of features kept.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,16 @@ import numpy as np
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...engine.population import PopulationNeighbors, PopulationPlan
 from ...exceptions import InvalidDataError
-from ...metrics import geometric_mean
 from .genome import Genome, Population
+from .scores import confusion_counts, score_counts
 
 __all__ = ["Fitness", "Judgement", "NeighborPredictor", "Performance", "Predictor", "default_alphas"]
 
-_CELLS = 4_000_000  # answers in memory at once
+_CELLS = 4_000_000  # largest number of predictions that are in memory at once
 
 
 def default_alphas(tasks: Sequence[str]) -> tuple[float, float, float]:
-    """The paper's α of accuracy, instances removed and features removed.
+    """Return the default α_a, α_i and α_f of paper 004: weights of accuracy, removed instances and removed features.
 
     Examples
     --------
@@ -34,15 +37,18 @@ def default_alphas(tasks: Sequence[str]) -> tuple[float, float, float]:
 
 
 class Predictor(Protocol):
-    """Answers of individuals for the rows they were not trained on."""
+    """Predicts the class of each training row without the row itself, for each individual."""
 
     def predict(self, population: Population) -> AnyArray:
-        """Codes (P, N), -1 where there is no answer."""
+        """Return the predicted class of each row for each individual, shape (P, N), -1 if there is no prediction."""
         ...
 
 
 class NeighborPredictor:
-    """The k nearest selected instances answer, each row left out (paper 004: k = 1)."""
+    """Predicts each row by its k nearest selected instances, without the row itself (paper 004: k = 1).
+
+    ``options`` are further parameters of `PopulationNeighbors`.
+    """
 
     def __init__(self, genome: Genome, X: FloatArray, codes: IndexArray, n_classes: int, **options: Any) -> None:
         tasks = genome.tasks
@@ -58,20 +64,31 @@ class NeighborPredictor:
 
     @property
     def plan(self) -> PopulationPlan:
-        """How evaluations run, and why."""
+        """How predictions are computed, and why."""
         return self.neighbors.plan
 
     def predict(self, population: Population) -> AnyArray:
-        """Codes (P, N), -1 where nobody else is selected."""
+        """Return the predicted class of each row for each individual, shape (P, N).
+
+        It is -1 if the individual selects no other instance.
+        """
         return self.neighbors.predict(self.genome.selections(population))
 
 
 @dataclass(frozen=True)
 class Performance:
-    """Accuracy, G-mean or a user's function of true and predicted labels.
+    """Score of predicted classes.
 
-    A class of one instance can never be right when that instance is left out, so G-mean leaves
-    such classes out.
+    A singleton class is always predicted wrong, since its only instance is left out. So G-mean does not
+    count singleton classes.
+
+    Parameters
+    ----------
+    how : str or callable
+        Name of the score, or a function of true and predicted labels.
+    codes : ndarray of shape (N,)
+        True class of each row, as a position in ``classes``.
+    classes : ndarray of shape (n_classes,)
     """
 
     how: str | Callable[[AnyArray, AnyArray], float]
@@ -79,23 +96,28 @@ class Performance:
     classes: AnyArray
 
     def __call__(self, predicted: AnyArray) -> FloatArray:
-        """One figure per individual, from codes of shape (P, N)."""
-        if callable(self.how):
-            return np.array([self._asked(row) for row in predicted])
-        right = predicted == self.codes
+        """Return the score of each individual. ``predicted`` are the predicted classes, shape (P, N)."""
         if self.how == "accuracy":
-            return right.sum(axis=1) / len(self.codes)
-        of_class = np.arange(len(self.classes))[:, None] == self.codes
-        sizes = of_class.sum(axis=1)
-        counted = sizes > 1 if (sizes > 1).any() else sizes > 0
-        hits = right.astype(np.float64) @ of_class[counted].T.astype(np.float64)
-        return np.array([geometric_mean(row) for row in hits / sizes[counted]])
+            return (predicted == self.codes).sum(axis=1) / len(self.codes)
+        # A row without a prediction counts as wrong: it gets the class after its true class.
+        answers = np.where(predicted < 0, (self.codes + 1) % len(self.classes), predicted)
+        if callable(self.how):
+            return np.array([self._call(self.how, row) for row in answers])
+        return score_counts(self.how, confusion_counts(self.codes, answers, len(self.classes)), self.classes)
 
-    def _asked(self, predicted: AnyArray) -> float:
-        # a row without an answer counts as wrong: it gets the class after its own
-        codes = np.where(predicted < 0, (self.codes + 1) % len(self.classes), predicted)
-        assert callable(self.how)
-        value = self.how(self.classes[self.codes], self.classes[codes])
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether the score can be below 0, the usual fitness of an individual that selects nothing."""
+        return callable(self.how) or self.how == "matthews_corrcoef"
+
+    def recalls(self, predicted: AnyArray) -> FloatArray:
+        """Return the recall of each class for one individual. ``predicted`` has shape (N,)."""
+        right = np.bincount(self.codes[predicted == self.codes], minlength=len(self.classes))
+        return right / np.bincount(self.codes, minlength=len(self.classes))
+
+    def _call(self, function: Callable[[AnyArray, AnyArray], float], answers: AnyArray) -> float:
+        """Return the user's ``function`` of the predictions of one individual. Raise an error if it is not finite."""
+        value = function(self.classes[self.codes], self.classes[answers])
         try:
             figure = float(value)
         except (TypeError, ValueError):
@@ -109,12 +131,12 @@ class Performance:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What an evaluation found: per individual, arrays of shape (P,)."""
+    """Results of an evaluation: arrays of shape (P,), with one value per individual."""
 
     fitness: FloatArray
     performance: FloatArray
-    instances: FloatArray  # share kept
-    features: FloatArray  # share kept
+    instances: FloatArray  # share of instances kept
+    features: FloatArray  # share of features kept
 
     @property
     def empty(self) -> BoolArray:
@@ -124,7 +146,7 @@ class Judgement:
 
 
 class Fitness:
-    """Judges populations.
+    """Fitness function: call it with a population to evaluate all its individuals.
 
     Parameters
     ----------
@@ -132,6 +154,7 @@ class Fitness:
     predictor : Predictor
     performance : Performance
     alphas : (α_a, α_i, α_f)
+        Weights of the score, of the share of removed instances, and of the share of removed features.
     """
 
     def __init__(
@@ -141,11 +164,14 @@ class Fitness:
 
     @property
     def nothing(self) -> float:
-        """Fitness where no instance or no feature is selected: 0; below all figures of a user's function."""
-        return -np.inf if callable(self.performance.how) else 0.0
+        """Fitness of an individual that selects no instance or no feature: 0, or −∞ if the score can be negative."""
+        return -np.inf if self.performance.may_be_negative else 0.0
 
     def __call__(self, population: Population) -> Judgement:
-        """Evaluate all individuals; those that select nothing get `nothing` without being asked."""
+        """Evaluate all individuals.
+
+        An individual that selects no instance or no feature gets the fitness `nothing` without a prediction.
+        """
         kept_rows, kept_columns = self.genome.kept(population)
         instances, features = kept_rows / self.genome.n_instances, kept_columns / self.genome.n_features
         performance, fitness = np.zeros(len(population)), np.full(len(population), self.nothing)

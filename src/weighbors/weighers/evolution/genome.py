@@ -1,6 +1,6 @@
-"""What a chromosome holds: reals for weights, bits for selections (paper 004, section 3).
+"""Chromosomes: real numbers for weights, bits for selections (paper 004, section 3).
 
-A part that is off is not in the chromosome, so it cannot change; decoded it is all ones.
+A chromosome has only the parts of its tasks. The other parts are all ones when a chromosome is decoded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TASKS = ("IS", "FS", "IW", "FW")
 
 
 def parse_tasks(tasks: Any) -> tuple[str, ...]:
-    """Task names in their fixed order, from "IS+FS" or a sequence of names.
+    """Return the task names in the order of `TASKS`, from a text such as "IS+FS" or from a sequence of names.
 
     Examples
     --------
@@ -37,10 +37,10 @@ def parse_tasks(tasks: Any) -> tuple[str, ...]:
             names = [repr(tasks)]
     unknown = [name for name in names if name not in TASKS]
     if unknown or not names:
-        told = f"unknown: {', '.join(repr(name) for name in unknown)}" if unknown else "none named"
+        reason = f"unknown: {', '.join(repr(name) for name in unknown)}" if unknown else "none named"
         raise InvalidDataError(
             f"tasks must be a non-empty choice of {', '.join(TASKS)} joined by '+', such as 'IS+FS'; "
-            f"got {tasks!r} ({told})"
+            f"got {tasks!r} ({reason})"
         )
     if len(set(names)) < len(names):
         raise InvalidDataError(f"tasks names a task twice: {tasks!r}")
@@ -58,18 +58,18 @@ class Population:
         return len(self.bits)
 
     def take(self, which: Any) -> Population:
-        """Some of the individuals."""
+        """Return the individuals at the positions ``which`` (an index, mask or slice)."""
         return Population(self.weights[which], self.bits[which])
 
     def same_as(self, other: Population) -> BoolArray:
-        """Which individuals equal those of ``other``, row by row."""
+        """Return for each row whether the individual equals that of ``other`` in the same row."""
         same: BoolArray = (self.weights == other.weights).all(axis=1) & (self.bits == other.bits).all(axis=1)
         return same
 
 
 @dataclass(frozen=True)
 class Genome:
-    """Layout of a chromosome: instances first, then features, in the reals as in the bits.
+    """Layout of a chromosome: instances come first, then features, both in the real numbers and in the bits.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Genome:
         As `parse_tasks` gives them.
     n_instances, n_features : int
     n_vectors : int
-        Vectors of feature weights: 1, or one per class.
+        Number of vectors of feature weights: 1, or the number of classes.
 
     Examples
     --------
@@ -93,58 +93,67 @@ class Genome:
 
     @property
     def n_weights(self) -> int:
-        """R: reals of a chromosome."""
+        """Number R of real numbers of a chromosome."""
         return self._instance_reals + ("FW" in self.tasks) * self.n_vectors * self.n_features
 
     @property
     def n_bits(self) -> int:
-        """L: bits of a chromosome."""
+        """Number L of bits of a chromosome."""
         return self._instance_bits + ("FS" in self.tasks) * self.n_features
 
     @property
     def _instance_reals(self) -> int:
+        """Number of weights of instances in a chromosome."""
         return self.n_instances if "IW" in self.tasks else 0
 
     @property
     def _instance_bits(self) -> int:
+        """Number of bits of instances in a chromosome."""
         return self.n_instances if "IS" in self.tasks else 0
 
     def random(self, count: int, rng: np.random.Generator, *, density: Any = 0.5) -> Population:
-        """Bits that are 1 with probability ``density`` (one, or one per individual), uniform weights."""
+        """Draw ``count`` random individuals.
+
+        Weights are uniform in [0, 1). A bit is 1 with probability ``density``, which is one number or one
+        number per individual.
+        """
         limit = np.broadcast_to(np.asarray(density, dtype=float), (count,))[:, None]
         return Population(rng.random((count, self.n_weights)), rng.random((count, self.n_bits)) < limit)
 
     def instance_mask(self, population: Population) -> BoolArray:
-        """t: bool (P, N)."""
+        """Return which instances each individual selects (t): bool array of shape (P, N)."""
         if "IS" not in self.tasks:
             return np.ones((len(population), self.n_instances), dtype=bool)
         return population.bits[:, : self.n_instances]
 
     def feature_mask(self, population: Population) -> BoolArray:
-        """s: bool (P, M)."""
+        """Return which features each individual selects (s): bool array of shape (P, M)."""
         if "FS" not in self.tasks:
             return np.ones((len(population), self.n_features), dtype=bool)
         return population.bits[:, self._instance_bits :]
 
     def instance_scales(self, population: Population) -> FloatArray:
-        """v: (P, N), high for instances that matter less."""
+        """Return the instance scales v, shape (P, N). A high scale means a less relevant instance."""
         if "IW" not in self.tasks:
             return np.ones((len(population), self.n_instances))
         return population.weights[:, : self.n_instances]
 
     def feature_weights(self, population: Population) -> FloatArray:
-        """w: (P, n_vectors, M)."""
+        """Return the feature weights w, shape (P, n_vectors, M)."""
         shape = (len(population), self.n_vectors, self.n_features)
         if "FW" not in self.tasks:
             return np.ones(shape)
         return population.weights[:, self._instance_reals :].reshape(shape)
 
     def kept(self, population: Population) -> tuple[FloatArray, FloatArray]:
-        """Number of instances and of features each individual selects."""
+        """Return how many instances and how many features each individual selects."""
         return self.instance_mask(population).sum(axis=1), self.feature_mask(population).sum(axis=1)
 
     def selections(self, population: Population) -> Selections:
-        """What the neighbour engine needs: a = s · w², v and t; parts that are off are left out."""
+        """Return the individuals as the neighbour engine takes them: a = s · w², v and t.
+
+        Parts that no task of the genome changes are None.
+        """
         a = None
         if "FW" in self.tasks or "FS" in self.tasks:
             a = self.feature_weights(population) ** 2 * self.feature_mask(population)[:, None, :]

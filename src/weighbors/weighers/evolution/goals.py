@@ -1,4 +1,4 @@
-"""Goals of a search with several: error, shares kept, and the class margins of paper 001."""
+"""Goals of a search with several goals: error, shares kept, and the class margins of paper 001."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..class_relief import class_margins
 from .fitness import Fitness
 from .genome import Genome, Population
 
-__all__ = ["GOALS", "Goals", "check_goals", "default_goals", "drawn_rows"]
+__all__ = ["GOALS", "Goals", "check_goals", "default_goals"]
 
 GOALS = ("error", "instances", "features", "margins")
-_WORST = 1e300  # of an individual that selects nothing
+_WORST = 1e300  # goals of an individual that selects nothing
 
 
 def default_goals(tasks: Sequence[str]) -> tuple[str, ...]:
-    """Error, and the shares kept of what is selected.
+    """Return the default goals: the error, and the shares of instances and features kept if the tasks select them.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def default_goals(tasks: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_goals(goals: Any, tasks: Sequence[str]) -> tuple[str, ...]:
-    """Names of goals, refused where they make no sense for the tasks."""
+    """Return the names of the goals. Raise an error if a name is unknown or a goal does not fit the tasks."""
     named = default_goals(tasks) if goals is None else (goals,) if isinstance(goals, str) else tuple(goals)
     unknown = [str(name) for name in named if name not in GOALS]
     if unknown or not named or len(set(named)) < len(named):
@@ -48,26 +48,20 @@ def check_goals(goals: Any, tasks: Sequence[str]) -> tuple[str, ...]:
     return named
 
 
-def drawn_rows(codes: IndexArray, limit: int | None, rng: np.random.Generator) -> IndexArray | None:
-    """About ``limit`` rows, as many of each class while it has them; None for all.
-
-    Examples
-    --------
-    >>> codes = np.array([0] * 50 + [1] * 3)
-    >>> np.bincount(codes[drawn_rows(codes, 20, np.random.default_rng(0))])
-    array([10,  3])
-    """
-    if limit is None or len(codes) <= limit:
-        return None
-    each = -(-limit // int(codes.max() + 1))
-    members = [np.flatnonzero(codes == c) for c in range(int(codes.max()) + 1)]
-    return np.sort(np.concatenate([rng.choice(part, min(each, len(part)), replace=False) for part in members]))
-
-
 class Goals:
-    """Judges populations by several goals, all minimised: shape (P, n_goals).
+    """Goals of individuals: call it with a population to compute goals of shape (P, n_goals), all to be minimised.
 
-    Margins are measured on ``margin_rows``, against all rows; None: on all.
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the goals, as `check_goals` gives them.
+    fitness : Fitness
+    X, codes, classes, nominal
+        As in `build_search`.
+    n_jobs : int or None
+        Number of threads.
+    margin_rows : int ndarray or None
+        Rows whose margins are measured. Their neighbours are sought among all rows. None: all rows.
     """
 
     def __init__(
@@ -92,14 +86,14 @@ class Goals:
 
     @property
     def columns(self) -> list[str]:
-        """One name per goal; margins have one per class."""
+        """One name per column of goals. The goal "margins" has one column per class."""
         names: list[str] = []
         for name in self.names:
             names += [f"margin of {label}" for label in self.classes] if name == "margins" else [name]
         return names
 
     def __call__(self, population: Population) -> FloatArray:
-        """Goals of every individual; one that selects nothing is worse than all others."""
+        """Return the goals of every individual. An individual that selects nothing gets the worst values."""
         rows, columns = self.genome.kept(population)
         empty = (rows == 0) | (columns == 0)
         parts: dict[str, FloatArray] = {
@@ -115,7 +109,11 @@ class Goals:
         return goals
 
     def _margins(self, population: Population, empty: BoolArray) -> FloatArray:
-        """−θ_c under each individual's weights, scaled to unit length as RELIEF's are (paper 001)."""
+        """Return minus the class margins θ_c under the feature weights of each individual, shape (P, n_classes).
+
+        The weights are scaled to length 1, as in RELIEF (paper 001). ``empty`` marks the individuals that select
+        nothing, which are not measured.
+        """
         genome: Genome = self.genome
         a = genome.feature_weights(population) ** 2 * genome.feature_mask(population)[:, None, :]
         out = np.zeros((len(population), len(self.classes)))

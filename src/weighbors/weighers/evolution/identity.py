@@ -1,22 +1,21 @@
-"""What identifies a search: its data, and all that changes its course, as plain values."""
+"""Describe the data of a search, and all settings that change its result, as plain values for the checkpoint."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from collections.abc import Sequence
 from numbers import Integral
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from ..._identity import describe_function
 from ..._typing import BoolArray, FloatArray, IndexArray
 from ...weights import fingerprint
+from .parameters import SearchParameters
 
-__all__ = ["course_of", "data_of", "text_of_estimator", "text_of_function"]
+__all__ = ["describe_course", "describe_data", "describe_estimator"]
 
-_COURSE = (  # parameters that change the course of a search
+_COURSE = (  # parameters that change the result of a search
     "objective",
     "population_size",
     "margin_rows",
@@ -29,22 +28,31 @@ _COURSE = (  # parameters that change the course of a search
     "incest_prevention",
     "restart",
 )
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def data_of(X: FloatArray, codes: IndexArray) -> str:
-    """Fingerprint of rows and labels."""
+def describe_data(X: FloatArray, codes: IndexArray) -> str:
+    """Return a fingerprint of rows and labels."""
     return f"{X.dtype} {fingerprint(X)} {fingerprint(codes[:, None])}"
 
 
-def course_of(
-    given: Any,
+def describe_course(
+    given: SearchParameters,
     tasks: Sequence[str],
     alphas: Sequence[float],
     goals: Sequence[str] | None,
     nominal: BoolArray,
 ) -> dict[str, Any]:
-    """The settings of a search; ``given`` is the estimator, ``nominal`` the columns that are categories."""
+    """Return all settings that change the result of a search, as plain values.
+
+    Parameters
+    ----------
+    given : SearchParameters
+        Parameters of the estimator.
+    tasks, alphas, goals
+        The values after input validation. ``goals`` is None for a single objective.
+    nominal : bool ndarray of shape (M,)
+        Columns that hold categories.
+    """
     course = {name: getattr(given, name) for name in _COURSE}
     course = {name: value.item() if isinstance(value, np.generic) else value for name, value in course.items()}
     seed = given.random_state
@@ -52,49 +60,22 @@ def course_of(
         tasks="+".join(tasks),
         alphas=list(alphas),
         goals=None if goals is None else list(goals),
-        fitness=given.fitness if isinstance(given.fitness, str) else text_of_function(given.fitness),
-        estimator=None if given.estimator is None else text_of_estimator(given.estimator),
+        fitness=given.fitness if isinstance(given.fitness, str) else describe_function(given.fitness),
+        estimator=None if given.estimator is None else describe_estimator(given.estimator),
         random_state=int(seed) if isinstance(seed, Integral) else None,
         categorical_features=np.flatnonzero(nominal).tolist(),
+        keep_classes=bool(given.keep_classes and "IS" in tasks),
     )
     return course
 
 
-def text_of_estimator(estimator: Any) -> str:
-    """Type and parameters, those of its parts too; the repr of scikit-learn leaves out what is long."""
+def describe_estimator(estimator: Any) -> str:
+    """Return the type and all parameters of an estimator, also of nested estimators, as text.
+
+    The ``repr`` of scikit-learn is not used, since it shortens long values.
+    """
     given = estimator.get_params()
     plain = {name: value for name, value in given.items() if not hasattr(value, "get_params")}
-    told = ", ".join(f"{name}={plain[name]!r}" for name in sorted(plain))
+    arguments = ", ".join(f"{name}={plain[name]!r}" for name in sorted(plain))
     parts = [type(given[name]).__name__ for name in sorted(given) if hasattr(given[name], "get_params")]
-    return f"{type(estimator).__name__}({told})" + (f" of {', '.join(parts)}" if parts else "")
-
-
-def text_of_function(function: Any) -> str:
-    """A name, and a digest of what a function written in Python does; the same in every process.
-
-    Examples
-    --------
-    >>> text_of_function(lambda a, b: 1.0) == text_of_function(lambda a, b: 1.0)
-    True
-    >>> text_of_function(lambda a, b: 1.0) == text_of_function(lambda a, b: 2.0)
-    False
-    """
-    if isinstance(function, functools.partial):
-        bound: dict[Any, Any] = {**dict(enumerate(function.args)), **function.keywords}
-        told = ", ".join(f"{name}={value!r}" for name, value in bound.items() if isinstance(value, _PLAIN))
-        return f"partial({text_of_function(function.func)}, {told})"
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    code = getattr(function, "__code__", getattr(type(function).__call__, "__code__", None))
-    if code is None:
-        return str(name)
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    seen = (*cells, *(getattr(function, "__defaults__", None) or ()))
-    held = [value for value in seen if isinstance(value, _PLAIN)]
-    digest = hashlib.blake2b(repr((_text_of_code(code), held)).encode(), digest_size=8)
-    return f"{name} {digest.hexdigest()}"
-
-
-def _text_of_code(code: CodeType) -> str:
-    """Instructions, names and constants; not the file or the line."""
-    constants = [_text_of_code(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
-    return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
+    return f"{type(estimator).__name__}({arguments})" + (f" of {', '.join(parts)}" if parts else "")

@@ -1,8 +1,8 @@
-"""Several goals at once: NSGA-II over the operators of the single search.
+"""Search with several goals at once: NSGA-II with the operators of the search for one goal.
 
-Goals are minimised. Parents are picked by rank and crowding, a trial is made as in the single
-search (differential evolution for weights, half-uniform crossover and a rare flip for bits), and
-the best of parents and trials survive.
+All goals are minimised. Parents are chosen by front and crowding distance. A trial is made by differential
+evolution of the weights, and by half-uniform crossover and rare random flips of the bits. The best of the
+parents and trials survive.
 """
 
 from __future__ import annotations
@@ -12,28 +12,32 @@ from typing import Any
 
 import numpy as np
 
+from ..._ranges import scale_columns
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
 from .genome import Genome, Population
-from .operators import differential, half_uniform, pick_three
+from .operators import ClassGuard, differential, half_uniform, pick_three
 from .search import EvolutionSearch, Settings
 
 __all__ = ["ParetoSearch", "crowding", "hypervolume", "knee", "non_dominated_ranks"]
 
 
 def non_dominated_ranks(goals: FloatArray) -> IndexArray:
-    """Front of each point, 0 for those that nobody dominates; all goals are minimised.
+    """Return the number of the front of each point. Points that no other point dominates are in front 0.
+
+    All goals are minimised. A point dominates another if no goal is worse and at least one goal is better.
 
     Examples
     --------
     >>> non_dominated_ranks(np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
     array([0, 0, 1])
     """
+    # Compare all pairs of points at once.
     a, b = goals[:, None, :], goals[None, :, :]
     dominates: BoolArray = np.asarray((a <= b).all(axis=2) & (a < b).any(axis=2))
     ranks = np.full(len(goals), -1, dtype=np.int64)
     above, front = dominates.sum(axis=0), 0
-    while (ranks < 0).any():
+    while (ranks < 0).any():  # the points that no remaining point dominates are the next front
         here = (ranks < 0) & (above == 0)
         ranks[here] = front
         above = above - dominates[here].sum(axis=0)
@@ -42,7 +46,7 @@ def non_dominated_ranks(goals: FloatArray) -> IndexArray:
 
 
 def crowding(goals: FloatArray) -> FloatArray:
-    """Crowding distance of the points of one front; infinite at the ends of every goal.
+    """Return the crowding distance of each point of one front. It is infinite for the two end points of each goal.
 
     Examples
     --------
@@ -61,23 +65,25 @@ def crowding(goals: FloatArray) -> FloatArray:
 
 
 def knee(goals: FloatArray) -> int:
-    """The point nearest to the ideal one, every goal scaled to [0, 1] over the front.
+    """Return the position of the point that is nearest to the ideal point.
 
-    The ideal point has the smallest value of each goal. Equally near points: the one with the smaller
-    first goal, then the first.
+    The ideal point has the smallest value of each goal. Goals are scaled to [0, 1] over the front before
+    distances are measured. If several points are equally near, the point with the smallest first goal is
+    chosen, then the first point.
 
     Examples
     --------
     >>> knee(np.array([[0.0, 1.0], [0.1, 0.2], [1.0, 0.0]]))
     1
     """
-    low, span = goals.min(axis=0), np.ptp(goals, axis=0)
-    scaled = (goals - low) / np.where(span > 0, span, 1.0)
+    scaled = scale_columns(goals, goals.min(axis=0), np.ptp(goals, axis=0))
     return int(np.lexsort((np.arange(len(goals)), goals[:, 0], (scaled**2).sum(axis=1)))[0])
 
 
 def hypervolume(goals: FloatArray, reference: FloatArray) -> float:
-    """Volume between the points and a reference that is worse than all of them, for any number of goals.
+    """Return the volume that the points dominate, up to the point ``reference``, for any number of goals.
+
+    A point that is not better than ``reference`` in every goal adds no volume.
 
     Examples
     --------
@@ -91,7 +97,8 @@ def hypervolume(goals: FloatArray, reference: FloatArray) -> float:
         return 0.0
     if points.shape[1] == 1:
         return float(reference[0] - points.min())
-    # slices along the last goal: each is a hypervolume of one goal less
+    # Cut the volume into slices at the values of the last goal. The volume of a slice is its height times the
+    # hypervolume of the other goals.
     levels = np.append(np.unique(points[:, -1]), reference[-1])
     total = 0.0
     for low, high in pairwise(levels):
@@ -101,36 +108,45 @@ def hypervolume(goals: FloatArray, reference: FloatArray) -> float:
 
 
 class ParetoSearch(EvolutionSearch):
-    """Minimise several goals; the same ask and tell, with one row of goals per individual.
+    """Minimise several goals. `tell` takes one row of goals per individual.
+
+    In the first population, the probability that a bit is 1 increases from near 0 to near 1 over the
+    individuals. So the first front has individuals that keep little and individuals that keep much.
 
     Parameters
     ----------
-    genome, settings, rng
-        As in `EvolutionSearch`. The first bits are 1 with a probability that runs from near 0 to 1
-        over the individuals, so that the front starts wide.
+    genome, settings, rng, guard
+        As in `EvolutionSearch`.
 
     Attributes
     ----------
     goals : ndarray of shape (P, n_goals)
+        Goals of each individual of the population.
     stagnant : int
-        Generations since the front last moved.
+        Number of generations since the front last changed.
     """
 
     kind = "pareto"
 
-    def __init__(self, genome: Genome, settings: Settings, rng: np.random.Generator) -> None:
-        super().__init__(genome, settings, rng)
-        density = (np.arange(settings.size) + 0.5) / settings.size
-        self.population = genome.random(settings.size, rng, density=density)
+    def __init__(
+        self, genome: Genome, settings: Settings, rng: np.random.Generator, guard: ClassGuard | None = None
+    ) -> None:
+        super().__init__(genome, settings, rng, guard)
         self.goals: FloatArray = np.empty((0, 0))
+
+    def _first_population(self) -> Population:
+        """Draw the first population. Later individuals have more bits that are 1."""
+        size = self.settings.size
+        population = self.genome.random(size, self.rng, density=(np.arange(size) + 0.5) / size)
+        return self._repair(population, None)
 
     @property
     def exhausted(self) -> bool:
-        """Never: bits are flipped at random."""
+        """Always False: bits are flipped at random, so the population can always change."""
         return False
 
     def tell(self, goals: FloatArray) -> None:
-        """Goals of the individuals asked last; the best of them and their parents survive."""
+        """Take the goals of the individuals that `ask` gave last. The best of these and the population survive."""
         if self._asked is None:
             raise InvalidDataError("tell was called before ask")
         individuals, places = self._asked
@@ -150,30 +166,44 @@ class ParetoSearch(EvolutionSearch):
                 np.concatenate([self.population.bits, individuals.bits]),
             )
             values = np.concatenate([self.goals, goals])
-            kept = survivors(values, self.settings.size)
+            kept = choose_survivors(values, self.settings.size)
             before = self.goals[self.front()]
             self.population, self.goals = pool.take(kept), values[kept]
             self.accepted = int((kept >= self.settings.size).sum())
             moved = not _same_points(before, self.goals[non_dominated_ranks(self.goals) == 0])
             self.stagnant = 0 if moved else self.stagnant + 1
-        # minus the front: what is largest is best, as in the single search
+        # The fitness is minus the number of the front, so that the largest fitness is the best.
         self.fitness = -non_dominated_ranks(self.goals).astype(np.float64)
 
     def front(self) -> IndexArray:
-        """Rows of the population that nobody dominates; of equal goals only the first."""
+        """Return the rows of the population that no individual dominates. Of equal goals, only the first row."""
         rows = np.flatnonzero(self.fitness == 0)
         _, first = np.unique(self.goals[rows], axis=0, return_index=True)
         return rows[np.sort(first)]
 
+    def goal_values(self) -> FloatArray:
+        """Return the goals of each individual, which are minimised: shape (P, n_goals)."""
+        return self.goals
+
+    def summary(self) -> dict[str, float]:
+        """Return minus the smallest first goal and the size of the front, for a row of the search history."""
+        front = self.front()
+        return {"best": -float(self.goals[front, 0].min()), "front": len(front)}
+
     def best(self) -> int:
-        """Row of the knee of the front."""
+        """Return the row of the population that is the knee of the front (see `knee`)."""
         front = self.front()
         return int(front[knee(self.goals[front])])
 
     def _must_restart(self) -> bool:
+        """Return False: this search never restarts, since flipped bits keep the population diverse."""
         return False
 
-    def _trials(self) -> tuple[Population, IndexArray]:
+    def _make_trials(self) -> tuple[Population, IndexArray]:
+        """Make one trial per target. Return the trials that differ from their targets, and their positions.
+
+        Targets and partners are chosen by `_tournament`.
+        """
         now, s = self.population, self.settings
         target, partner = self._tournament(), self._tournament()
         r1, r2, r3 = pick_three(s.size, self.rng)
@@ -190,12 +220,12 @@ class ParetoSearch(EvolutionSearch):
         if self.genome.n_bits:
             bits = half_uniform(bits, now.bits[partner], self.rng)
             bits = bits ^ (self.rng.random(bits.shape) < 1 / self.genome.n_bits)
-        trials = Population(weights, bits)
+        trials = self._repair(Population(weights, bits), now.bits[target])
         places = np.flatnonzero(~trials.same_as(now.take(target)))
         return trials.take(places), places
 
     def _tournament(self) -> IndexArray:
-        """The better of two random individuals, by front and then by crowding, for each target."""
+        """Choose one individual per target: the better of two random individuals, by front and then by crowding."""
         crowd = np.empty(self.settings.size)
         for rank in np.unique(self.fitness):
             crowd[self.fitness == rank] = crowding(self.goals[self.fitness == rank])
@@ -204,20 +234,26 @@ class ParetoSearch(EvolutionSearch):
         return np.where(first, a, b)
 
     def state(self) -> dict[str, AnyArray]:
-        """Everything the search is, as arrays."""
+        """Return the complete state of the search, as arrays."""
         return {**super().state(), "goals": self.goals}
 
     def _read(self, state: dict[str, Any]) -> None:
+        """Set the attributes of the search from the arrays of `state`."""
         super()._read(state)
         self.goals = np.array(state["goals"])
 
 
 def _same_points(a: FloatArray, b: FloatArray) -> bool:
+    """Return whether two arrays hold the same set of points. Order and repetitions do not matter."""
     return np.array_equal(np.unique(a, axis=0), np.unique(b, axis=0))
 
 
-def survivors(goals: FloatArray, size: int) -> IndexArray:
-    """Rows of the best ``size`` points: front after front, the last one by crowding; copies come last."""
+def choose_survivors(goals: FloatArray, size: int) -> IndexArray:
+    """Return the positions of the best ``size`` points.
+
+    Points are taken front by front. From the last front that is taken, the points with the largest crowding
+    distance are taken. Copies of a point are taken only after all different points.
+    """
     _, first = np.unique(goals, axis=0, return_index=True)
     copies = np.ones(len(goals), dtype=bool)
     copies[first] = False
@@ -226,9 +262,9 @@ def survivors(goals: FloatArray, size: int) -> IndexArray:
     kept: list[int] = []
     for rank in np.unique(ranks):
         rows = np.flatnonzero(ranks == rank)
-        room = size - len(kept)
-        if len(rows) > room:
-            rows = rows[np.argsort(-crowding(goals[rows]), kind="stable")[:room]]
+        left = size - len(kept)
+        if len(rows) > left:
+            rows = rows[np.argsort(-crowding(goals[rows]), kind="stable")[:left]]
         kept += rows.tolist()
         if len(kept) == size:
             break

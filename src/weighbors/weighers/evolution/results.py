@@ -1,4 +1,4 @@
-"""From a finished search to what the estimator publishes; and the rows a search begins with."""
+"""Turn a finished search into the attributes of the estimator."""
 
 from __future__ import annotations
 
@@ -9,71 +9,63 @@ import numpy as np
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._warnings import warn
-from ...exceptions import InvalidDataError, LonelyClassWarning
+from ...exceptions import InvalidDataError, LostClassWarning
 from ...metrics import reduction_of
 from ...weights import Weights
-from .._base import metric_weights
+from ..base import metric_weights
 from .fitness import Fitness
 from .genome import Genome, Population
 from .goals import Goals
-from .pareto import ParetoSearch
 from .search import EvolutionSearch
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Answer", "balanced_rows", "describe", "fittest", "front_frame", "warn_of_lonely"]
+__all__ = ["Answer", "describe_search", "find_fittest", "front_frame", "warn_of_lost_classes"]
 
 
-def balanced_rows(codes: IndexArray, undersample: bool | float, rng: np.random.Generator) -> IndexArray:
-    """Rows left by random undersampling, ascending.
+def warn_of_lost_classes(fitness: Fitness, individual: Population) -> None:
+    """Warn of classes of which the individual ``individual`` recognises no training row.
 
-    Examples
-    --------
-    >>> codes = np.array([0] * 10 + [1] * 3)
-    >>> len(balanced_rows(codes, True, np.random.default_rng(0)))
-    6
-    >>> len(balanced_rows(codes, 0.5, np.random.default_rng(0)))
-    9
+    Singleton classes are not named: `warn_of_singletons` names them.
     """
-    if undersample is False:
-        return np.arange(len(codes))
-    counts = np.bincount(codes)
-    most = int(np.floor(counts.min() / float(undersample) + 1e-9))  # 7 / 0.28 is 25
-    drawn = [
-        rng.choice(np.flatnonzero(codes == c), size=min(int(count), most), replace=False)
-        for c, count in enumerate(counts)
-    ]
-    return np.sort(np.concatenate(drawn))
+    codes, classes = fitness.performance.codes, fitness.performance.classes
+    sizes = np.bincount(codes, minlength=len(classes))
+    recalls = fitness.performance.recalls(fitness.predictor.predict(individual)[0])
+    lost = (recalls == 0) & (sizes > 1)
+    if not lost.any():
+        return
+    named = ", ".join(repr(label) for label in classes[lost][:5].tolist())
+    more = f" and {int(lost.sum()) - 5} more" if lost.sum() > 5 else ""
+    uneven = sizes.max() >= 1.5 * sizes[sizes > 1].min() and fitness.performance.how != "g_mean"
+    advice = (
+        f"; the classes are uneven ({sizes[sizes > 1].min()} to {sizes.max()} rows): fitness='g_mean' counts each of "
+        "them equally"
+        if uneven
+        else ""
+    )
+    warn(
+        f"the selection that was found recognises no training row of class {named}{more}: recall 0, each row left out "
+        f"of its own neighbours{advice}",
+        LostClassWarning,
+    )
 
 
-def warn_of_lonely(classes: AnyArray, codes: IndexArray) -> None:
-    """Tell of classes of one instance."""
-    lonely = classes[np.bincount(codes) == 1]
-    if len(lonely):
-        warn(
-            f"{len(lonely)} class(es) have one instance ({lonely[:5].tolist()}), which is always wrong when "
-            "it is left out; G-mean does not count them",
-            LonelyClassWarning,
-        )
+def describe_search(search: EvolutionSearch, genome: Genome) -> dict[str, float]:
+    """Return one row of the search history: fitness of the best individual, what it keeps, and the reduction.
+
+    With several goals, the row has minus the smallest first goal and the size of the front in place of the
+    best and mean fitness.
+    """
+    rows, columns = genome.kept(search.population.take([search.best()]))
+    row = search.summary()
+    row["n_instances"], row["n_features"] = int(rows[0]), int(columns[0])
+    row["reduction"] = reduction_of(int(rows[0]), int(columns[0]), of=(genome.n_instances, genome.n_features))
+    return row
 
 
-def describe(search: EvolutionSearch, genome: Genome) -> dict[str, float]:
-    """What a row of history says of a search."""
-    best = search.best()
-    rows, columns = genome.kept(search.population.take([best]))
-    known = search.fitness[np.isfinite(search.fitness)]
-    told: dict[str, float] = {"best": float(search.fitness[best]), "mean": float(known.mean()) if len(known) else 0.0}
-    if isinstance(search, ParetoSearch):
-        front = search.front()
-        told = {"best": -float(search.goals[front, 0].min()), "front": len(front)}
-    told["n_instances"], told["n_features"] = int(rows[0]), int(columns[0])
-    told["reduction"] = reduction_of(int(rows[0]), int(columns[0]), of=(genome.n_instances, genome.n_features))
-    return told
-
-
-def fittest(search: EvolutionSearch, genome: Genome) -> int:
-    """The fittest individual that selects something."""
+def find_fittest(search: EvolutionSearch, genome: Genome) -> int:
+    """Return the row of the fittest individual that selects at least one instance and one feature."""
     rows, columns = genome.kept(search.population)
     able = np.flatnonzero((rows > 0) & (columns > 0))
     _refuse_nothing(len(able))
@@ -81,6 +73,7 @@ def fittest(search: EvolutionSearch, genome: Genome) -> int:
 
 
 def _refuse_nothing(able: int) -> None:
+    """Raise an error if ``able``, the number of individuals that can classify, is 0."""
     if able == 0:
         raise InvalidDataError(
             "no individual selects an instance and a feature: the table is too small for this population. "
@@ -90,16 +83,30 @@ def _refuse_nothing(able: int) -> None:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one individual selects and weighs, over all rows of fit; those undersampling left out are not kept."""
+    """Selections and weights of one individual, for all N rows and M features of the fit.
+
+    Rows that undersampling left out are not selected.
+    """
 
     instance_support: BoolArray  # (N,)
     feature_support: BoolArray  # (M,)
     instance_scales: FloatArray  # (N,)
-    feature_weights: FloatArray  # (S, M), one vector or one per class
+    feature_weights: FloatArray  # (S, M), S = 1 vector for all classes or S vectors, one per class
 
     @classmethod
     def of(cls, individual: Population, genome: Genome, rows: IndexArray, n: int) -> Answer:
-        """Decode an individual that was found on some ``rows`` of ``n``."""
+        """Decode an individual.
+
+        Parameters
+        ----------
+        individual : Population
+            One individual.
+        genome : Genome
+        rows : ndarray of int
+            The rows of the fit that the search used, after undersampling.
+        n : int
+            Number of rows of the fit.
+        """
         support, scales = np.zeros(n, dtype=bool), np.ones(n)
         support[rows] = genome.instance_mask(individual)[0]
         scales[rows] = genome.instance_scales(individual)[0]
@@ -109,12 +116,24 @@ class Answer:
 
     @property
     def reduction(self) -> float:
-        """Share of the table that is gone (paper 004, eq. 6)."""
+        """Share of the table that is removed (paper 004, eq. 6)."""
         kept = int(self.instance_support.sum()), int(self.feature_support.sum())
         return reduction_of(*kept, of=(len(self.instance_support), len(self.feature_support)))
 
     def weights(self, tasks: tuple[str, ...], classes: AnyArray | None, names: Any, of_rows: str) -> Weights:
-        """For a k-NN; ``classes`` for one vector per class, ``of_rows`` the fingerprint of the training rows."""
+        """Return the `Weights` for a k-NN.
+
+        Parameters
+        ----------
+        tasks : tuple of str
+            As `parse_tasks` gives them.
+        classes : ndarray or None
+            Labels of the classes if there is one vector of feature weights per class, else None.
+        names : sequence of str or None
+            Names of the features.
+        of_rows : str
+            Fingerprint of the training rows.
+        """
         a: FloatArray | None = None
         if "FW" in tasks:
             a = np.array([metric_weights(row, self.feature_support, square=True) for row in self.feature_weights])
@@ -134,21 +153,29 @@ class Answer:
 
 
 def front_frame(
-    search: ParetoSearch, goals: Goals, fitness: Fitness, shape: tuple[int, int]
+    search: EvolutionSearch, goals: Goals, fitness: Fitness, shape: tuple[int, int]
 ) -> tuple[pd.DataFrame, Population, int]:
-    """The front as a table, its individuals, and the row of the knee.
+    """Return the front as a table with one row per individual, the individuals, and the row of the knee.
 
-    Margins, which are maximised, have their own sign there. ``shape`` is that of the table the
-    reduction is measured by.
+    Parameters
+    ----------
+    search : EvolutionSearch
+        A finished search with several goals.
+    goals : Goals
+        Gives the names of the columns. The search minimises minus the margins; the table has the margins.
+    fitness : Fitness
+    shape : (int, int)
+        Rows and columns of the table of the fit, to compute the reduction.
     """
     import pandas as pd
 
     front = search.front()
-    order = front[np.lexsort(search.goals[front].T[::-1])]
+    values = search.goal_values()
+    order = front[np.lexsort(values[front].T[::-1])]
     people = search.population.take(order)
     judged, (rows, columns) = fitness(people), fitness.genome.kept(people)
     _refuse_nothing(int((~judged.empty).sum()))
-    frame = pd.DataFrame(search.goals[order], columns=goals.columns)
+    frame = pd.DataFrame(values[order], columns=goals.columns)
     for name in goals.columns:
         frame[name] *= -1 if name.startswith("margin of ") else 1
     frame["n_instances"], frame["n_features"] = rows, columns

@@ -1,9 +1,7 @@
-"""Driving a search: limits, history, progress, checkpoints, and Ctrl-C."""
+"""Run a search: limits, history, progress, checkpoints, and Ctrl-C."""
 
 from __future__ import annotations
 
-import copy
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from ..._progress import StatusLine, draw_bar
 from ..._typing import FloatArray
 from ..._warnings import warn
 from ...exceptions import InterruptedSearchWarning
 from .checkpoint import Checkpoint
 from .genome import Population
-from .search import EvolutionSearch, read_generator, write_generator
+from .search import EvolutionSearch
 
 __all__ = ["Limits", "Progress", "ProgressBar", "Run"]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When a search ends: evaluations, seconds, or generations without a better best."""
+    """Limits of a search: evaluations, seconds, and generations without an improvement. None means no limit."""
 
     evaluations: int
     seconds: float | None = None
@@ -33,57 +32,63 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after every generation."""
+    """Progress of a search, which a callback gets after every generation."""
 
     generation: int
     evaluations: int
     max_evaluations: int
-    best: float  # fitness; with several goals, minus the smallest first goal
+    best: float  # best fitness, or with several goals minus the smallest first goal
     reduction: float  # of the best individual
     seconds: float  # since this fit began
-    seconds_left: float  # by evaluations or time limit, whichever is sooner
+    seconds_left: float  # estimated time until the limit of evaluations or the time limit, whichever comes first
 
 
 class ProgressBar:
-    """A line on stderr: rewritten on a terminal, a new one every ten seconds elsewhere."""
+    """Progress bar of a search, on stderr."""
 
     def __init__(self) -> None:
-        self._told = -np.inf
-        self._last: Progress | None = None  # not shown yet
-        self._begun = False  # a line that has no end yet
+        self._line = StatusLine()
+        self._pending: Progress | None = None  # the last generation, if it is not shown yet
 
-    def __call__(self, p: Progress) -> None:
-        """Show how far the search is."""
-        self._last = p
-        if p.seconds - self._told >= (0.1 if sys.stderr.isatty() else 10.0):
-            self._show(p)
+    def __call__(self, progress: Progress) -> None:
+        """Show the progress, unless the line was updated a moment ago."""
+        self._pending = progress
+        if self._line.due():
+            self._show(progress)
 
     def close(self) -> None:
-        """Show where the search ended, and end the line."""
-        if self._last is not None:
-            self._show(self._last)
-        if self._begun:
-            sys.stderr.write("\n")
-            self._begun = False
+        """Show the last progress, and end the line."""
+        if self._pending is not None:
+            self._show(self._pending)
+        self._line.end()
 
     def _show(self, p: Progress) -> None:
-        self._told, self._last = p.seconds, None
-        filled = 20 * min(p.evaluations, p.max_evaluations) // p.max_evaluations
-        line = (
-            f"{'#' * filled}{'.' * (20 - filled)} {p.evaluations}/{p.max_evaluations} evaluations  best {p.best:.4f}  "
-            f"reduction {p.reduction:.1%}  {p.seconds:.0f} s, about {p.seconds_left:.0f} s left"
+        """Write the progress ``p`` as one line."""
+        self._pending = None
+        self._line.show(
+            f"{draw_bar(p.evaluations, p.max_evaluations, width=20)} {p.evaluations}/{p.max_evaluations} evaluations  "
+            f"best {p.best:.4f}  reduction {p.reduction:.1%}  {p.seconds:.0f} s, about {p.seconds_left:.0f} s left"
         )
-        self._begun = sys.stderr.isatty()
-        sys.stderr.write(f"\r{line}\x1b[K" if self._begun else f"{line}\n")
-        sys.stderr.flush()
 
 
 @dataclass
 class Run:
-    """A search under way.
+    """Run of a search, from its first generation or from a checkpoint until a limit.
 
-    ``judge`` gives the figures of individuals, ``describe`` what a row of history says of the search:
-    at least ``best`` (larger is better) and ``reduction``.
+    Parameters
+    ----------
+    search : EvolutionSearch
+    judge : function of a population
+        Returns the fitness or the goals that ``search.tell`` takes.
+    describe : function of the search
+        Returns one row of the history as a dict, with at least ``best`` (larger is better) and ``reduction``.
+    limits : Limits
+    history : list of dict
+        History of the run that this run continues. New rows are added to it.
+    checkpoint, checkpoint_seconds
+        The checkpoint to write, or None, and the shortest time between two writes.
+    watchers : tuple of functions of a `Progress`
+        Called after every generation. If one of them returns a true value, the search ends.
     """
 
     search: EvolutionSearch
@@ -95,15 +100,18 @@ class Run:
     checkpoint_seconds: float = 5.0
     watchers: tuple[Callable[[Progress], Any], ...] = ()
     begun: float = field(default_factory=time.perf_counter)
-    reason: str = ""  # why it ended
-    _before: float = 0.0  # seconds of the run that this one continues
-    _whole: tuple[EvolutionSearch, str, int] | None = None  # after the last whole generation; rows of history
+    reason: str = ""  # why the search ended
+    _before: float = 0.0  # seconds of the run that this run continues
+    # Copy of the search after its last complete generation, and the number of rows of the history then.
+    _complete: tuple[EvolutionSearch, int] | None = None
     _saved: float = -np.inf
 
     def drive(self) -> None:
-        """Run until a limit; leaves the search after its last whole generation, and why it ended.
+        """Run the search until a limit.
 
-        An error, of a callback for example, is raised after what was found has gone to the checkpoint.
+        Afterwards ``search`` is the search after its last complete generation, and ``reason`` says why it
+        ended. If an error occurs, for example in a callback, the last complete generation is written to the
+        checkpoint before the error is raised.
         """
         first = self.search.evaluations
         self._before = float(self.history[-1]["seconds"]) if self.history else 0.0
@@ -113,7 +121,7 @@ class Run:
             self.reason = self._loop(first)
             self._end()
         except KeyboardInterrupt:
-            if self._whole is None:
+            if self._complete is None:
                 raise
             self.reason = "interrupted"
             self._end()
@@ -122,8 +130,8 @@ class Run:
                 InterruptedSearchWarning,
             )
         except Exception:
-            if self._whole is not None:
-                with suppress(OSError):  # the error may be that of the disk
+            if self._complete is not None:
+                with suppress(OSError):  # the disk may be the cause of the first error
                     self._end()
             raise
         finally:
@@ -132,14 +140,17 @@ class Run:
                     watcher.close()
 
     def _end(self) -> None:
-        assert self._whole is not None
-        search = copy.copy(self._whole[0])
-        search.rng, search._asked = read_generator(self._whole[1]), None
-        self.search = search
-        del self.history[self._whole[2] :]
+        """Go back to the last complete generation, and write it to the checkpoint."""
+        assert self._complete is not None
+        self.search, rows = self._complete
+        del self.history[rows:]
         self._save(force=True)
 
     def _loop(self, first: int) -> str:
+        """Run generation after generation, and return why the search ended.
+
+        ``first`` is the number of evaluations before this run.
+        """
         while True:
             reason = self._reason_to_stop()
             if reason:
@@ -155,10 +166,14 @@ class Run:
                 return "callback"
 
     def _keep(self) -> None:
-        """Remember search and history as they are now, in one step: arrays are replaced, never changed."""
-        self._whole = copy.copy(self.search), write_generator(self.search.rng), len(self.history)
+        """Store a copy of the search and the length of the history.
+
+        It is one assignment, so that Ctrl-C, which can come at any moment, cannot leave half of it.
+        """
+        self._complete = self.search.snapshot(), len(self.history)
 
     def _reason_to_stop(self) -> str | None:
+        """Return why the search ends now, or None if it continues."""
         limits = self.limits
         if self.search.evaluations >= limits.evaluations:
             return "max_evaluations"
@@ -171,9 +186,11 @@ class Run:
         return None
 
     def _seconds(self) -> float:
+        """Return the seconds since this run began."""
         return time.perf_counter() - self.begun
 
     def _record(self) -> None:
+        """Add a row to the history."""
         s = self.search
         row = {"generation": s.generation, "evaluations": s.evaluations, **self.describe(s)}
         row.update(accepted=s.accepted, restarts=s.restarts, threshold=s.threshold)
@@ -181,6 +198,7 @@ class Run:
         self.history.append(row)
 
     def _progress(self, first: int) -> Progress:
+        """Return the progress of the search. ``first`` is the number of evaluations before this run."""
         s, row, seconds = self.search, self.history[-1], self._seconds()
         left = (self.limits.evaluations - s.evaluations) * seconds / max(1, s.evaluations - first)
         if self.limits.seconds is not None:
@@ -190,6 +208,7 @@ class Run:
         )
 
     def _save(self, *, force: bool) -> None:
+        """Write the checkpoint if ``checkpoint_seconds`` have passed since the last write, or if ``force`` is True."""
         if self.checkpoint is None or (not force and self._seconds() - self._saved < self.checkpoint_seconds):
             return
         self.checkpoint.write(self.search.state(), self.history)

@@ -1,63 +1,71 @@
-"""The search, as ask and tell: who drives it evaluates (paper 004, section 3).
+"""The evolutionary search with the methods ``ask`` and ``tell`` (paper 004, section 3).
 
-``ask`` gives individuals, ``tell`` takes their figures, and nothing else happens. `EvolutionSearch`
-maximises one fitness with differential evolution and CHC's crossover; `pareto.ParetoSearch` has the
-same face for several goals. Both can be written to arrays and read back, to the bit.
+``ask`` gives individuals, the caller evaluates them, and ``tell`` takes the results. `EvolutionSearch`
+maximises one fitness with differential evolution and half-uniform crossover. `pareto.ParetoSearch` has the
+same methods for several goals. The state of both can be written to arrays and read back without any change.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Self
 
 import numpy as np
 
-from ..._typing import AnyArray, FloatArray, IndexArray
+from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
 from .genome import Genome, Population
-from .operators import cataclysm, differential, half_uniform, pick_three
+from .operators import ClassGuard, cataclysm, differential, half_uniform, pick_three
 
 __all__ = ["EvolutionSearch", "Settings", "read_generator", "write_generator"]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What steers a search; the defaults are the paper's.
+    """Settings of a search. The defaults are those of paper 004.
 
     Parameters
     ----------
     size : int
-        Individuals, at least 4 (paper 004, under eq. 4).
+        Number of individuals of the population, at least 4 (paper 004, under eq. 4).
     factor, rate : float
         F and CR of differential evolution.
     incest_prevention : bool
-        Cross bits only where half their Hamming distance exceeds a threshold that starts at L/4 and
-        falls by 1 in a generation without an accepted trial.
+        Cross the bits of two individuals only if half their Hamming distance is larger than a threshold.
+        The threshold starts at L/4, L being the number of bits, and falls by 1 in each generation in which
+        no trial is accepted. The paper does not describe this rule.
     restart : bool
-        Once the threshold is below 0: keep the best, make all others from it anew.
+        When the threshold of ``incest_prevention`` is below 0, keep the best individual and make all
+        others again from it. Needs ``incest_prevention``.
     """
 
     size: int = 100
     factor: float = 0.8
     rate: float = 0.9
-    incest_prevention: bool = True
-    restart: bool = True
+    incest_prevention: bool = False
+    restart: bool = False
 
     def __post_init__(self) -> None:
         if self.size < 4:
             raise InvalidDataError(
                 f"population_size must be at least 4: a trial needs its target and three others; got {self.size}"
             )
+        if self.restart and not self.incest_prevention:
+            raise InvalidDataError(
+                "restart=True needs incest_prevention=True: a restart waits until the threshold of the incest "
+                "prevention has fallen below 0"
+            )
 
 
 def write_generator(rng: np.random.Generator) -> str:
-    """State of a PCG64 generator as JSON."""
+    """Write the state of a PCG64 generator as JSON."""
     return json.dumps(rng.bit_generator.state)
 
 
 def read_generator(state: str) -> np.random.Generator:
-    """The generator that `write_generator` wrote."""
+    """Return a generator with the state that `write_generator` wrote."""
     bits = np.random.PCG64()
     bits.state = json.loads(state)
     return np.random.Generator(bits)
@@ -71,25 +79,27 @@ class EvolutionSearch:
     genome : Genome
     settings : Settings
     rng : numpy Generator over PCG64
+    guard : ClassGuard or None
+        Keeps at least one row of every class in every individual. With None, an individual may lose a class.
 
     Attributes
     ----------
     population : Population
     fitness : ndarray of shape (P,)
-        Empty until the first population was told.
+        Empty until `tell` was called for the first population.
     evaluations, generation, restarts, accepted, stagnant : int
-        ``accepted`` counts the trials of the last generation that replaced their targets, ``stagnant``
-        the generations since the best one last got better.
+        Counters. ``accepted`` is the number of trials of the last generation that replaced their targets.
+        ``stagnant`` is the number of generations since the best fitness last increased.
     threshold : float
-        T of the incest prevention.
+        Threshold of the incest prevention (see `Settings`).
 
     Examples
     --------
-    Whoever drives the search evaluates. Here the fitness is the share of bits that are 1:
+    The caller evaluates the individuals. In this example the fitness is the share of bits that are 1:
 
     >>> genome = Genome(("FS",), n_instances=1, n_features=40)
     >>> search = EvolutionSearch(genome, Settings(size=20), np.random.default_rng(0))
-    >>> while search.evaluations < 1500:
+    >>> while search.evaluations < 1500 and not search.exhausted:
     ...     asked = search.ask(1500 - search.evaluations)
     ...     search.tell(asked.bits.mean(axis=1))
     >>> float(search.fitness[search.best()])
@@ -98,9 +108,11 @@ class EvolutionSearch:
 
     kind = "evolution"
 
-    def __init__(self, genome: Genome, settings: Settings, rng: np.random.Generator) -> None:
-        self.genome, self.settings, self.rng = genome, settings, rng
-        self.population = genome.random(settings.size, rng)
+    def __init__(
+        self, genome: Genome, settings: Settings, rng: np.random.Generator, guard: ClassGuard | None = None
+    ) -> None:
+        self.genome, self.settings, self.rng, self.guard = genome, settings, rng, guard
+        self.population = self._first_population()
         self.fitness: FloatArray = np.empty(0)
         self.evaluations = self.generation = self.restarts = self.accepted = self.stagnant = 0
         self.threshold = genome.n_bits / 4
@@ -108,16 +120,16 @@ class EvolutionSearch:
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing can change any more: no restart, and individuals that are all alike or too near."""
+        """Whether the population cannot change any more, so that every further `ask` would give no individuals."""
         s = self.settings
-        if not len(self.fitness) or (s.restart and s.incest_prevention and self.genome.n_bits):
+        if not len(self.fitness) or (s.restart and self.genome.n_bits):
             return False
         if s.incest_prevention and self.threshold < 0 and not self.genome.n_weights:
             return True
         return bool(self.population.same_as(self.population.take([0])).all())
 
     def ask(self, at_most: int | None = None) -> Population:
-        """Individuals to evaluate, at most so many; none in a generation where nothing differs."""
+        """Return the individuals to evaluate, at most ``at_most``. There are none if all trials equal their targets."""
         if self._asked is not None:
             raise InvalidDataError("ask was called twice: tell the fitness of the last individuals first")
         if not len(self.fitness):
@@ -127,16 +139,16 @@ class EvolutionSearch:
                 )
             self._asked = self.population, np.arange(self.settings.size)
         elif self._must_restart():
-            self._asked = self._restarted()
+            self._asked = self._restart_others()
         else:
-            self._asked = self._trials()
+            self._asked = self._make_trials()
         individuals, places = self._asked
         if at_most is not None and len(places) > at_most:
             self._asked = individuals.take(slice(at_most)), places[:at_most]
         return self._asked[0]
 
     def tell(self, fitness: FloatArray) -> None:
-        """Fitness of the individuals asked last; the fitter of target and trial survives."""
+        """Take the fitness of the individuals that `ask` gave last. A trial replaces its target if it is fitter."""
         if self._asked is None:
             raise InvalidDataError("tell was called before ask")
         individuals, places = self._asked
@@ -155,27 +167,65 @@ class EvolutionSearch:
             self._settle(individuals, places, fitness)
             self.threshold, self.restarts, self.accepted = self.genome.n_bits / 4, self.restarts + 1, len(places)
             return
-        better = fitness > self.fitness[places]  # paper 004: strictly fitter
+        better = fitness > self.fitness[places]  # paper 004: the trial must be strictly fitter
         self._settle(individuals.take(better), places[better], fitness[better])
         self.accepted = int(better.sum())
         if self.accepted == 0 and self.genome.n_bits:
             self.threshold -= 1
 
     def best(self) -> int:
-        """Row of the fittest individual, the first of equal ones."""
+        """Return the row of the fittest individual. If several are equally fit, return the first."""
         return int(np.argmax(self.fitness))
 
-    def _must_restart(self) -> bool:
-        on = self.settings.restart and self.settings.incest_prevention
-        return on and self.genome.n_bits > 0 and self.threshold < 0
+    def front(self) -> IndexArray:
+        """Return the rows of the population that are results: here the best one, in `ParetoSearch` the whole front."""
+        return np.array([self.best()])
 
-    def _restarted(self) -> tuple[Population, IndexArray]:
+    def goal_values(self) -> FloatArray:
+        """Return the values that are minimised, here minus the fitness: shape (P, 1)."""
+        return -self.fitness[:, None]
+
+    def summary(self) -> dict[str, float]:
+        """Return the best and the mean fitness, for a row of the search history."""
+        known = self.fitness[np.isfinite(self.fitness)]
+        return {"best": float(self.fitness[self.best()]), "mean": float(known.mean()) if len(known) else 0.0}
+
+    def snapshot(self) -> Self:
+        """Return an independent copy of the search, in which no individuals wait for `tell`.
+
+        The copy can share its arrays with this search, since a search replaces arrays and never changes them.
+        """
+        other = copy.copy(self)
+        other.rng, other._asked = read_generator(write_generator(self.rng)), None
+        return other
+
+    def _first_population(self) -> Population:
+        """Draw the first population."""
+        population = self.genome.random(self.settings.size, self.rng)
+        return self._repair(population, None)
+
+    def _repair(self, population: Population, before: BoolArray | None) -> Population:
+        """Return the population, in which every individual has rows of every class again if there is a guard.
+
+        ``before`` holds the bits of the individual that each one was made from (see `ClassGuard.repair`).
+        """
+        if self.guard is None:
+            return population
+        return Population(population.weights, self.guard.repair(population.bits, before, self.rng))
+
+    def _must_restart(self) -> bool:
+        """Return whether the search restarts: restarts are on and the threshold has fallen below 0."""
+        return self.settings.restart and self.genome.n_bits > 0 and self.threshold < 0
+
+    def _restart_others(self) -> tuple[Population, IndexArray]:
+        """Make new individuals from the best one. Return them and the positions of all individuals but the best."""
         best = self.best()
         others = np.delete(np.arange(self.settings.size), best)
-        return cataclysm(self.population.take([best]), len(others), self.rng), others
+        flipped = cataclysm(self.population.take([best]), len(others), self.rng)
+        return self._repair(flipped, np.repeat(self.population.bits[[best]], len(others), axis=0)), others
 
-    def _trials(self) -> tuple[Population, IndexArray]:
-        """One trial per target; those equal to their target are left out."""
+    def _make_trials(self) -> tuple[Population, IndexArray]:
+        """Make one trial per target. Return the trials that differ from their targets, and their positions."""
         now, s = self.population, self.settings
         r1, r2, r3 = pick_three(s.size, self.rng)
         weights = differential(
@@ -189,19 +239,20 @@ class EvolutionSearch:
             crossing = np.flatnonzero(distant)
             bits = now.bits.copy()
             bits[crossing] = half_uniform(now.bits[crossing], now.bits[r1[crossing]], self.rng)
-        trials = Population(weights, bits)
+        trials = self._repair(Population(weights, bits), now.bits)
         places = np.flatnonzero(~trials.same_as(now))
         return trials.take(places), places
 
     def _settle(self, individuals: Population, places: IndexArray, fitness: FloatArray) -> None:
+        """Put ``individuals`` and their fitness at the positions ``places`` of the population."""
         weights, bits = self.population.weights.copy(), self.population.bits.copy()
         weights[places], bits[places] = individuals.weights, individuals.bits
-        values = self.fitness.copy()  # arrays are replaced, never changed: who holds the old ones has a whole search
+        values = self.fitness.copy()  # copied, since a snapshot may still use the old array
         values[places] = fitness
         self.population, self.fitness = Population(weights, bits), values
 
     def state(self) -> dict[str, AnyArray]:
-        """Everything the search is, as arrays. Between ``tell`` and ``ask`` only."""
+        """Return the complete state of the search, as arrays. Raise an error between ``ask`` and ``tell``."""
         if self._asked is not None:
             raise InvalidDataError("the state is whole only between tell and ask")
         return {
@@ -215,14 +266,25 @@ class EvolutionSearch:
         }
 
     @classmethod
-    def restore(cls, genome: Genome, settings: Settings, state: dict[str, AnyArray]) -> Any:
-        """The search that `state` described."""
+    def restore(
+        cls, genome: Genome, settings: Settings, state: dict[str, AnyArray], guard: ClassGuard | None = None
+    ) -> Self:
+        """Return a search with the state that `state` returned.
+
+        Parameters
+        ----------
+        genome, settings, guard
+            As in the constructor.
+        state : dict of arrays
+            As `state` returns it.
+        """
         search = cls.__new__(cls)
-        search.genome, search.settings = genome, settings
+        search.genome, search.settings, search.guard = genome, settings, guard
         search._read(state)
         return search
 
     def _read(self, state: dict[str, AnyArray]) -> None:
+        """Set the attributes of the search from the arrays of `state`."""
         bits = np.unpackbits(state["bits"], axis=1, count=self.genome.n_bits).astype(bool)
         self.population = Population(np.array(state["weights"]), bits)
         self.fitness = np.array(state["fitness"])

@@ -1,4 +1,4 @@
-"""Reduce a mixed table: scale, search, and tell which rows and columns to keep."""
+"""Reduce a table of numbers and categories: scale it, search, and return which rows and columns to keep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ReducedTable", "reduce_table"]
 
 @dataclass(frozen=True, eq=False)
 class ReducedTable:
-    """Rows and columns of a table that are worth keeping.
+    """Rows and columns of a table that a search keeps.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class ReducedTable:
     columns : tuple of str
         Names of the columns kept.
     features : tuple of str
-        Names of the columns that were searched among.
+        Names of all columns of the table.
     search : EvolutionaryWeigher
-        The search, fitted; ``search.stop_reason_`` is "interrupted" after Ctrl-C.
+        The fitted search. ``search.stop_reason_`` is "interrupted" after Ctrl-C.
     """
 
     rows: IndexArray
@@ -38,13 +38,13 @@ class ReducedTable:
 
 
 def reduce_table(X: pd.DataFrame, y: Any, tasks: str = "IS+FS", **options: Any) -> ReducedTable:
-    """Search for the rows and columns of a mixed table that tell its classes apart.
+    """Search for the rows and columns that are needed to classify the rows of a table of numbers and categories.
 
     Parameters
     ----------
     X : DataFrame
-        What `clean_table` made: numbers and categories, with missing cells. Numbers are scaled to lie
-        between 0 and 1 for the search.
+        A table as `clean_table` makes it: numbers and categories, with missing cells. For the search, numbers
+        are scaled to lie between 0 and 1.
     y : array-like of shape (n_samples,)
     tasks : str, default="IS+FS"
     **options

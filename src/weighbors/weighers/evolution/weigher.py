@@ -1,144 +1,163 @@
-"""The estimator around the search: all 15 combinations of selection and weighting in one class."""
+"""The estimator of the evolutionary search, for all 15 combinations of selection and weighting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from ..._frame_arrays import FrameAttribute
 from ..._typing import BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder, TakesTables, check_labels, require_labels
 from ...engine.population import CACHE_BYTES
 from ...exceptions import InvalidDataError
 from ...weights import fingerprint
-from .._base import kept_part, require_fitted_rows
-from .._instances import densified
-from ..sampler import InstanceSampler
-from .assemble import Parts, assembled
-from .lock import held
-from .pareto import ParetoSearch
-from .results import Answer, fittest, front_frame, warn_of_lonely
+from .._reduction import TableReducer
+from ..base import require_fitted_rows
+from ..neighborhoods import to_dense
+from .build import SearchParts, build_search
+from .inputs import warn_of_singletons
+from .lock import hold_checkpoint
+from .parameters import SearchParameters
+from .results import Answer, find_fittest, front_frame, warn_of_lost_classes
 from .run import Progress
+from .scores import SCORES
 
 __all__ = ["EvolutionaryWeigher"]
 
 
-class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
+class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     """Select and weigh instances and features by an evolutionary search, in any combination.
 
-    Individuals hold a bit and a weight per instance and per feature. Under
-    d² = v_x² Σ w_j² (q_j − x_j)² over the selected features and instances, each training row is
-    classified by its nearest selected neighbour, itself left out; the fitness adds what was left out:
-    F = α_a · acc + α_i (1 − f_i) + α_f (1 − f_f). Weights evolve by differential evolution, bits by
-    CHC's half-uniform crossover with incest prevention and restarts.
+    An individual holds a bit for each instance and feature to select, and a weight for each instance and
+    feature to weigh. Each training row is classified by its nearest selected instance, without the row
+    itself. The distance is d² = v_x² Σ w_j² (q_j − x_j)² over the selected features. The fitness is
+    F = α_a · acc + α_i (1 − f_i) + α_f (1 − f_f): acc is the accuracy, f_i and f_f are the shares of
+    instances and features kept. Weights evolve by differential evolution, bits by half-uniform crossover.
 
     Parameters
     ----------
     tasks : str or sequence of str, default="IS+FS"
         Any of "IS" (instance selection), "FS" (feature selection), "IW" (instance weighting) and "FW"
         (feature weighting), joined by "+".
-    fitness : {"accuracy", "g_mean"} or callable, default="accuracy"
-        acc: the share of right answers; the geometric mean of the recalls, for imbalanced data; or a
-        function of (y_true, y_pred), larger for better.
+    fitness : str or callable, default="accuracy"
+        The score acc. "accuracy": the share of right predictions. "g_mean": the geometric mean of the
+        recalls, for imbalanced data. Other names are scikit-learn's scores of predicted labels:
+        "balanced_accuracy", "matthews_corrcoef", and f1, precision, recall and jaccard with their averages,
+        such as "f1_macro". A function takes (y_true, y_pred) and returns a larger number for a better result.
     objective : {"single", "pareto"}, default="single"
-        "pareto": several goals at once by NSGA-II; ``pareto_front_`` holds all trade-offs, and the knee
-        is the answer until `select` is called.
+        "pareto": minimise several goals at once by NSGA-II. ``pareto_front_`` holds all trade-offs. The
+        result is the knee of the front until `select` is called.
     goals : sequence of {"error", "instances", "features", "margins"} or None, default=None
-        With "pareto". None: the error and the shares kept of what is selected. "margins" are the class
-        margins θ_c of paper 001, one goal per class, for FS and FW.
+        Goals for "pareto". None: the error, and the shares of instances and features kept if the tasks
+        select them. "margins" are the class margins θ_c of paper 001, one goal per class. They need
+        tasks without IS and IW.
     margin_rows : int or None, default=2000
-        Rows whose margins are measured, against all rows; a larger table has so many drawn, equally many of
-        each class, once per search, and their sum is scaled to the size of the class. None: all. An
-        evaluation costs ``margin_rows`` × n_samples distances.
+        Number of rows whose margins are measured. Their neighbours are sought among all rows. If the table
+        is larger, this many rows are drawn once per search, equally many of each class, and the sum of their
+        margins is scaled to the size of the class. None: all rows. An evaluation computes ``margin_rows`` ×
+        n_samples distances.
     alphas : (float, float, float) or None, default=None
-        α_a, α_i, α_f. None: the paper's, (.5, .25, .25) with IS and FS, (.5, .5, 0) with IS only,
-        (.5, 0, .5) with FS only, (1, 0, 0) without selection.
+        α_a, α_i, α_f. None: the values of the paper, (.5, .25, .25) with IS and FS, (.5, .5, 0) with IS
+        only, (.5, 0, .5) with FS only, (1, 0, 0) without selection.
     n_neighbors : int, default=1
-        Neighbours that vote in the fitness.
+        Number of neighbours that vote in the fitness.
     per_class : bool, default=False
-        One vector of feature weights per class of the stored instance, instead of one for all.
+        Whether each class has its own vector of feature weights. The class is that of the stored instance.
     estimator : classifier or None, default=None
-        Takes the place of the nearest neighbour, cross-validated: feature weights multiply columns, and
-        instances of scale v get ``sample_weight`` 1 − v. Categories come to it as codes.
+        Classifier that replaces the nearest neighbour in the fitness, with cross-validation. Feature weights
+        multiply columns, and instances of scale v get ``sample_weight`` 1 − v. Categories are passed as codes.
     cv : int, default=3
-        Folds of ``estimator``.
+        Number of folds for ``estimator``.
     undersample : bool or float, default=False
-        Draw from larger classes at random before the search: True until all are as small as the smallest,
-        r in (0, 1] until the smallest is r times as large as any.
+        Draw rows of the larger classes at random before the search. True: all classes get the size of the
+        smallest class. A number r in (0, 1]: no class is larger than the smallest class divided by r.
     population_size : int, default=100
-        At least 4.
+        Number of individuals, at least 4.
     max_evaluations : int, default=10000
-        The first population counts.
+        Number of evaluations after which the search ends. The first population is included.
     de_factor, crossover_rate : float, default=0.8, 0.9
         F and CR of differential evolution.
-    incest_prevention, restart : bool, default=True
-        CHC's threshold on crossing, and its cataclysm.
+    keep_classes : bool, default=True
+        With IS, every class keeps at least one row. False: a class may be lost, as in the paper.
+    incest_prevention : bool, default=False
+        Cross the bits of two individuals only if half their Hamming distance is larger than the threshold of
+        CHC. The paper does not describe this rule. If weights evolve too, bits hardly cross any more:
+        differential evolution keeps accepting trials, so that the threshold hardly falls.
+    restart : bool, default=False
+        Restart from the best individual, as the cataclysm of CHC, when the threshold of
+        ``incest_prevention`` is below 0. Needs ``incest_prevention``.
     time_limit : float or None, default=None
-        Seconds; the generation under way is finished.
+        Seconds after which the search ends. The current generation is finished first.
     n_iter_no_change : int or None, default=None
-        Stop after so many generations without a better best; with "pareto", without a change of the
-        front.
+        Stop after this many generations in which the best fitness did not increase. With "pareto", in which
+        the front did not change.
     checkpoint : path or None, default=None
-        File that keeps the search. Written whole or not at all. One search at a time: another one that
-        names it meanwhile is refused.
+        File that stores the state of the search. Each write is an atomic write. If another search uses the
+        same file at the same time, it gets an error.
     checkpoint_seconds : float, default=5
-        Least time between two checkpoints; 0: every generation.
+        Shortest time between two writes of the checkpoint. 0: write after every generation.
     resume : bool, default=False
-        Continue from the checkpoint if it is there. A file of other data or settings is refused.
-        Without ``resume`` an existing file is never overwritten.
+        Continue from the checkpoint if the file exists. A checkpoint of other data or settings is an error.
+        Without ``resume``, an existing file is an error and is never overwritten.
     callback : callable or None, default=None
-        Called with a `Progress` after every generation; a true answer ends the search.
+        Called with a `Progress` after every generation. If it returns a true value, the search ends.
     verbose : bool, default=False
-        A progress bar on stderr.
+        Whether to show a progress bar on stderr.
     cache_bytes : int, default=268435456
-        Neighbour lists (IS alone) or distances (IW without FW and FS) that may be kept. ``plan_`` says
-        what is.
+        Memory for neighbour lists (tasks IS) or distances (IW without FW and FS) that are kept during the
+        search. ``plan_`` says what is kept.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         As in `WeightedKNeighborsClassifier`.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
+        Number of threads. Results do not depend on it.
 
     Attributes
     ----------
     feature_support_ : bool ndarray of shape (n_features,)
+        Features that are kept.
     instance_support_ : bool ndarray of shape (n_samples,)
-    sample_indices_ : ndarray
         Rows that are kept.
+    sample_indices_ : ndarray
+        Row numbers of the rows that are kept.
     feature_weights_ : ndarray of shape (n_features,)
-        w; all ones without FW, the mean over the classes with ``per_class``.
+        Feature weights w: all ones without FW, the mean over the classes with ``per_class``.
     class_feature_weights_ : ndarray of shape (n_classes, n_features)
-        With ``per_class``.
+        Feature weights of each class. Only with ``per_class``.
     instance_scales_ : ndarray of shape (n_samples,)
-        v: high means less relevant. All ones without IW.
+        Instance scales v. A high scale means a less relevant instance. All ones without IW.
     fitness_, performance_, reduction_ : float
-        F and acc of the answer on the training rows; the share of the table that is gone.
+        F and acc of the result on the training rows, and the share of the table that is removed.
     weights_ : Weights
-        For `WeightedKNeighborsClassifier`.
+        Weights for `WeightedKNeighborsClassifier`.
     pareto_front_ : DataFrame
-        With ``objective="pareto"``: one row per trade-off, none of them dominated.
+        The trade-offs, one per row. No trade-off dominates another. Only with ``objective="pareto"``.
     selected_ : int
-        Row of ``pareto_front_`` in use.
+        Row of ``pareto_front_`` that the other attributes describe.
     history_ : DataFrame
-        One row per generation.
+        History of the search, with one row per generation.
     n_evaluations_, n_iter_ : int
+        Number of evaluations and of generations.
     stop_reason_ : str
-        "max_evaluations", "time_limit", "n_iter_no_change", "callback", "converged" or "interrupted".
+        Why the search ended: "max_evaluations", "time_limit", "n_iter_no_change", "callback", "converged"
+        or "interrupted".
     plan_ : PopulationPlan or None
-        How evaluations ran. None with ``estimator``.
+        How evaluations were computed. None with ``estimator``.
     classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
-    Same seed, same result, for every number of threads, and also after a resume. Ctrl-C gives the best
-    so far, with a warning. A class of one instance can never be right when it is left out; G-mean leaves
-    such classes out, with a warning. A missing value is at the feature's full range from everything.
+    The same seed gives the same result, for every number of threads and also after a resume. After Ctrl-C
+    the result is the best individual found so far, with a warning. The row of a singleton class is always
+    predicted wrong, since it is left out. So G-mean does not count singleton classes, and a warning names
+    them. Another warning names the classes of which the result recognises no training row. The difference
+    to a missing value is the full range of the feature.
 
     References
     ----------
@@ -164,7 +183,7 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "tasks": [str, "array-like"],
-        "fitness": [StrOptions({"accuracy", "g_mean"}), callable],
+        "fitness": [StrOptions(set(SCORES)), callable],
         "objective": [StrOptions({"single", "pareto"})],
         "goals": [None, str, "array-like"],
         "margin_rows": [None, Interval(Integral, 1, None, closed="left")],
@@ -178,6 +197,7 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
         "max_evaluations": [Interval(Integral, 1, None, closed="left")],
         "de_factor": [Interval(Real, 0, 2, closed="right")],
         "crossover_rate": [Interval(Real, 0, 1, closed="both")],
+        "keep_classes": ["boolean"],
         "incest_prevention": ["boolean"],
         "restart": ["boolean"],
         "time_limit": [None, Interval(Real, 0, None, closed="neither")],
@@ -192,6 +212,12 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
+
+    _neutral_parameters: ClassVar[dict[str, Any]] = {
+        "keep_classes": False
+    }  # the behaviour before this parameter existed
+    history_ = FrameAttribute()
+    pareto_front_ = FrameAttribute()
 
     def __init__(
         self,
@@ -211,8 +237,9 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
         max_evaluations: int = 10_000,
         de_factor: float = 0.8,
         crossover_rate: float = 0.9,
-        incest_prevention: bool = True,
-        restart: bool = True,
+        keep_classes: bool = True,
+        incest_prevention: bool = False,
+        restart: bool = False,
         time_limit: float | None = None,
         n_iter_no_change: int | None = None,
         checkpoint: Any = None,
@@ -240,6 +267,7 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
         self.max_evaluations = max_evaluations
         self.de_factor = de_factor
         self.crossover_rate = crossover_rate
+        self.keep_classes = keep_classes
         self.incest_prevention = incest_prevention
         self.restart = restart
         self.time_limit = time_limit
@@ -256,39 +284,42 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> EvolutionaryWeigher:
-        """Search.
+        """Run the search on a table and its labels.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Sparse rows become dense while they fit 2 GiB.
+            Sparse rows are converted to dense rows if these need at most 2 GiB.
         y : array-like of shape (n_samples,)
 
         Returns
         -------
         self
         """
-        X, codes = self._open(X, y)
-        with held(self.checkpoint):
-            parts = assembled(self, X, codes, self.classes_, self._coder.nominal_of(X))
+        X, codes = self._check_input(X, y)
+        with hold_checkpoint(self.checkpoint):
+            parts = build_search(SearchParameters.of(self), X, codes, self.classes_, self._coder.nominal_of(X))
             parts.run.drive()
         self._publish(parts, X)
         return self
 
-    def _open(self, X: Any, y: Any) -> tuple[FloatArray, IndexArray]:
+    def _check_input(self, X: Any, y: Any) -> tuple[FloatArray, IndexArray]:
+        """Validate table and labels, and return the coded rows and classes. Set ``classes_`` and the column coding."""
         require_labels(self, y)
         self._coder = TableCoder(self.categorical_features)
-        rows = densified(self._coder.fit_transform(self, X), type(self).__name__)
+        rows = to_dense(self._coder.fit_transform(self, X), type(self).__name__)
         self.classes_, codes = check_labels(y)
         check_consistent_length(rows, codes)
-        warn_of_lonely(self.classes_, codes)
+        warn_of_singletons(self.classes_, codes)
         return rows, codes
 
-    def _publish(self, parts: Parts, X: FloatArray) -> None:
+    def _publish(self, parts: SearchParts, X: FloatArray) -> None:
+        """Set the attributes of the estimator after the search. ``X`` are the coded rows of the fit."""
         import pandas as pd
 
-        for name in ("pareto_front_", "selected_", "_front", "class_feature_weights_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
+        del self.pareto_front_  # attributes of an earlier fit
+        for name in ("selected_", "_front", "class_feature_weights_"):
+            self.__dict__.pop(name, None)
         run, fitness, search = parts.run, parts.fitness, parts.run.search
         self.plan_ = getattr(fitness.predictor, "plan", None)
         self.history_ = pd.DataFrame(run.history)
@@ -296,26 +327,28 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
         self._genome, self._rows, self._n = fitness.genome, parts.rows, len(X)
         self._fingerprint = fingerprint(X)
         if parts.goals is not None:
-            assert isinstance(search, ParetoSearch)
             self.pareto_front_, self._front, chosen = front_frame(search, parts.goals, fitness, X.shape)
             self.select(chosen)
+            warn_of_lost_classes(fitness, self._front.take([chosen]))
             return
-        best = search.population.take([fittest(search, fitness.genome)])
+        best = search.population.take([find_fittest(search, fitness.genome)])
         judged = fitness(best)
         self.fitness_, self.performance_ = float(judged.fitness[0]), float(judged.performance[0])
-        self._become(Answer.of(best, self._genome, self._rows, self._n))
+        self._use(Answer.of(best, self._genome, self._rows, self._n))
+        warn_of_lost_classes(fitness, best)
 
     def select(self, index: int) -> EvolutionaryWeigher:
-        """Use another row of ``pareto_front_``.
+        """Use another row of ``pareto_front_`` as the result.
 
         Parameters
         ----------
         index : int
+            Number of the row.
 
         Returns
         -------
         self
-            With supports, weights and figures of that row.
+            The attributes for support, weights, fitness and reduction are those of the row.
         """
         check_is_fitted(self, "history_")
         if not hasattr(self, "pareto_front_"):
@@ -326,10 +359,11 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
             )
         row = self.pareto_front_.iloc[int(index)]
         self.selected_, self.fitness_, self.performance_ = int(index), float(row["fitness"]), float(row["performance"])
-        self._become(Answer.of(self._front.take([int(index)]), self._genome, self._rows, self._n))
+        self._use(Answer.of(self._front.take([int(index)]), self._genome, self._rows, self._n))
         return self
 
-    def _become(self, answer: Answer) -> None:
+    def _use(self, answer: Answer) -> None:
+        """Set the attributes for support, weights and reduction from ``answer``."""
         classes, names = self.classes_ if self.per_class else None, getattr(self, "feature_names_in_", None)
         self.instance_support_, self.feature_support_ = answer.instance_support, answer.feature_support
         self.sample_indices_ = np.flatnonzero(answer.instance_support)
@@ -339,42 +373,23 @@ class EvolutionaryWeigher(TakesTables, SelectorMixin, BaseEstimator):
         self.reduction_ = answer.reduction
         self.weights_ = answer.weights(self._genome.tasks, classes, names, self._fingerprint)
 
-    def reduce(self, X: Any, y: Any = None) -> Any:
-        """The rows and columns this fit kept.
+    def _instance_mask(self) -> BoolArray:
+        """Return which rows of the fit are kept."""
+        mask: BoolArray = self.instance_support_
+        return mask
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows that were fitted.
-        y : array-like of shape (n_samples,), optional
+    def _feature_mask(self) -> BoolArray:
+        """Return which columns are kept."""
+        mask: BoolArray = self.feature_support_
+        return mask
 
-        Returns
-        -------
-        X_reduced, y_reduced
-            In the container they came in; X_reduced alone without ``y``.
+    def _check_same_rows(self, X: Any) -> None:
+        """Raise an error if ``X`` does not hold the rows of the fit."""
+        require_fitted_rows(to_dense(self._coder.transform(self, X), type(self).__name__), self._fingerprint)
 
-        Raises
-        ------
-        ForeignWeightsError
-            Where X holds other rows than fit saw.
-        """
-        check_is_fitted(self, "feature_support_")
-        coded = densified(self._coder.transform(self, X), type(self).__name__)
-        require_fitted_rows(coded, self._fingerprint)
-        return kept_part(X, y, self.sample_indices_, self.feature_support_)
-
-    def as_sampler(self) -> InstanceSampler:
-        """A sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
-
-        Those pipelines refuse an estimator that also has ``transform``, so this is one of its own. It
-        fits a clone of this weigher, without its checkpoint: that one belongs to this fit.
-        """
-        return InstanceSampler(clone(self).set_params(checkpoint=None, resume=False))
-
-    def _get_support_mask(self) -> BoolArray:
-        check_is_fitted(self, "feature_support_")
-        support: BoolArray = self.feature_support_
-        return support
+    def _how_to_select(self) -> str:
+        """Return advice for a message: what to change so that `transform` drops columns."""
+        return "Add FS to its tasks"
 
     @property
     def feature_importances_(self) -> FloatArray:

@@ -1,0 +1,73 @@
+// What all files of bindings share: the types of array arguments, the checks of shapes, and the CPU level in use.
+//
+// A binding takes arrays and a range of rows, checks every shape and every index that a kernel will follow, fills
+// the kernel's job by name and calls it without the GIL. All arguments are keyword-only, since most calls have more
+// than ten of them. The typed contract is src/weighbors/_native.pyi.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "kernels.hpp"
+
+namespace wb::bindings {
+
+namespace nb = nanobind;
+using std::int32_t;
+using std::int64_t;
+using std::uint64_t;
+using std::uint8_t;
+
+template <class T, int N> using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N> using Output = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N> using Optional = std::optional<Array<T, N>>;
+
+template <class A> auto data_or_null(const std::optional<A>& array) { return array ? array->data() : nullptr; }
+
+template <class A> int64_t dim(const A& array, int axis) { return int64_t(array.shape(std::size_t(axis))); }
+
+// Arrays are never converted: a converted output would be a copy, and the caller's array would stay as it was.
+// `auto` because the type of `noconvert()` differs between versions of nanobind.
+inline auto array(const char* name) { return nb::arg(name).noconvert(); }
+inline auto array_or_none(const char* name) { return nb::arg(name).noconvert().none(); }
+
+inline void require(bool holds, const char* message) {
+  if (!holds) throw std::invalid_argument(message);
+}
+
+inline void require_range(int64_t begin, int64_t end, int64_t size) {
+  require(0 <= begin && begin <= end && end <= size, "row range outside the array");
+}
+
+template <class T, class A> void require_packed(const A& packed, int64_t m) {
+  require(dim(packed, 1) == m && dim(packed, 2) == BLOCK_LANES<T>, "packed: wrong shape");
+}
+
+template <class T> void require_features(const Array<T, 1>& missing_distance, int64_t n_numeric, int64_t m) {
+  require(dim(missing_distance, 0) == m && 0 <= n_numeric && n_numeric <= m,
+          "missing_distance: one per feature is needed");
+}
+
+// Lists of the k nearest: (n_queries, n_groups, k) both.
+template <class T>
+void require_lists(const Output<T, 3>& distance, const Output<int64_t, 3>& id, int64_t n_queries, int64_t n_groups) {
+  require(dim(distance, 0) == n_queries && dim(distance, 1) == n_groups && dim(distance, 2) >= 1 &&
+              dim(id, 0) == dim(distance, 0) && dim(id, 1) == dim(distance, 1) && dim(id, 2) == dim(distance, 2),
+          "distance, id: (n_queries, n_groups, k) is needed");
+}
+
+// The CPU level in use: the best one, unless a test chose another.
+inline const Level* level = levels().back();
+
+void bind_search(nb::module_& m);
+void bind_weighers(nb::module_& m);
+void bind_population(nb::module_& m);
+
+}  // namespace wb::bindings

@@ -1,0 +1,219 @@
+// An individual of an evolutionary search (paper 004), packed for comparison with tiles of rows. An individual selects
+// instances and features and weights both; its distance of a row q and an instance x is
+//   d^2 = v_x^2 * sum over selected features j of a_j (q_j - x_j)^2,   where a may differ by class of x.
+// Included once per CPU level: see level-inl.hpp.
+#ifndef WB_LEVEL
+#error "include level-inl.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+// One individual, ready for comparison: the selected instances, packed by set of weights, with the selected features
+// only.
+//
+// If weights differ from 1, rows are folded, (x - center) * sqrt(a), with the heaviest features first, so that partial
+// sums grow fast and a comparison can end early. Folded distances propose candidates, whose distances are then computed
+// with exact differences. If instances have scales, those with the smallest scales come first, since they are near to
+// everything and bring the limits down, in runs that are sorted by the first feature: most blocks of a run are then too
+// far in that feature alone.
+template <class T> struct Individual {
+  std::vector<std::int64_t> columns;        // Selected features, numeric first.
+  std::vector<T> weights;                   // (n_sets, columns) a
+  std::vector<std::int64_t> tile_columns;   // The same features in the order of the packed blocks.
+  std::vector<T> factor, missing_distance;  // (n_sets, tile_columns) root of a (1 for nominal), folded missing_distance
+  std::vector<T> packed, scales;            // (n_blocks, tile_columns, lanes); v^2 per lane
+  std::vector<T> least, inverse;            // (n_blocks,) smallest scale, and a little more than 1 over it
+  std::vector<T> low, high;                 // (n_blocks,) of the first feature
+  std::vector<std::int64_t> ids;            // row per lane, -1: padding
+  std::vector<std::int64_t> set_start;      // (n_sets + 1,) first block
+  std::vector<T> norm;                      // (n_sets,) largest folded norm among the selected
+  std::int64_t numeric = 0;
+  bool folded = false, scaled = false;
+  T largest_scale_root = 1;  // largest sqrt(scale), at least 1
+
+  std::int64_t width() const { return std::int64_t(columns.size()); }
+};
+
+// Sets the selected features of individual i, their weights, and the order in which they are packed.
+template <class T> WB_KERNEL void choose_features(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
+  const std::int64_t m = job.features.count, sets = job.n_sets;
+  const T* a = job.weights ? job.weights + i * sets * m : nullptr;
+  out.columns.clear();
+  out.folded = false;
+  out.numeric = 0;
+  for (std::int64_t j = 0; j < m; ++j) {
+    bool counts = !a;
+    for (std::int64_t s = 0; a && s < sets; ++s) {
+      counts |= a[s * m + j] > 0;
+      out.folded |= (a[s * m + j] != 0 && a[s * m + j] != 1) || a[s * m + j] != a[j];
+    }
+    if (!counts) continue;
+    out.columns.push_back(j);
+    out.numeric += j < job.features.numeric;
+  }
+  const std::int64_t width = out.width();
+  out.weights.assign(std::size_t(sets * width), T(1));
+  for (std::int64_t s = 0; a && s < sets; ++s)
+    for (std::int64_t c = 0; c < width; ++c) out.weights[s * width + c] = a[s * m + out.columns[c]];
+  std::vector<std::int64_t> order(static_cast<std::size_t>(width));
+  std::iota(order.begin(), order.end(), std::int64_t(0));
+  if (out.folded) {
+    const auto weight = [&](std::int64_t c) {
+      const T missing_distance = job.features.missing_distance[out.columns[c]];
+      return out.weights[c] * missing_distance * missing_distance;
+    };
+    std::stable_sort(order.begin(), order.begin() + out.numeric,
+                     [&](std::int64_t c, std::int64_t d) { return weight(c) > weight(d); });
+  }
+  out.tile_columns.resize(std::size_t(width));
+  out.factor.assign(std::size_t(sets * width), T(1));
+  out.missing_distance.resize(std::size_t(sets * width));
+  for (std::int64_t c = 0; c < width; ++c) out.tile_columns[c] = out.columns[order[c]];
+  for (std::int64_t s = 0; s < sets; ++s)
+    for (std::int64_t c = 0; c < width; ++c) {
+      const T root = std::sqrt(out.weights[s * width + order[c]]);
+      if (c < out.numeric) out.factor[s * width + c] = root;
+      out.missing_distance[s * width + c] =
+          job.features.missing_distance[out.tile_columns[c]] * (out.folded ? root : T(1));
+    }
+}
+
+// Writes a row in the form of the packed blocks (folded, selected features only) with the given stride.
+template <class T>
+WB_INLINE void write_tile_row(const PopulationJob<T>& job, const Individual<T>& individual, std::int64_t row,
+                              std::int64_t set, T* to, std::int64_t stride) {
+  const std::int64_t width = individual.width(), base = row * job.features.count;
+  const std::int64_t* tile_columns = individual.tile_columns.data();
+  const T* factor = individual.factor.data() + set * width;
+  std::int64_t c = 0;
+  if (individual.folded)
+    for (; c < individual.numeric; ++c) to[c * stride] = job.centered[base + tile_columns[c]] * factor[c];
+  for (; c < width; ++c) to[c * stride] = job.rows[base + tile_columns[c]];
+}
+
+// Euclidean norm of the numeric features of a row that `write_tile_row` wrote; missing values count 0.
+template <class T> WB_INLINE T folded_norm(const Individual<T>& individual, const T* from, std::int64_t stride) {
+  T square = 0;
+  for (std::int64_t c = 0; c < individual.numeric; ++c) {
+    const T x = from[c * stride];
+    if (x == x) square += x * x;
+  }
+  return std::sqrt(square);
+}
+
+// All rows sorted by the first packed feature; null if the caller gave no orders or the feature is not numeric.
+template <class T>
+WB_INLINE const std::int32_t* first_order(const PopulationJob<T>& job, const Individual<T>& individual) {
+  return job.orders && individual.numeric > 0 ? job.orders + individual.tile_columns[0] * job.n : nullptr;
+}
+
+// Sorts the instances from position `first` on by scale, roughly: runs of about RUN rows between equal steps of v, each
+// run sorted by its first feature. A counting sort over rows that are sorted already, so it takes linear time.
+template <class T>
+WB_KERNEL void sort_by_scale(const PopulationJob<T>& job, Individual<T>& out, const T* scales, std::size_t first) {
+  constexpr std::size_t RUN = 192;
+  std::vector<std::int64_t> rows(out.ids.begin() + std::ptrdiff_t(first), out.ids.end());
+  const std::size_t runs = 1 + rows.size() / RUN;
+  T most = 0;
+  for (const std::int64_t row : rows) most = std::max(most, scales[row]);
+  const T step = most > 0 ? T(runs) / std::sqrt(most) : T(0);
+  std::vector<std::int32_t> run_of(std::size_t(job.n), -1);
+  std::vector<std::size_t> start(runs + 1, 0);
+  for (const std::int64_t row : rows) {
+    run_of[row] = std::int32_t(std::min(runs - 1, std::size_t(std::sqrt(scales[row]) * step)));
+    ++start[std::size_t(run_of[row]) + 1];
+  }
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  const std::int32_t* order = first_order(job, out);
+  for (std::int64_t at = 0; at < job.n; ++at) {
+    const std::int64_t row = order ? order[at] : at;
+    if (run_of[row] >= 0) out.ids[first + start[std::size_t(run_of[row])]++] = row;
+  }
+}
+
+template <class T> WB_KERNEL void measure_blocks(Individual<T>& out, const T* scales);
+
+// Packs individual i: selected instances in blocks of lanes, padded per set of weights with rows at infinity.
+template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  const std::int64_t n = job.n, sets = job.n_sets;
+  choose_features(job, i, out);
+  const std::int64_t width = out.width();
+  const bool* kept = job.kept ? job.kept + i * n : nullptr;
+  const T* scales = job.scales ? job.scales + i * n : nullptr;
+  out.ids.clear();
+  out.set_start.assign(1, 0);
+  for (std::int64_t s = 0; s < sets; ++s) {
+    const std::size_t first = out.ids.size();
+    for (std::int64_t row = 0; row < n; ++row)
+      if ((!kept || kept[row]) && (sets == 1 || job.codes[row] == s)) out.ids.push_back(row);
+    if (scales) sort_by_scale(job, out, scales, first);
+    while (out.ids.size() % LANES) out.ids.push_back(-1);
+    out.set_start.push_back(std::int64_t(out.ids.size()) / LANES);
+  }
+  out.packed.resize(out.ids.size() * std::size_t(width));
+  out.norm.assign(std::size_t(sets), T(0));
+  for (std::int64_t s = 0; s < sets; ++s)
+    for (std::int64_t at = out.set_start[s] * LANES; at < out.set_start[s + 1] * LANES; ++at) {
+      T* to = out.packed.data() + at / LANES * width * LANES + at % LANES;
+      if (out.ids[at] < 0) {
+        for (std::int64_t c = 0; c < width; ++c) to[c * LANES] = std::numeric_limits<T>::infinity();
+        continue;
+      }
+      write_tile_row(job, out, out.ids[at], s, to, LANES);
+      if (out.folded) out.norm[s] = std::max(out.norm[s], folded_norm(out, to, LANES));
+    }
+  out.scaled = scales != nullptr;
+  out.largest_scale_root = 1;
+  if (!out.scaled) return;
+  measure_blocks(out, scales);
+}
+
+// Scales of the lanes, the smallest one of each block, and the range of the block's first feature, for early exits.
+template <class T> WB_KERNEL void measure_blocks(Individual<T>& out, const T* scales) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const std::size_t blocks = out.ids.size() / LANES;
+  out.scales.assign(out.ids.size(), T(1));
+  out.least.assign(blocks, infinity);
+  out.inverse.resize(blocks);
+  out.low.assign(blocks, infinity);
+  out.high.assign(blocks, -infinity);
+  for (std::size_t at = 0; at < out.ids.size(); ++at) {
+    const std::size_t block = at / LANES;
+    if (out.ids[at] < 0) continue;
+    out.scales[at] = scales[out.ids[at]];
+    out.largest_scale_root = std::max(out.largest_scale_root, std::sqrt(out.scales[at]));
+    out.least[block] = std::min(out.least[block], out.scales[at]);
+    const T x = out.numeric ? out.packed[block * std::size_t(out.width()) * LANES + at % LANES] : T(0);
+    out.low[block] = x == x ? std::min(out.low[block], x) : -infinity;  // A missing value may be near to anything.
+    out.high[block] = x == x ? std::max(out.high[block], x) : infinity;
+  }
+  for (std::size_t block = 0; block < blocks; ++block)
+    out.inverse[block] = (1 + 16 * std::numeric_limits<T>::epsilon()) / out.least[block];
+}
+
+// Squared distance (without scale) of two rows with exact differences over the selected features, in the order and with
+// the operations of `exact_distance`.
+template <class T>
+WB_INLINE T measure(const PopulationJob<T>& job, const Individual<T>& individual, std::int64_t query,
+                    std::int64_t row) {
+  const std::int64_t m = job.features.count, width = individual.width();
+  const T* q = job.rows + query * m;
+  const T* x = job.rows + row * m;
+  const T* a = individual.weights.data() + (job.n_sets == 1 ? 0 : job.codes[row]) * width;
+  T sum = 0;
+  for (std::int64_t c = 0; c < individual.numeric; ++c) {
+    const std::int64_t j = individual.columns[c];
+    T diff = x[j] - q[j];
+    if (diff != diff) diff = job.features.missing_distance[j];
+    sum = add_term<T, 2, true>(sum, a[c], diff);
+  }
+  for (std::int64_t c = individual.numeric; c < width; ++c) {
+    const std::int64_t j = individual.columns[c];
+    sum = add_term<T, 2, true>(sum, a[c], x[j] == q[j] ? T(0) : job.features.missing_distance[j]);
+  }
+  return sum;
+}
+
+}  // namespace wb::WB_LEVEL

@@ -1,0 +1,66 @@
+// All kernels of one CPU level and the table of them. level_NAME.cpp includes this file after it has defined
+//   WB_LEVEL     the name of the level, which is also the name of its namespace;
+//   WB_TARGET    the attribute with which functions that use vectors are compiled; it may be empty;
+//   WB_HAS_AVX2  if vectors of 32 bytes are registers and the AVX2 instructions exist;
+//   WB_FUSED     if a * b + c is one operation, rounded once.
+//
+// Headers that end in -inl.hpp are compiled once per level, inside its namespace, and only by way of this file.
+// `target_clones` would be shorter, but GCC splits 32-byte vectors for the default level before it makes the clones:
+// in a measurement that halved the speed.
+#ifndef WB_LEVEL
+#error "compile level_NAME.cpp, not this file"
+#endif
+
+#define WB_INLINE WB_ALWAYS_INLINE WB_TARGET
+#define WB_KERNEL WB_TARGET
+
+#include "heap.hpp"
+#include "kernels.hpp"
+
+// clang-format off: each of these needs those before it.
+#include "simd-inl.hpp"
+#include "distance-inl.hpp"
+#include "k_nearest-inl.hpp"
+#include "rerank-inl.hpp"
+#include "pairs-inl.hpp"
+#include "bytes-inl.hpp"
+#include "surf-inl.hpp"
+#include "simba-inl.hpp"
+#include "individual-inl.hpp"
+#include "population_scan-inl.hpp"
+#include "population_matrix-inl.hpp"
+// clang-format on
+
+#define WB_NAME_OF(level) #level
+#define WB_NAME(level) WB_NAME_OF(level)
+
+namespace wb::WB_LEVEL {
+
+// The order of the entries is that of the indices in kernels.hpp: first p = 1 or false, then p = 2 or true.
+template <class T>
+constexpr Kernels<T> KERNELS = {
+    .find_k_nearest = {{{find_k_nearest<T, 1, false, false>, find_k_nearest<T, 1, false, true>},
+                        {find_k_nearest<T, 1, true, false>, find_k_nearest<T, 1, true, true>}},
+                       {{find_k_nearest<T, 2, false, false>, find_k_nearest<T, 2, false, true>},
+                        {find_k_nearest<T, 2, true, false>, find_k_nearest<T, 2, true, true>}}},
+    .rerank = {rerank<T, 1>, rerank<T, 2>},
+    .compute_distances = {compute_distances<T, false>, compute_distances<T, true>},
+    .compute_zone_coefficients = {compute_zone_coefficients<T, false>, compute_zone_coefficients<T, true>},
+    .add_differences = add_differences<T>,
+    .sum_distances = sum_distances<T>,
+    .round_to_bytes = round_to_bytes<T>,
+    .find_k_nearest_by_bytes = find_k_nearest_by_bytes<T>,
+    .predict_by_scan = {predict_by_scan<T, false>, predict_by_scan<T, true>},
+    .compute_squared_distances = {compute_squared_distances<T, false>, compute_squared_distances<T, true>},
+    .predict_from_matrix = predict_from_matrix<T>,
+};
+
+constinit const Level LEVEL = {
+    .name = WB_NAME(WB_LEVEL),
+    .in_float = KERNELS<float>,
+    .in_double = KERNELS<double>,
+    .add_zone_differences = add_zone_differences,
+    .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
+};
+
+}  // namespace wb::WB_LEVEL

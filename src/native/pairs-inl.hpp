@@ -1,0 +1,207 @@
+// All pairs of queries and packed references: their city-block distances, sums of their differences weighted by
+// coefficients (RELIEF, SURF and their relatives), and sums of their Euclidean distances (MBIW, paper 000, eq. 2).
+//
+// SURF counts all rows nearer than a threshold as neighbours: hits lower and misses raise the weight of a feature.
+// SURF* and MultiSURF* also count far rows, with the opposite sign. The threshold is the mean distance of all pairs, or
+// each row's mean distance with a dead band of half a standard deviation on either side (MultiSURF).
+// Included once per CPU level: see level-inl.hpp.
+#ifndef WB_LEVEL
+#error "include level-inl.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+// City-block distances of the queries [begin, end) to all references: (end - begin, n_lanes).
+template <class T, bool MISSING>
+WB_KERNEL void compute_distances(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
+                                 T* distance, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  const std::int64_t m = features.count, width = n_blocks * LANES;
+  std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES));
+  for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
+    gather_tile(queries, first, end, m, 0, m, tile_rows.data());
+    const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
+    for (std::int64_t block = 0; block < n_blocks; ++block) {
+      TileSums<T> sum;
+      accumulate_tile<T, 1, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
+      for (int q = 0; q < used; ++q) {
+        T* out = distance + (first - begin + q) * width + block * LANES;
+        for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
+      }
+    }
+  }
+}
+
+// Sum of d - mean, or of its square, over n distances. Eight partial sums allow vectors without a change of the order
+// of additions, which compilers may not make.
+template <class T> WB_INLINE double sum_powers(const T* d, std::int64_t n, double mean, bool square) {
+  double part[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  std::int64_t z = 0;
+  for (; z + 8 <= n; z += 8)
+    for (int i = 0; i < 8; ++i) {
+      const double value = double(d[z + i]) - mean;
+      part[i] += square ? value * value : value;
+    }
+  for (; z < n; ++z) part[0] += square ? (double(d[z]) - mean) * (double(d[z]) - mean) : double(d[z]) - mean;
+  return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+// For one row, the distances where near ends and where far begins.
+struct Thresholds {
+  double low, high;
+};
+
+// A fixed threshold, or mean - sd / 2 and mean + sd / 2 of the distances of one row to all others.
+template <class T> WB_INLINE Thresholds zone_thresholds(const Zones& zones, std::int64_t row, T* distance) {
+  if (zones.threshold >= 0) return {zones.threshold, zones.threshold};
+  const std::int64_t n = zones.n;
+  distance[row] = 0;  // A row with missing values is not at distance 0 from itself.
+  const double mean = sum_powers(distance, n, 0.0, false) / double(n - 1);
+  distance[row] = T(mean);  // So that it adds nothing to the squares but the rounding of the mean to T.
+  const double rest = (double(distance[row]) - mean) * (double(distance[row]) - mean);
+  const double half = std::sqrt(std::max(0.0, sum_powers(distance, n, mean, true) - rest) / double(n - 1)) / 2;
+  return {mean - half, mean + half};
+}
+
+// Turns the distances of one row into coefficients of its differences, in place. A near row of class c counts
+// factor[own class, c] * weight[row] / number of near rows of class c; a far row counts the same with the opposite
+// sign. The coefficient is 0 between the zones, for the row itself and for padding.
+template <class T>
+WB_INLINE void distances_to_coefficients(const Zones& zones, std::int64_t row, T* distance, std::int64_t width) {
+  const Thresholds at = zone_thresholds(zones, row, distance);
+  // Distances that equal a threshold up to rounding belong to no zone: rounding must not decide.
+  const T below = T(at.low * (1 - zones.tolerance)), above = T(at.high * (1 + zones.tolerance));
+  distance[row] = above;  // In neither zone: neither below `below` nor above `above`.
+  const std::int64_t* start = zones.class_start;
+  const std::int64_t own = std::upper_bound(start, start + zones.n_classes + 1, row) - start - 1;
+  for (std::int64_t c = 0; c < zones.n_classes; ++c) {
+    T* d = distance + start[c];
+    const std::int64_t size = start[c + 1] - start[c];
+    std::int64_t near = 0, far = 0;
+    for (std::int64_t z = 0; z < size; ++z) {
+      near += d[z] < below ? 1 : 0;
+      far += d[z] > above ? 1 : 0;
+    }
+    const double scale = zones.factor[own * zones.n_classes + c] * zones.weight[row];
+    const T for_near = T(near > 0 ? scale / double(near) : 0.0);
+    const T for_far = T(zones.far && far > 0 ? -scale / double(far) : 0.0);
+    for (std::int64_t z = 0; z < size; ++z) d[z] = d[z] < below ? for_near : d[z] > above ? for_far : T(0);
+  }
+  std::fill(distance + zones.n, distance + width, T(0));
+}
+
+// Coefficients of the rows [begin, end) with all rows: (end - begin, n_lanes).
+template <class T, bool MISSING>
+WB_KERNEL void compute_zone_coefficients(const T* queries, const T* packed, const Features<T>& features,
+                                         std::int64_t n_blocks, const Zones& zones, T* coefficient, std::int64_t begin,
+                                         std::int64_t end) {
+  const std::int64_t width = n_blocks * BLOCK_LANES<T>;
+  compute_distances<T, MISSING>(queries, packed, features, n_blocks, coefficient, begin, end);
+  for (std::int64_t row = begin; row < end; ++row)
+    distances_to_coefficients(zones, row, coefficient + (row - begin) * width, width);
+}
+
+// total[j] += sum over pairs of coefficient * |difference of feature j|. Over a run of RUN blocks there is one sum per
+// lane, in T, since float has twice the lanes of double; after the run they are added to the total in double, so
+// that rounding does not grow with the number of rows. coefficient: (end - begin, n_lanes), 0 for padding.
+template <class T>
+WB_KERNEL void add_differences(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
+                               const T* coefficient, double* total, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, RUN = 32;
+  constexpr int WIDE = VECTOR_LANES<T>;
+  const std::int64_t m = features.count, width = n_blocks * LANES;
+  std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES)), by_lane(std::size_t(m * WIDE));
+  for (std::int64_t from = 0; from < n_blocks; from += RUN) {
+    const std::int64_t to = std::min(from + RUN, n_blocks);
+    for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
+      gather_tile(queries, first, end, m, 0, m, tile_rows.data());
+      const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
+      std::fill(by_lane.begin(), by_lane.end(), T(0));
+      for (std::int64_t block = from; block < to; ++block) {
+        Vec<T> weight[TILE_QUERIES][TILE_VECTORS];
+        Mask<T> busy = no_lane<T>();
+        WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
+          WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+            const T* from_row = coefficient + (first - begin + std::min(q, used - 1)) * width + block * LANES;
+            weight[q][v] = q < used ? load<T>(from_row + v * WIDE) : broadcast<T>(T(0));
+            busy = busy | less<T>(broadcast<T>(T(0)), absolute<T>(weight[q][v]));
+          }
+        if (!any<T>(busy)) continue;  // Most coefficients are 0, if few rows are near.
+        const T* values = packed + block * m * LANES;
+        std::int64_t j = 0;
+        for (; j < features.numeric; ++j) {
+          const Vec<T> ref[TILE_VECTORS] = {load<T>(values + j * LANES), load<T>(values + j * LANES + WIDE)};
+          Vec<T> sum[TILE_VECTORS] = {load<T>(by_lane.data() + j * WIDE), broadcast<T>(T(0))};
+          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+            const Vec<T> query = broadcast<T>(tile_rows[std::size_t(j * TILE_QUERIES + q)]);
+            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
+              sum[v] = add_product<T>(sum[v], weight[q][v], absolute<T>(ref[v] - query));
+          }
+          store<T>(by_lane.data() + j * WIDE, sum[0] + sum[1]);
+        }
+        for (; j < m; ++j) {
+          const Vec<T> ref[TILE_VECTORS] = {load<T>(values + j * LANES), load<T>(values + j * LANES + WIDE)};
+          Vec<T> sum = load<T>(by_lane.data() + j * WIDE);
+          for (int q = 0; q < TILE_QUERIES; ++q) {
+            const Vec<T> query = broadcast<T>(tile_rows[std::size_t(j * TILE_QUERIES + q)]);
+            for (int v = 0; v < TILE_VECTORS; ++v)
+              sum = sum + choose<T>(equal<T>(ref[v], query), broadcast<T>(T(0)), weight[q][v]);
+          }
+          store<T>(by_lane.data() + j * WIDE, sum);
+        }
+      }
+      for (std::int64_t j = 0; j < m; ++j)
+        for (int i = 0; i < WIDE; ++i) total[j] += double(by_lane[std::size_t(j * WIDE + i)]);
+    }
+  }
+}
+
+// Adds the square roots of a tile's sums, for the first `lanes` references, to the totals of each query and lane.
+template <class T> WB_INLINE void add_roots(const TileSums<T>& sum, std::int64_t lanes, double* by_lane) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
+    T out[LANES];
+    for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, square_root<T>(sum[q][v]));
+    for (std::int64_t i = lanes; i < LANES; ++i) out[i] = 0;
+    for (std::int64_t i = 0; i < LANES; ++i) by_lane[q * LANES + i] += double(out[i]);
+  }
+}
+
+// sums[i] = sum over the n references of the Euclidean distance to query i, in double, for the queries [begin, end).
+template <class T>
+WB_KERNEL void sum_distances(const T* queries, const T* packed, const Features<T>& features, std::int64_t n,
+                             double* sums, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES;
+  const std::int64_t m = features.count, n_blocks = (n + LANES - 1) / LANES;
+  const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES;
+  const CacheBlocking<T> blocking(m, n_tiles, 1);
+  std::vector<T> tile_rows(std::size_t(blocking.tiles * blocking.panel * TILE_QUERIES));
+  std::vector<T> squares(blocking.wide ? std::size_t(blocking.tiles * n_blocks * TILE_SUMS) : 0);
+  std::vector<double> by_lane(std::size_t(n_tiles * TILE_SUMS), 0.0);
+  for (std::int64_t tiles = 0; tiles < n_tiles; tiles += blocking.tiles) {
+    const std::int64_t tiles_end = std::min(tiles + blocking.tiles, n_tiles);
+    for (std::int64_t first = 0; first < m; first += blocking.panel) {
+      const std::int64_t last = std::min(first + blocking.panel, m);
+      for (std::int64_t t = tiles; t < tiles_end; ++t)
+        gather_tile(queries, begin + t * TILE_QUERIES, end, m, first, last,
+                    tile_rows.data() + (t - tiles) * blocking.panel * TILE_QUERIES);
+      for (std::int64_t from = 0; from < n_blocks; from += blocking.blocks)
+        for (std::int64_t t = tiles; t < tiles_end; ++t)
+          for (std::int64_t block = from; block < std::min(from + blocking.blocks, n_blocks); ++block) {
+            T* kept = blocking.wide ? squares.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS : nullptr;
+            TileSums<T> sum;
+            if (first == 0) clear<T>(sum);
+            else restore<T>(kept, sum);
+            accumulate_tile<T, 2, false, false>(tile_rows.data() + (t - tiles) * blocking.panel * TILE_QUERIES,
+                                                packed + block * m * LANES, nullptr, features, first, last, sum);
+            if (last < m) save<T>(sum, kept);
+            else add_roots<T>(sum, std::min(LANES, n - block * LANES), by_lane.data() + t * TILE_SUMS);
+          }
+    }
+  }
+  for (std::int64_t row = begin; row < end; ++row)
+    sums[row] =
+        std::accumulate(by_lane.data() + (row - begin) * LANES, by_lane.data() + (row - begin + 1) * LANES, 0.0);
+}
+
+}  // namespace wb::WB_LEVEL

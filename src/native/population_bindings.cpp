@@ -1,0 +1,186 @@
+// Bindings of the evolutionary search: leave-one-out predictions of many individuals, and random subsets.
+#include "bindings.hpp"
+#include "population_lists.hpp"
+#include "subset.hpp"
+
+namespace wb::bindings {
+
+namespace {
+
+void require_codes(const Array<int32_t, 1>& codes, int64_t n_classes) {
+  for (size_t i = 0; i < codes.size(); ++i)
+    require(0 <= codes.data()[i] && codes.data()[i] < n_classes, "codes: class out of range");
+}
+
+// Instances and features of every individual, and the queries, as `predict_by_scan` and `predict_from_matrix` take
+// them.
+template <class T>
+void require_individuals(const Optional<T, 2>& scales, const Optional<bool, 2>& kept, const Array<int64_t, 1>& query,
+                         const Output<int32_t, 2>& predicted, int64_t n, int64_t first, int64_t last, int64_t begin,
+                         int64_t end) {
+  const int64_t count = dim(predicted, 0);
+  require(!scales || (dim(*scales, 0) == count && dim(*scales, 1) == n), "scales: (n_individuals, n)");
+  require(!kept || (dim(*kept, 0) == count && dim(*kept, 1) == n), "kept: (n_individuals, n)");
+  require(predicted.shape(1) == query.shape(0), "predicted: one column per query is needed");
+  require_range(first, last, count);
+  require_range(begin, end, dim(query, 0));
+  for (int64_t i = begin; i < end; ++i)
+    require(0 <= query.data()[i] && query.data()[i] < n, "query: row outside the data");
+}
+
+bool is_every_row(const Array<int64_t, 1>& query, int64_t n) {
+  for (int64_t i = 0; i < dim(query, 0); ++i)
+    if (query.data()[i] != i) return false;
+  return dim(query, 0) == n;
+}
+
+template <class T>
+void py_predict_by_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> missing_distance, int64_t n_numeric,
+                        bool missing, Array<int32_t, 1> codes, int64_t n_classes, int64_t k, Optional<T, 3> weights,
+                        Optional<T, 2> scales, Optional<bool, 2> kept, Optional<int32_t, 2> orders,
+                        Array<int32_t, 2> guesses, Array<int64_t, 1> query, Output<int32_t, 2> predicted, int64_t first,
+                        int64_t last, int64_t begin, int64_t end) {
+  const int64_t n = dim(rows, 0), m = dim(rows, 1), sets = weights ? dim(*weights, 1) : 1;
+  require(dim(centered, 0) == n && dim(centered, 1) == m, "centered: the shape of rows is needed");
+  require_features(missing_distance, n_numeric, m);
+  require(dim(codes, 0) == n && k >= 1, "codes: one per row; k: at least 1");
+  require(
+      !weights || (dim(*weights, 0) == dim(predicted, 0) && dim(*weights, 2) == m && (sets == 1 || sets == n_classes)),
+      "weights: (n_individuals, 1 or n_classes, m) is needed");
+  require_individuals(scales, kept, query, predicted, n, first, last, begin, end);
+  require_codes(codes, n_classes);
+  require(!orders || (dim(*orders, 0) == m && dim(*orders, 1) == n), "orders: (m, n) is needed");
+  require(dim(guesses, 0) == n, "guesses: one list per row is needed");
+  for (size_t i = 0; i < guesses.size(); ++i)
+    require(0 <= guesses.data()[i] && guesses.data()[i] < n, "guesses: row outside");
+  const PopulationJob<T> job{
+      .rows = rows.data(),
+      .centered = centered.data(),
+      .n = n,
+      .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
+      .codes = codes.data(),
+      .n_classes = n_classes,
+      .k = k,
+      .weights = data_or_null(weights),
+      .n_sets = sets,
+      .scales = data_or_null(scales),
+      .kept = data_or_null(kept),
+      .query = query.data(),
+      .n_queries = dim(query, 0),
+      .all_rows = is_every_row(query, n),
+      .orders = data_or_null(orders),
+      .guesses = guesses.data(),
+      .n_guesses = dim(guesses, 1),
+      .predicted = predicted.data(),
+  };
+  if (begin == end) return;
+  level->of<T>().predict_by_scan[missing](job, first, last, begin, end);
+}
+
+template <class T>
+void py_compute_squared_distances(Array<T, 2> rows, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
+                                  Array<int64_t, 1> query, Output<T, 2> square, int64_t begin, int64_t end) {
+  const int64_t n = dim(rows, 0), m = dim(rows, 1), lanes = BLOCK_LANES<T>;
+  require_features(missing_distance, n_numeric, m);
+  require(dim(square, 0) == n && dim(square, 1) == (n + lanes - 1) / lanes * lanes,
+          "square: one row per row, whole blocks of lanes");
+  require(is_every_row(query, n), "query: all rows in order");
+  require_range(begin, end, n);
+  // One individual that selects everything; without weights nothing is folded, so `centered` is not read.
+  const PopulationJob<T> job{
+      .rows = rows.data(),
+      .centered = rows.data(),
+      .n = n,
+      .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
+      .query = query.data(),
+      .n_queries = n,
+      .all_rows = true,
+  };
+  level->of<T>().compute_squared_distances[missing](job, square.data(), begin, end);
+}
+
+template <class T>
+void py_predict_from_matrix(Array<T, 2> square, Array<int32_t, 1> codes, int64_t n_classes, int64_t k,
+                            Optional<T, 2> scales, Optional<bool, 2> kept, Array<int64_t, 1> query,
+                            Output<int32_t, 2> predicted, int64_t first, int64_t last, int64_t begin, int64_t end) {
+  const int64_t n = dim(square, 0), stride = dim(square, 1);
+  require(stride >= n && stride % BLOCK_LANES<T> == 0, "square: whole blocks of lanes are needed");
+  require(dim(codes, 0) == n && k >= 1, "codes: one per row; k: at least 1");
+  require_individuals(scales, kept, query, predicted, n, first, last, begin, end);
+  require_codes(codes, n_classes);
+  const PopulationJob<T> job{
+      .n = n,
+      .codes = codes.data(),
+      .n_classes = n_classes,
+      .k = k,
+      .scales = data_or_null(scales),
+      .kept = data_or_null(kept),
+      .query = query.data(),
+      .n_queries = dim(query, 0),
+      .predicted = predicted.data(),
+  };
+  level->of<T>().predict_from_matrix(job, square.data(), stride, first, last, begin, end);
+}
+
+void py_predict_from_lists(Array<int32_t, 2> lists, Array<uint64_t, 2> selected, Array<int32_t, 1> codes,
+                           int64_t n_classes, int64_t k, Output<int32_t, 2> predicted, int64_t begin, int64_t end) {
+  const int64_t n = dim(lists, 0), width = dim(lists, 1), count = dim(predicted, 0);
+  require(dim(selected, 0) == n && dim(selected, 1) == (count + 63) / 64, "selected: (n, n_individuals / 64)");
+  require(dim(codes, 0) == n && dim(predicted, 1) == n && k >= 1, "codes, predicted: one per row");
+  require_range(begin, end, n);
+  require_codes(codes, n_classes);
+  const NeighborListJob job{
+      .lists = lists.data(),
+      .width = width,
+      .complete = width == n - 1,
+      .selected = selected.data(),
+      .n_words = dim(selected, 1),
+      .codes = codes.data(),
+      .n = n,
+      .n_individuals = count,
+      .n_classes = n_classes,
+      .k = k,
+      .predicted = predicted.data(),
+  };
+  predict_from_lists(job, begin, end);
+}
+
+void py_draw_subsets(Array<bool, 2> mask, Array<int64_t, 1> size, Array<double, 1> uniform, Output<bool, 2> chosen) {
+  const int64_t count = dim(mask, 0), length = dim(mask, 1);
+  require(dim(size, 0) == count && chosen.shape(0) == mask.shape(0) && chosen.shape(1) == mask.shape(1),
+          "size, chosen: one per row, the shape of mask");
+  int64_t candidates = 0;
+  for (size_t i = 0; i < mask.size(); ++i) candidates += mask.data()[i];
+  require(dim(uniform, 0) > candidates, "uniform: one number per true place, and one more, is needed");
+  draw_subsets(mask.data(), count, length, size.data(), uniform.data(), chosen.data());
+}
+
+template <class T> void bind_for(nb::module_& m) {
+  using namespace nb::literals;
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  m.def("predict_by_scan", &py_predict_by_scan<T>, nb::kw_only(), array("rows"), array("centered"),
+        array("missing_distance"), "n_numeric"_a, "missing"_a, array("codes"), "n_classes"_a, "k"_a,
+        array_or_none("weights"), array_or_none("scales"), array_or_none("kept"), array_or_none("orders"),
+        array("guesses"), array("query"), array("predicted"), "first"_a, "last"_a, "begin"_a, "end"_a, release);
+  m.def("compute_squared_distances", &py_compute_squared_distances<T>, nb::kw_only(), array("rows"),
+        array("missing_distance"), "n_numeric"_a, "missing"_a, array("query"), array("square"), "begin"_a, "end"_a,
+        release);
+  m.def("predict_from_matrix", &py_predict_from_matrix<T>, nb::kw_only(), array("square"), array("codes"),
+        "n_classes"_a, "k"_a, array_or_none("scales"), array_or_none("kept"), array("query"), array("predicted"),
+        "first"_a, "last"_a, "begin"_a, "end"_a, release);
+}
+
+}  // namespace
+
+void bind_population(nb::module_& m) {
+  using namespace nb::literals;
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  bind_for<float>(m);
+  bind_for<double>(m);
+  m.def("predict_from_lists", &py_predict_from_lists, nb::kw_only(), array("lists"), array("selected"), array("codes"),
+        "n_classes"_a, "k"_a, array("predicted"), "begin"_a, "end"_a, release);
+  m.def("draw_subsets", &py_draw_subsets, nb::kw_only(), array("mask"), array("size"), array("uniform"),
+        array("chosen"), release);
+}
+
+}  // namespace wb::bindings

@@ -1,0 +1,396 @@
+// Leave-one-out predictions of many individuals of an evolutionary search (paper 004). An individual is a selection of
+// instances and features with weights on both (individual-inl.hpp); the prediction of a row is the most frequent class
+// among its k nearest selected instances, without the row itself.
+//
+// `predict_by_scan` serves every individual: it packs the selected instances and features once and compares tiles of
+// rows with them. `predict_from_matrix` (population_matrix-inl.hpp) reads distances that were computed before, and
+// `predict_from_lists` (population_lists.hpp) sorted neighbour lists. All three give the same predictions.
+//
+// Most of the speed comes from not computing distances to the end: every row has a limit, and a tile is abandoned as
+// soon as all its partial sums exceed their limits.
+// Included once per CPU level: see level-inl.hpp.
+#ifndef WB_LEVEL
+#error "include level-inl.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+constexpr int NO_PREDICTION = -1;  // No instance is selected, except perhaps the row itself.
+
+// The most frequent class among the k entries of a list; of equally frequent classes the one with the lower code wins.
+// `counts` is all zero before and after, so that it need not be cleared per row.
+template <class T>
+WB_INLINE int vote(const T* distance, const std::int64_t* id, std::int64_t k, const std::int32_t* codes, int* counts) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  if (k == 1) return distance[0] < infinity ? codes[id[0]] : NO_PREDICTION;
+  int best = NO_PREDICTION;
+  for (std::int64_t s = 0; s < k; ++s)
+    if (distance[s] < infinity) {
+      const int code = codes[id[s]], count = ++counts[code];
+      if (best == NO_PREDICTION || count > counts[best] || (count == counts[best] && code < best)) best = code;
+    }
+  for (std::int64_t s = 0; s < k; ++s)
+    if (distance[s] < infinity) counts[codes[id[s]]] = 0;
+  return best;
+}
+
+// Whether any pair of a tile is below the bound of its query or, unless `column` is null, of its reference.
+template <class T> WB_INLINE bool any_below(const TileSums<T>& sum, const T* bound, const T* column) {
+  Mask<T> hit = no_lane<T>();
+  WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+    const Vec<T> least =
+        column ? load<T>(column + v * VECTOR_LANES<T>) : broadcast<T>(-std::numeric_limits<T>::infinity());
+    WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+      Vec<T> most = broadcast<T>(bound[q]);
+      if (column) most = larger<T>(least, most);
+      hit = hit | less<T>(sum[q][v], most);
+    }
+  }
+  return any<T>(hit);
+}
+
+// `accumulate_tile` with early exit: after `look`, 2 `look`, 4 `look`, ... features it returns false if no pair can
+// stay below its bound. Terms are not negative, so partial sums are lower bounds.
+template <class T, bool MISSING>
+WB_INLINE bool accumulate_tile_below(const T* queries, const T* block, const Features<T>& features, std::int64_t look,
+                                     const T* bound, const T* column, TileSums<T>& sum) {
+  constexpr int LANES = VECTOR_LANES<T>;
+  Vec<T> acc[TILE_QUERIES][TILE_VECTORS];
+  WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) acc[q][v] = broadcast<T>(T(0));
+  for (std::int64_t j = 0; j < features.count;) {
+    const std::int64_t end = j < features.numeric ? features.numeric : features.count;
+    const std::int64_t stop = std::min<std::int64_t>(end, j ? 2 * j : look);
+    if (j < features.numeric) {
+      for (; j < stop; ++j) {
+        Vec<T> ref[TILE_VECTORS];
+        WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load<T>(block + (j * TILE_VECTORS + v) * LANES);
+        WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+          const Vec<T> query = broadcast<T>(queries[j * TILE_QUERIES + q]);
+          WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+            Vec<T> diff = ref[v] - query;
+            if constexpr (MISSING)
+              diff = choose<T>(equal<T>(diff, diff), diff, broadcast<T>(features.missing_distance[j]));
+            acc[q][v] = add_term<T, 2, false>(acc[q][v], diff, diff);
+          }
+        }
+      }
+    } else {
+      for (; j < stop; ++j) {
+        const Vec<T> zero = broadcast<T>(T(0)), missing_distance = broadcast<T>(features.missing_distance[j]);
+        for (int v = 0; v < TILE_VECTORS; ++v) {
+          const Vec<T> ref = load<T>(block + (j * TILE_VECTORS + v) * LANES);
+          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+            const Vec<T> diff =
+                choose<T>(equal<T>(ref, broadcast<T>(queries[j * TILE_QUERIES + q])), zero, missing_distance);
+            acc[q][v] = add_term<T, 2, false>(acc[q][v], diff, diff);
+          }
+        }
+      }
+    }
+    if (!any_below<T>(acc, bound, column)) return false;
+  }
+  WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = acc[q][v];
+  return true;
+}
+
+// The nearest selected instances of the rows of one call, and how near other instances must be to enter the lists.
+//
+// With k = 1 and folded rows the list holds folded distances (`propose`). A row is then in doubt if another instance is
+// so close to the best one that rounding may have swapped them; rows in doubt are searched again with exact distances.
+// Otherwise the distances in the lists are exact.
+template <class T> struct NearestLists {
+  std::vector<T> distance, slack, limit;   // (rows, k) as heaps; (rows,); (rows, padded)
+  std::vector<std::int64_t> id;            // (rows, k)
+  std::vector<char> doubt;                 // (rows,)
+  std::vector<std::int64_t> query, place;  // (rows,) row number, and place among the queries of the call
+  bool propose = false;                    // the list holds folded distances
+  std::vector<T> queries;                  // one tile
+  std::vector<int> counts;                 // (n_classes,) for votes
+
+  void start(const PopulationJob<T>& job, const Individual<T>& individual, std::int64_t rows, bool only_propose) {
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    propose = only_propose;
+    doubt.assign(std::size_t(rows), 0);
+    distance.assign(std::size_t(rows * job.k), infinity);
+    id.assign(std::size_t(rows * job.k), std::numeric_limits<std::int64_t>::max());
+    slack.assign(std::size_t(rows), T(0));
+    limit.assign(std::size_t(rows + BLOCK_LANES<T>), infinity);
+    std::fill(limit.begin() + rows, limit.end(), -infinity);
+    queries.resize(std::size_t(individual.width() * TILE_QUERIES));
+    counts.assign(std::size_t(job.n_classes), 0);
+  }
+};
+
+// A value larger than d by a few roundings: a test `< limit` then also admits distances equal to d, whose row decides.
+template <class T> WB_INLINE T just_above(T d) {
+  return d + (d * (2 * std::numeric_limits<T>::epsilon()) + std::numeric_limits<T>::min());
+}
+
+// Sets the limit below which a distance of the tile may change the list of `row`. Until the list is full there is none.
+template <class T>
+WB_INLINE void set_limit(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
+                         std::int64_t row) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  T worst = nearest.distance[row * job.k];
+  if (!(worst < infinity)) return;
+  if (nearest.propose)
+    worst = folded_limit<T, 2>(worst, nearest.slack[row], individual.width());  // The exact distance may be this large.
+  if (individual.folded) worst = folded_limit<T, 2>(worst, nearest.slack[row], individual.width());
+  nearest.limit[row] = just_above(worst);
+}
+
+// Offers one distance to the list of a row.
+template <class T>
+WB_INLINE void offer(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
+                     std::int64_t row, T d, std::int64_t id) {
+  T* list = nearest.distance.data() + row * job.k;
+  std::int64_t* list_id = nearest.id.data() + row * job.k;
+  if (nearest.propose) {
+    if (!(d < nearest.limit[row])) return;
+    const T before = list[0];
+    if (!(d < before)) {
+      nearest.doubt[row] = 1;
+      return;
+    }
+    list[0] = d;
+    list_id[0] = id;
+    set_limit(job, individual, nearest, row);
+    nearest.doubt[row] = before < nearest.limit[row];  // Everything earlier was at least as far as `before`.
+    return;
+  }
+  if (!worse(list[0], list_id[0], d, id)) return;
+  replace_worst(list, list_id, job.k, d, id);
+  set_limit(job, individual, nearest, row);
+}
+
+// Sets a first limit for a row: the distance of an instance that is near without weights, for k = 1 without scales. The
+// nearest instance cannot be farther, and most tiles are then abandoned early.
+template <class T>
+WB_INLINE void set_first_limit(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
+                               std::int64_t i, std::int64_t at, std::int64_t row) {
+  const bool* kept = job.kept ? job.kept + i * job.n : nullptr;
+  for (std::int64_t g = 0; g < job.n_guesses; ++g) {
+    const std::int64_t id = job.guesses[row * job.n_guesses + g];
+    if (kept && !kept[id]) continue;
+    const T d = measure(job, individual, row, id);
+    const T most = individual.folded ? folded_limit<T, 2>(d, nearest.slack[at], individual.width()) : d;
+    nearest.limit[at] = just_above(most);
+    return;
+  }
+}
+
+// Gathers the queries [first, first + used) of the call in the form of one set's packed blocks, and sets their slack:
+// folding changes a distance (not squared) by at most 8 eps times the norms of both rows, since the subtraction of the
+// center, the factor and their product round once each on either side; the rest is margin.
+template <class T>
+WB_NOINLINE WB_KERNEL void gather_queries(const PopulationJob<T>& job, const Individual<T>& individual,
+                                          std::int64_t set, std::int64_t first, int used, NearestLists<T>& nearest) {
+  for (int q = 0; q < TILE_QUERIES; ++q) {
+    T* to = nearest.queries.data() + q;
+    write_tile_row(job, individual, nearest.query[first + std::min(q, used - 1)], set, to, TILE_QUERIES);
+    if (!individual.folded || q >= used) continue;
+    nearest.slack[first + q] = 8 * std::numeric_limits<T>::epsilon() *
+                               (folded_norm(individual, to, TILE_QUERIES) + individual.norm[set]) *
+                               individual.largest_scale_root;
+    set_limit(job, individual, nearest, first + q);
+  }
+}
+
+// Offers the pairs of a tile that are below a limit to the lists. SYMMETRIC: the rows are also the references, so that
+// lane, row number and position in the call are the same; every pair is computed once and serves both its rows.
+template <class T, bool SYMMETRIC>
+WB_NOINLINE WB_KERNEL void offer_pairs(const PopulationJob<T>& job, const Individual<T>& individual,
+                                       NearestLists<T>& nearest, std::int64_t first, int used, std::int64_t block,
+                                       const TileSums<T>& sum) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  for (int q = 0; q < used; ++q) {
+    const std::int64_t at = first + q, row = nearest.query[at];
+    unsigned lanes = 0;
+    for (int v = 0; v < TILE_VECTORS; ++v) {
+      unsigned found = lane_bits<T>(less<T>(sum[q][v], broadcast<T>(nearest.limit[at])));
+      if constexpr (SYMMETRIC)
+        found |= lane_bits<T>(less<T>(sum[q][v], load<T>(nearest.limit.data() + block * LANES + v * VECTOR_LANES<T>)));
+      lanes |= found << (v * VECTOR_LANES<T>);
+    }
+    if (!lanes) continue;
+    T distance[LANES];
+    for (int v = 0; v < TILE_VECTORS; ++v) store<T>(distance + v * VECTOR_LANES<T>, sum[q][v]);
+    for (; lanes; lanes &= lanes - 1) {
+      const int lane = std::countr_zero(lanes);
+      const std::int64_t id = individual.ids[block * LANES + lane];
+      if (id < 0 || id == row || (SYMMETRIC && id < row)) continue;
+      T d = distance[lane];
+      // The limits may have fallen since the lanes were found.
+      if (!(d < nearest.limit[at]) && !(SYMMETRIC && d < nearest.limit[id])) continue;
+      if (individual.folded && !nearest.propose) {
+        d = measure(job, individual, row, id);
+        if (individual.scaled) d *= individual.scales[block * LANES + lane];
+      }
+      offer(job, individual, nearest, at, d, id);
+      if constexpr (SYMMETRIC) offer(job, individual, nearest, id, d, row);
+    }
+  }
+}
+
+// Compares one tile of queries with the blocks [block, stop) of one set of weights.
+template <class T, bool MISSING, bool SYMMETRIC>
+WB_INLINE void compare_tile(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
+                            std::int64_t set, std::int64_t first, int used, std::int64_t block, std::int64_t stop) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const Features<T> features{
+      .missing_distance = individual.missing_distance.data() + set * individual.width(),
+      .numeric = individual.numeric,
+      .count = individual.width(),
+  };
+  // A look at partial sums costs as much as one or two features. Scaled instances are too far after few features.
+  const std::int64_t look = individual.scaled         ? 4
+                            : individual.width() < 16 ? individual.width()
+                                                      : (individual.width() + 1) / 2;
+  const T* limit = nearest.limit.data() + first;  // It is -inf beyond the last row.
+  T scaled_limit[TILE_QUERIES];
+  T behind = infinity, ahead = -infinity;  // The range of the first feature in the tile.
+  for (int q = 0; individual.scaled && q < used; ++q) {
+    const T x = individual.numeric ? nearest.queries[q] : T(0);
+    behind = x == x ? std::min(behind, x) : -infinity;
+    ahead = x == x ? std::max(ahead, x) : infinity;
+  }
+  for (; block < stop; ++block) {
+    const T* bound = limit;
+    if (individual.scaled) {
+      // The first feature alone may prove the whole block too far; the factor covers the rounding of the sums.
+      const T apart = std::max(individual.low[block] - ahead, behind - individual.high[block]);
+      if (apart > 0 && apart * apart * individual.least[block] * (1 - 16 * std::numeric_limits<T>::epsilon()) >
+                           *std::max_element(limit, limit + used))
+        continue;
+      // Sums are compared before they are multiplied by the scales, so the limits are divided by the smallest one.
+      for (int q = 0; q < TILE_QUERIES; ++q)
+        scaled_limit[q] = individual.inverse[block] < infinity ? limit[q] * individual.inverse[block]
+                          : q < used                           ? infinity
+                                                               : -infinity;
+      bound = scaled_limit;
+    }
+    TileSums<T> sum;
+    if (!accumulate_tile_below<T, MISSING>(
+            nearest.queries.data(), individual.packed.data() + block * individual.width() * LANES, features, look,
+            bound, SYMMETRIC ? nearest.limit.data() + block * LANES : nullptr, sum))
+      continue;
+    if (individual.scaled)
+      for (int v = 0; v < TILE_VECTORS; ++v) {
+        const Vec<T> scale = load<T>(individual.scales.data() + block * LANES + v * VECTOR_LANES<T>);
+        for (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = sum[q][v] * scale;
+      }
+    offer_pairs<T, SYMMETRIC>(job, individual, nearest, first, used, block, sum);
+  }
+}
+
+// Fills the lists of the queries [begin, end) of `job` for individual i.
+template <class T, bool MISSING>
+WB_KERNEL void search_rows(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
+                           std::int64_t i, std::int64_t begin, std::int64_t end, bool propose) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, CACHE_BYTES = 256 * 1024;
+  const std::int64_t rows = end - begin;
+  const std::int64_t part_blocks = std::max<std::int64_t>(
+      1, CACHE_BYTES / std::max<std::int64_t>(1, individual.width() * LANES * std::int64_t(sizeof(T))));
+  const bool symmetric = job.all_rows && rows == job.n && job.n_sets == 1 && !job.kept && !individual.scaled;
+  nearest.start(job, individual, rows, propose);
+  nearest.place.resize(std::size_t(rows));
+  nearest.query.resize(std::size_t(rows));
+  std::iota(nearest.place.begin(), nearest.place.end(), begin);
+  const std::int32_t* order = first_order(job, individual);
+  // Tiles hold rows that are similar in the first feature, so that whole blocks are too far from all of them.
+  if (individual.scaled && order && job.all_rows && rows == job.n) std::copy_n(order, rows, nearest.place.begin());
+  for (std::int64_t at = 0; at < rows; ++at) nearest.query[at] = job.query[nearest.place[at]];
+  const bool guessing = job.k == 1 && job.n_sets == 1 && job.n_guesses > 0 && !individual.scaled;
+  if (guessing || symmetric)  // Both rows of a pair need slack and limit from the start.
+    for (std::int64_t first = 0; first < rows; first += TILE_QUERIES) {
+      const int used = int(std::min<std::int64_t>(TILE_QUERIES, rows - first));
+      if (individual.folded) gather_queries(job, individual, 0, first, used, nearest);
+      for (int q = 0; guessing && q < used; ++q)
+        set_first_limit(job, individual, nearest, i, first + q, nearest.query[first + q]);
+    }
+  for (std::int64_t s = 0; s < job.n_sets; ++s)
+    for (std::int64_t part = individual.set_start[s]; part < individual.set_start[s + 1]; part += part_blocks) {
+      const std::int64_t stop = std::min(part + part_blocks, individual.set_start[s + 1]);
+      for (std::int64_t first = 0; first < rows; first += TILE_QUERIES) {
+        const int used = int(std::min<std::int64_t>(TILE_QUERIES, rows - first));
+        if (symmetric && stop * LANES <= first) break;  // All pairs with lower rows are done.
+        gather_queries(job, individual, s, first, used, nearest);
+        if (symmetric)
+          compare_tile<T, MISSING, true>(job, individual, nearest, s, first, used, std::max(part, first / LANES), stop);
+        else compare_tile<T, MISSING, false>(job, individual, nearest, s, first, used, part, stop);
+      }
+    }
+}
+
+// Predictions of individual i for the queries [begin, end). Rows in doubt are searched again with exact distances.
+template <class T, bool MISSING>
+WB_KERNEL void scan_individual(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
+                               std::int64_t i, std::int64_t begin, std::int64_t end) {
+  const std::int64_t k = job.k;
+  std::int32_t* to = job.predicted + i * job.n_queries;
+  search_rows<T, MISSING>(job, individual, nearest, i, begin, end, k == 1 && individual.folded && job.n_sets == 1);
+  std::vector<std::int64_t> doubtful, row;
+  for (std::int64_t at = 0; at < end - begin; ++at) {
+    to[nearest.place[at]] =
+        vote(nearest.distance.data() + at * k, nearest.id.data() + at * k, k, job.codes, nearest.counts.data());
+    if (!nearest.doubt[at]) continue;
+    doubtful.push_back(nearest.place[at]);
+    row.push_back(nearest.query[at]);
+  }
+  if (doubtful.empty()) return;
+  PopulationJob<T> again = job;
+  again.query = row.data();
+  again.all_rows = false;
+  search_rows<T, MISSING>(again, individual, nearest, i, 0, std::int64_t(row.size()), false);
+  for (std::size_t at = 0; at < row.size(); ++at)
+    to[doubtful[std::size_t(nearest.place[at])]] =
+        vote(nearest.distance.data() + at, nearest.id.data() + at, 1, job.codes, nearest.counts.data());
+}
+
+// Predictions of the individuals [first, last) for the queries [begin, end).
+template <class T, bool MISSING>
+WB_KERNEL void predict_by_scan(const PopulationJob<T>& job, std::int64_t first, std::int64_t last, std::int64_t begin,
+                               std::int64_t end) {
+  Individual<T> individual;
+  NearestLists<T> nearest;
+  for (std::int64_t i = first; i < last; ++i) {
+    pack_individual(job, i, individual);
+    scan_individual<T, MISSING>(job, individual, nearest, i, begin, end);
+  }
+}
+
+// Squared distances, without weights, of the rows [begin, end) to all rows; infinite to itself and for padding.
+template <class T, bool MISSING>
+WB_KERNEL void compute_squared_distances(const PopulationJob<T>& job, T* square, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  Individual<T> all;
+  NearestLists<T> nearest;
+  pack_individual(job, 0, all);
+  nearest.start(job, all, TILE_QUERIES, false);
+  nearest.query.resize(TILE_QUERIES);
+  const std::int64_t blocks = all.set_start[1], stride = blocks * LANES;
+  for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
+    const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
+    for (int q = 0; q < used; ++q) nearest.query[q] = first + q;
+    gather_queries(job, all, 0, 0, used, nearest);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      TileSums<T> sum;
+      accumulate_tile<T, 2, false, MISSING>(
+          nearest.queries.data(), all.packed.data() + block * all.width() * LANES, nullptr,
+          {.missing_distance = all.missing_distance.data(), .numeric = all.numeric, .count = all.width()}, sum);
+      for (int q = 0; q < used; ++q)
+        for (int v = 0; v < TILE_VECTORS; ++v)
+          store<T>(square + (first + q) * stride + block * LANES + v * VECTOR_LANES<T>, sum[q][v]);
+    }
+    for (std::int64_t row = first; row < first + used; ++row) {
+      std::fill(square + row * stride + job.n, square + (row + 1) * stride, infinity);
+      square[row * stride + row] = infinity;
+    }
+  }
+}
+
+}  // namespace wb::WB_LEVEL

@@ -1,0 +1,192 @@
+// Bindings of the neighbour search: packing, the k nearest by a scan or by bytes, and exact distances of candidates.
+#include "bindings.hpp"
+#include "pack.hpp"
+
+namespace wb::bindings {
+
+namespace {
+
+template <class T>
+double py_pack(Array<T, 2> source, Array<int64_t, 1> order, Output<T, 3> packed, T fill, Optional<T, 1> center,
+               Optional<T, 1> factor, int64_t n_numeric, int p, int64_t begin, int64_t end) {
+  const int64_t n = dim(source, 0), m = dim(source, 1);
+  require_packed<T>(packed, m);
+  require(order.shape(0) == packed.shape(0) * packed.shape(2), "order: one entry per lane is needed");
+  require(bool(center) == bool(factor), "center and factor come together");
+  require(!factor || (dim(*factor, 0) == m && dim(*center, 0) == m), "factor: one per feature");
+  require_range(begin, end, dim(packed, 0));
+  for (int64_t i = begin * BLOCK_LANES<T>; i < end * BLOCK_LANES<T>; ++i)
+    require(order.data()[i] < n, "order: row outside the source");
+  const Packing<T> job{
+      .source = source.data(),
+      .order = order.data(),
+      .m = m,
+      .numeric = n_numeric,
+      .center = data_or_null(center),
+      .factor = data_or_null(factor),
+      .fill = fill,
+      .p = p,
+      .packed = packed.data(),
+  };
+  return pack(job, begin, end);
+}
+
+template <class T>
+void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Array<T, 3> packed, Optional<T, 3> weights,
+                       Optional<T, 1> scales, Array<int64_t, 1> ids, Array<int64_t, 1> group_start,
+                       Array<T, 1> missing_distance, int64_t n_numeric, bool missing, int p, Output<T, 3> distance,
+                       Output<int64_t, 3> id, Optional<T, 2> source, Optional<int64_t, 1> order,
+                       Optional<T, 2> exact_queries, Optional<T, 1> exact_weights,
+                       Optional<T, 1> exact_missing_distance, Optional<T, 1> slack, int64_t begin, int64_t end) {
+  const int64_t n = dim(queries, 0), m = dim(queries, 1), groups = dim(group_start, 0) - 1;
+  const auto lanes = packed.shape(0) * packed.shape(2);
+  require(p == 1 || p == 2, "p: 1 or 2 is needed");
+  require_packed<T>(packed, m);
+  require(!weights || (weights->shape(0) == packed.shape(0) && weights->shape(1) == packed.shape(1) &&
+                       weights->shape(2) == packed.shape(2)),
+          "weights: the shape of packed is needed");
+  require(ids.shape(0) == lanes && (!scales || scales->shape(0) == lanes), "ids, scales: one per lane is needed");
+  require_features(missing_distance, n_numeric, m);
+  require(groups >= 1 && group_start.data()[groups] == dim(packed, 0), "group_start: wrong last block");
+  require_lists(distance, id, n, groups);
+  require(!query_ids || dim(*query_ids, 0) == n, "query_ids: one per query is needed");
+  require_range(begin, end, n);
+  if (source) {
+    require(order && exact_queries && exact_weights && exact_missing_distance && slack && order->shape(0) == lanes &&
+                dim(*source, 1) == m && dim(*exact_queries, 0) == n && dim(*exact_queries, 1) == m &&
+                dim(*exact_weights, 0) == m && dim(*exact_missing_distance, 0) == m && dim(*slack, 0) == n,
+            "a recheck needs order, exact_queries, exact_weights, exact_missing_distance and slack");
+  }
+  const Queries<T> query{.rows = queries.data(), .ids = data_or_null(query_ids)};
+  const References<T> references{
+      .packed = packed.data(),
+      .weights = data_or_null(weights),
+      .scales = data_or_null(scales),
+      .ids = ids.data(),
+      .group_start = group_start.data(),
+      .n_groups = groups,
+  };
+  const Features<T> features{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m};
+  const Recheck<T> recheck{
+      .source = data_or_null(source),
+      .order = data_or_null(order),
+      .queries = data_or_null(exact_queries),
+      .weights = data_or_null(exact_weights),
+      .slack = data_or_null(slack),
+      .features = {.missing_distance = data_or_null(exact_missing_distance), .numeric = n_numeric, .count = m},
+  };
+  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
+  level->of<T>().find_k_nearest[p - 1][weights.has_value()][missing](query, references, features, recheck, lists, begin,
+                                                                     end);
+}
+
+template <class T>
+void py_rerank(Array<T, 2> queries, Array<T, 2> source, Array<int64_t, 2> candidates, Optional<T, 2> weights,
+               Optional<int64_t, 1> weight_row, Optional<T, 1> scales, Optional<int64_t, 1> own_row,
+               Array<T, 1> missing_distance, int64_t n_numeric, int p, Output<T, 2> distance, Output<int64_t, 2> id,
+               int64_t begin, int64_t end) {
+  const int64_t n = dim(source, 0), m = dim(source, 1), width = dim(candidates, 1);
+  require(p == 1 || p == 2, "p: 1 or 2 is needed");
+  require(dim(queries, 1) == m && queries.shape(0) == candidates.shape(0), "queries: wrong shape");
+  require(!weights || dim(*weights, 1) == m, "weights: one column per feature is needed");
+  require((!weight_row || dim(*weight_row, 0) == n) && (!scales || dim(*scales, 0) == n),
+          "weight_row, scales: one per reference is needed");
+  require_features(missing_distance, n_numeric, m);
+  require(distance.shape(0) == queries.shape(0) && id.shape(0) == queries.shape(0) &&
+              id.shape(1) == distance.shape(1) && distance.shape(1) >= 1 &&
+              (!own_row || own_row->shape(0) == queries.shape(0)),
+          "distance, id, own_row: one row per query is needed");
+  require_range(begin, end, dim(queries, 0));
+  for (int64_t i = begin * width; i < end * width; ++i)
+    require(candidates.data()[i] < n, "candidate outside the source");
+  const Candidates<T> job{
+      .queries = queries.data(),
+      .source = source.data(),
+      .candidates = candidates.data(),
+      .width = width,
+      .weights = data_or_null(weights),
+      .weight_row = data_or_null(weight_row),
+      .scales = data_or_null(scales),
+      .own_row = data_or_null(own_row),
+  };
+  const Features<T> features{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m};
+  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 1)};
+  level->of<T>().rerank[p - 1](job, features, lists, begin, end);
+}
+
+template <class T>
+void py_round_to_bytes(Array<T, 2> rows, Array<double, 1> low, double delta, Output<uint8_t, 2> bytes,
+                       Output<double, 1> residual, int64_t begin, int64_t end) {
+  require(low.shape(0) == rows.shape(1) && bytes.shape(0) == rows.shape(0) && bytes.shape(1) >= rows.shape(1) &&
+              residual.shape(0) == rows.shape(0) && delta > 0,
+          "low, bytes, residual: wrong shape");
+  require_range(begin, end, dim(rows, 0));
+  level->of<T>().round_to_bytes(rows.data(), dim(rows, 1), low.data(), delta, bytes.data(), dim(bytes, 1),
+                                residual.data(), begin, end);
+}
+
+template <class T>
+int64_t py_find_k_nearest_by_bytes(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<int64_t, 1> group_start,
+                                   double delta, double largest_residual, Array<T, 2> source,
+                                   Array<uint64_t, 2> query_words, Array<double, 1> query_residual, Array<T, 2> queries,
+                                   Optional<int64_t, 1> own_lane, Output<T, 3> distance, Output<int64_t, 3> id,
+                                   int64_t begin, int64_t end) {
+  const int64_t n = dim(queries, 0), m = dim(source, 1), groups = dim(group_start, 0) - 1;
+  const int64_t words = dim(packed, 1), lanes = dim(packed, 0) * BYTE_LANES;
+  require(dim(packed, 2) == BYTE_LANES && words * 8 >= m, "packed: wrong shape");
+  require(dim(ids, 0) == lanes, "ids: one per lane is needed");
+  require(groups >= 1 && group_start.data()[groups] == dim(packed, 0), "group_start: wrong last block");
+  require(dim(query_words, 0) == n && dim(query_words, 1) == words && dim(queries, 1) == m &&
+              dim(query_residual, 0) == n && (!own_lane || dim(*own_lane, 0) == n),
+          "query_words, queries, query_residual, own_lane: wrong shape");
+  require_lists(distance, id, n, groups);
+  require_range(begin, end, n);
+  for (int64_t i = 0; i < lanes; ++i) require(ids.data()[i] < dim(source, 0), "ids: row outside the data");
+  const ByteJob<T> job{
+      .packed = packed.data(),
+      .words = words,
+      .ids = ids.data(),
+      .group_start = group_start.data(),
+      .n_groups = groups,
+      .delta = delta,
+      .largest_residual = largest_residual,
+      .source = source.data(),
+      .m = m,
+      .query_words = query_words.data(),
+      .query_residual = query_residual.data(),
+      .queries = queries.data(),
+      .own_lane = data_or_null(own_lane),
+  };
+  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
+  return level->of<T>().find_k_nearest_by_bytes(job, lists, begin, end);
+}
+
+template <class T> void bind_for(nb::module_& m) {
+  using namespace nb::literals;
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  m.def("pack", &py_pack<T>, nb::kw_only(), array("source"), array("order"), array("packed"), "fill"_a,
+        array_or_none("center"), array_or_none("factor"), "n_numeric"_a, "p"_a, "begin"_a, "end"_a, release);
+  m.def("find_k_nearest", &py_find_k_nearest<T>, nb::kw_only(), array("queries"), array_or_none("query_ids"),
+        array("packed"), array_or_none("weights"), array_or_none("scales"), array("ids"), array("group_start"),
+        array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a, array("distance"), array("id"),
+        array_or_none("source"), array_or_none("order"), array_or_none("exact_queries"), array_or_none("exact_weights"),
+        array_or_none("exact_missing_distance"), array_or_none("slack"), "begin"_a, "end"_a, release);
+  m.def("rerank", &py_rerank<T>, nb::kw_only(), array("queries"), array("source"), array("candidates"),
+        array_or_none("weights"), array_or_none("weight_row"), array_or_none("scales"), array_or_none("own_row"),
+        array("missing_distance"), "n_numeric"_a, "p"_a, array("distance"), array("id"), "begin"_a, "end"_a, release);
+  m.def("round_to_bytes", &py_round_to_bytes<T>, nb::kw_only(), array("rows"), array("low"), "delta"_a, array("bytes"),
+        array("residual"), "begin"_a, "end"_a, release);
+  m.def("find_k_nearest_by_bytes", &py_find_k_nearest_by_bytes<T>, nb::kw_only(), array("packed"), array("ids"),
+        array("group_start"), "delta"_a, "largest_residual"_a, array("source"), array("query_words"),
+        array("query_residual"), array("queries"), array_or_none("own_lane"), array("distance"), array("id"), "begin"_a,
+        "end"_a, release);
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+  bind_for<float>(m);
+  bind_for<double>(m);
+}
+
+}  // namespace wb::bindings

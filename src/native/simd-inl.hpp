@@ -1,0 +1,134 @@
+// Vectors of 32 bytes with the operations that the kernels need, on the compilers' vector extensions, or as plain loops
+// for compilers that have none. Every operation gives the same bits on all CPU levels.
+// Included once per CPU level: see level-inl.hpp.
+#ifndef WB_LEVEL
+#error "include level-inl.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+#if WB_VECTOR_EXTENSIONS
+
+// x - 0 is x for every x (x + 0 is not, for x = -0), so compilers turn this into a plain broadcast. An initializer list
+// would be lowered before the CPU level of the function is known.
+template <class T> WB_INLINE Vec<T> broadcast(T x) { return x - Vec<T>{}; }
+template <class T> WB_INLINE Vec<T> load(const T* from) {
+  Vec<T> v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class T> WB_INLINE void store(T* to, Vec<T> v) { std::memcpy(to, &v, sizeof v); }
+// Clears the sign bit, as -0.0 has no other bit set.
+template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) {
+  const Mask<T> sign = (Mask<T>)broadcast<T>(T(-0.0));
+  return (Vec<T>)((Mask<T>)v & ~sign);
+}
+// The lanes of `yes` where the comparison held, of `no` where it failed.
+template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) {
+#ifdef WB_HAS_AVX2
+  return m ? yes : no;
+#else  // If the level has no register for a whole vector, GCC would compile ?: lane by lane.
+  return (Vec<T>)(((Mask<T>)yes & m) | ((Mask<T>)no & ~m));
+#endif
+}
+// One instruction each, in exactly this form: of two values that do not compare, `larger` gives a and `smaller` b.
+template <class T> WB_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) { return a < b ? b : a; }
+template <class T> WB_INLINE Vec<T> smaller(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
+template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return a == b; }
+template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return a < b; }
+template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
+// Correctly rounded in every form.
+template <class T> WB_INLINE Vec<T> square_root(Vec<T> v) {
+#if defined(__clang__) && __has_builtin(__builtin_elementwise_sqrt)
+  return __builtin_elementwise_sqrt(v);
+#elif defined(WB_HAS_AVX2) && !defined(__clang__)
+  if constexpr (sizeof(T) == 4) return __builtin_ia32_sqrtps256(v);
+  else return __builtin_ia32_sqrtpd256(v);
+#else
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) v[i] = std::sqrt(v[i]);
+  return v;
+#endif
+}
+// The lanes of a mask as bits: bit i is set if lane i is true.
+template <class T> WB_INLINE unsigned lane_bits(Mask<T> m) {
+#ifdef WB_HAS_AVX2
+  if constexpr (sizeof(T) == 4) return unsigned(__builtin_ia32_movmskps256((Vec<float>)m));
+  else return unsigned(__builtin_ia32_movmskpd256((Vec<double>)m));
+#else
+  unsigned out = 0;
+  WB_UNROLLED_FOR (int i = 0; i < VECTOR_LANES<T>; ++i) out |= unsigned(m[i] & 1) << i;
+  return out;
+#endif
+}
+template <class T> WB_INLINE bool any(Mask<T> m) {
+#ifdef WB_HAS_AVX2
+  return lane_bits<T>(m) != 0;
+#else
+  const Words w = (Words)m;
+  return (w[0] | w[1] | w[2] | w[3]) != 0;
+#endif
+}
+
+#else  // Plain loops, for compilers without vector extensions.
+
+template <class T, class F> WB_INLINE Vec<T> map(F f) {
+  Vec<T> out;
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) out.lane[i] = f(i);
+  return out;
+}
+template <class T, class F> WB_INLINE Mask<T> test(F f) {
+  Mask<T> out;
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) out.lane[i] = f(i);
+  return out;
+}
+template <class T> WB_INLINE Vec<T> broadcast(T value) {
+  return map<T>([=](int) { return value; });
+}
+template <class T> WB_INLINE Vec<T> load(const T* from) {
+  return map<T>([=](int i) { return from[i]; });
+}
+template <class T> WB_INLINE void store(T* to, Vec<T> v) { std::memcpy(to, v.lane, sizeof v.lane); }
+template <class T> WB_INLINE Vec<T> operator+(Vec<T> a, Vec<T> b) {
+  return map<T>([&](int i) { return a.lane[i] + b.lane[i]; });
+}
+template <class T> WB_INLINE Vec<T> operator-(Vec<T> a, Vec<T> b) {
+  return map<T>([&](int i) { return a.lane[i] - b.lane[i]; });
+}
+template <class T> WB_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) {
+  return map<T>([&](int i) { return a.lane[i] * b.lane[i]; });
+}
+template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) {
+  return map<T>([&](int i) { return v.lane[i] < 0 ? -v.lane[i] : v.lane[i]; });
+}
+template <class T> WB_INLINE Vec<T> square_root(Vec<T> v) {
+  return map<T>([&](int i) { return std::sqrt(v.lane[i]); });
+}
+template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) {
+  return map<T>([&](int i) { return m.lane[i] ? yes.lane[i] : no.lane[i]; });
+}
+template <class T> WB_INLINE Vec<T> larger(Vec<T> a, Vec<T> b) {
+  return map<T>([&](int i) { return a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i]; });
+}
+template <class T> WB_INLINE Vec<T> smaller(Vec<T> a, Vec<T> b) {
+  return map<T>([&](int i) { return a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]; });
+}
+template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) {
+  return test<T>([&](int i) { return a.lane[i] == b.lane[i]; });
+}
+template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) {
+  return test<T>([&](int i) { return a.lane[i] < b.lane[i]; });
+}
+template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
+template <class T> WB_INLINE Mask<T> operator|(Mask<T> a, Mask<T> b) {
+  return test<T>([&](int i) { return a.lane[i] || b.lane[i]; });
+}
+template <class T> WB_INLINE unsigned lane_bits(Mask<T> m) {
+  unsigned out = 0;
+  for (int i = 0; i < VECTOR_LANES<T>; ++i) out |= unsigned(m.lane[i]) << i;
+  return out;
+}
+template <class T> WB_INLINE bool any(Mask<T> m) { return lane_bits<T>(m) != 0; }
+
+#endif
+
+}  // namespace wb::WB_LEVEL

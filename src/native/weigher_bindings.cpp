@@ -1,0 +1,273 @@
+// Bindings of what the weighers need: distances and differences of all pairs of rows, the zones of the SURF family,
+// differences of listed pairs, and the steps of SIMBA.
+#include "bindings.hpp"
+#include "listed_differences.hpp"
+#include "pack.hpp"
+
+namespace wb::bindings {
+
+namespace {
+
+template <class T>
+void py_compute_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> missing_distance, int64_t n_numeric,
+                          bool missing, Output<T, 2> distance, int64_t begin, int64_t end) {
+  const int64_t m = dim(queries, 1), blocks = dim(packed, 0);
+  require_packed<T>(packed, m);
+  require_features(missing_distance, n_numeric, m);
+  require_range(begin, end, dim(queries, 0));
+  require(dim(distance, 0) == end - begin && dim(distance, 1) == blocks * BLOCK_LANES<T>,
+          "distance: (end - begin, lanes) is needed");
+  const Features<T> features{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m};
+  level->of<T>().compute_distances[missing](queries.data(), packed.data(), features, blocks, distance.data(), begin,
+                                            end);
+}
+
+Zones make_zones(int64_t n, const Array<int64_t, 1>& class_start, const Array<double, 2>& factor,
+                 const Array<double, 1>& weight, double threshold, bool far, double tolerance) {
+  const int64_t classes = dim(factor, 0);
+  require(dim(class_start, 0) == classes + 1 && dim(weight, 0) == n && dim(factor, 1) == classes,
+          "class_start, weight, factor: wrong shape");
+  require(class_start.data()[0] == 0 && class_start.data()[classes] == n, "class_start: all rows are needed");
+  for (int64_t c = 0; c < classes; ++c)
+    require(class_start.data()[c] <= class_start.data()[c + 1], "class_start: descends");
+  return {
+      .n = n,
+      .class_start = class_start.data(),
+      .n_classes = classes,
+      .factor = factor.data(),
+      .weight = weight.data(),
+      .threshold = threshold,
+      .far = far,
+      .tolerance = tolerance,
+  };
+}
+
+void py_add_zone_differences(Array<double, 2> rows, Array<double, 3> packed, Array<double, 1> row_sums,
+                             Array<int64_t, 1> class_start, Array<double, 2> factor, Array<double, 1> weight,
+                             double threshold, bool far, double tolerance, Output<double, 1> total, int64_t begin,
+                             int64_t end) {
+  constexpr int64_t LANES = BLOCK_LANES<double>;
+  const int64_t n = dim(rows, 0), stride = dim(rows, 1), blocks = dim(packed, 0), m = dim(packed, 1);
+  require(n >= 2 && blocks * LANES >= n && dim(packed, 2) == LANES, "packed: all rows are needed");
+  require(stride >= m && stride % VECTOR_LANES<double> == 0, "rows: whole vectors are needed");
+  require(dim(row_sums, 0) == blocks * LANES && dim(total, 0) == stride, "row_sums, total: wrong shape");
+  const Zones zones = make_zones(n, class_start, factor, weight, threshold, far, tolerance);
+  require_range(begin, end, n);
+  const ZoneJob job{
+      .rows = rows.data(), .packed = packed.data(), .row_sums = row_sums.data(), .m = m, .stride = stride};
+  level->add_zone_differences(job, zones, total.data(), begin, end);
+}
+
+template <class T>
+void py_compute_zone_coefficients(Array<T, 2> rows, Array<T, 3> packed, Array<T, 1> missing_distance, int64_t n_numeric,
+                                  bool missing, Array<int64_t, 1> class_start, Array<double, 2> factor,
+                                  Array<double, 1> weight, double threshold, bool far, double tolerance,
+                                  Output<T, 2> coefficient, int64_t begin, int64_t end) {
+  const int64_t n = dim(rows, 0), m = dim(rows, 1), blocks = dim(packed, 0);
+  require_packed<T>(packed, m);
+  require(n >= 2 && n <= blocks * BLOCK_LANES<T>, "packed: all rows are needed");
+  require_features(missing_distance, n_numeric, m);
+  const Zones zones = make_zones(n, class_start, factor, weight, threshold, far, tolerance);
+  require_range(begin, end, n);
+  require(dim(coefficient, 0) == end - begin && dim(coefficient, 1) == blocks * BLOCK_LANES<T>,
+          "coefficient: (end - begin, lanes) is needed");
+  const Features<T> features{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m};
+  level->of<T>().compute_zone_coefficients[missing](rows.data(), packed.data(), features, blocks, zones,
+                                                    coefficient.data(), begin, end);
+}
+
+template <class T>
+void py_add_differences(Array<T, 2> queries, Array<T, 3> packed, int64_t n_numeric, Array<T, 2> coefficient,
+                        Output<double, 1> total, int64_t begin, int64_t end) {
+  const int64_t m = dim(queries, 1), blocks = dim(packed, 0);
+  require_packed<T>(packed, m);
+  require(dim(total, 0) == m && 0 <= n_numeric && n_numeric <= m, "total: one per feature is needed");
+  require_range(begin, end, dim(queries, 0));
+  require(dim(coefficient, 0) == end - begin && dim(coefficient, 1) == blocks * BLOCK_LANES<T>,
+          "coefficient: (end - begin, lanes) is needed");
+  const Features<T> features{.numeric = n_numeric, .count = m};
+  level->of<T>().add_differences(queries.data(), packed.data(), features, blocks, coefficient.data(), total.data(),
+                                 begin, end);
+}
+
+template <class T>
+void py_sum_distances(Array<T, 2> queries, Array<T, 3> packed, int64_t n, Output<double, 1> sums, int64_t begin,
+                      int64_t end) {
+  const int64_t m = dim(queries, 1);
+  require_packed<T>(packed, m);
+  require(n <= dim(packed, 0) * BLOCK_LANES<T> && sums.shape(0) == queries.shape(0), "sums: one per query");
+  require_range(begin, end, dim(queries, 0));
+  const Features<T> features{.numeric = m, .count = m};
+  level->of<T>().sum_distances(queries.data(), packed.data(), features, n, sums.data(), begin, end);
+}
+
+template <class T>
+void py_add_listed_differences(Array<T, 2> rows, int64_t n_numeric, Array<int64_t, 1> query, Array<int64_t, 2> neighbor,
+                               Array<double, 2> coefficient, Array<int64_t, 2> output_row, Output<double, 2> total,
+                               int64_t begin, int64_t end) {
+  const int64_t n = dim(rows, 0), m = dim(rows, 1), width = dim(neighbor, 1);
+  require(dim(total, 1) == m && 0 <= n_numeric && n_numeric <= m, "total: one column per feature is needed");
+  require(query.shape(0) == neighbor.shape(0) && coefficient.shape(0) == neighbor.shape(0) &&
+              output_row.shape(0) == neighbor.shape(0) && coefficient.shape(1) == neighbor.shape(1) &&
+              output_row.shape(1) == neighbor.shape(1),
+          "neighbor, coefficient, output_row: one shape is needed");
+  require_range(begin, end, dim(query, 0));
+  for (int64_t i = begin; i < end; ++i) require(0 <= query.data()[i] && query.data()[i] < n, "query outside the rows");
+  for (int64_t i = begin * width; i < end * width; ++i)
+    require(neighbor.data()[i] < n && 0 <= output_row.data()[i] && output_row.data()[i] < dim(total, 0),
+            "neighbor or output_row out of range");
+  const ListedPairs<T> pairs{
+      .rows = rows.data(),
+      .m = m,
+      .numeric = n_numeric,
+      .query = query.data(),
+      .neighbor = neighbor.data(),
+      .coefficient = coefficient.data(),
+      .output_row = output_row.data(),
+      .width = width,
+  };
+  add_listed_differences(pairs, total.data(), begin, end);
+}
+
+bool counts_up(const Array<int64_t, 1>& order) {
+  for (size_t i = 0; i < order.size(); ++i)
+    if (order.data()[i] != int64_t(i)) return false;
+  return true;
+}
+
+template <class P>
+void py_pack_margins(Array<double, 2> rows, Array<double, 1> center, Array<double, 1> levels,
+                     Array<int64_t, 1> feature_order, Array<int64_t, 1> ids, Output<P, 3> packed, int64_t begin,
+                     int64_t end) {
+  const int64_t n = dim(rows, 0), m = dim(rows, 1);
+  require(
+      dim(packed, 1) == m && dim(packed, 2) == BLOCK_LANES<float> && ids.shape(0) == packed.shape(0) * packed.shape(2),
+      "packed, ids: wrong shape");
+  require(dim(center, 0) == m && dim(levels, 0) == m && dim(feature_order, 0) == m,
+          "center, levels, feature_order: one per feature is needed");
+  for (int64_t i = 0; i < m; ++i)
+    require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
+  for (size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] < n, "ids: row outside the data");
+  require_range(begin, end, dim(packed, 0));
+  const MarginPacking<P> job{
+      .rows = rows.data(),
+      .m = m,
+      .center = center.data(),
+      .levels = levels.data(),
+      .order = feature_order.data(),
+      .in_order = counts_up(feature_order),
+      .ids = ids.data(),
+      .packed = packed.data(),
+  };
+  pack_margins(job, begin, end);
+}
+
+std::pair<int64_t, int64_t> py_take_simba_steps(
+    Array<double, 2> rows, Array<int64_t, 1> codes, Array<double, 1> missing_distance, Array<bool, 1> nominal,
+    bool mixed, nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu> packed, Array<double, 1> center,
+    Array<double, 1> levels, Array<double, 1> unit, Array<double, 1> rounding, Array<int64_t, 1> ids,
+    Array<int64_t, 1> block_code, Array<int64_t, 1> feature_order, bool expanded, Array<int64_t, 3> listed,
+    Array<double, 3> listed_square, Array<double, 2> unlisted_distance, Array<double, 1> reference,
+    Array<int64_t, 1> order, Array<double, 1> step, double beta, Output<double, 1> w, HelperThreads& helpers,
+    int64_t begin, int64_t end) {
+  const int64_t n = dim(rows, 0), m = dim(rows, 1), blocks = dim(packed, 0);
+  const auto per_feature = [&](auto& values) { return dim(values, 0) == m; };
+  require(blocks == 0 || (dim(packed, 1) == m && dim(packed, 2) == BLOCK_LANES<float>), "packed: wrong shape");
+  require(dim(codes, 0) == n && dim(listed, 0) == n && listed.shape(1) == 2 && dim(unlisted_distance, 0) == n &&
+              unlisted_distance.shape(1) == 2,
+          "codes, listed, unlisted_distance: one entry per row is needed");
+  require(listed_square.size() == listed.size(), "listed_square: the shape of listed is needed");
+  require(dim(ids, 0) == blocks * BLOCK_LANES<float> && dim(block_code, 0) == blocks, "ids, block_code: wrong shape");
+  require(mixed ? packed.dtype() == nb::dtype<float>() : packed.dtype() == nb::dtype<std::int16_t>(),
+          "packed: float32 is needed for mixed data, int16 otherwise");
+  require(per_feature(missing_distance) && per_feature(nominal) && per_feature(center) && per_feature(levels) &&
+              per_feature(unit) && per_feature(rounding) && per_feature(feature_order) && per_feature(reference) &&
+              per_feature(w),
+          "missing_distance, nominal, center, levels, unit, rounding, feature_order, reference, w: one per feature is "
+          "needed");
+  require(order.shape(0) == step.shape(0), "order, step: one shape is needed");
+  require_range(begin, end, dim(order, 0));
+  for (int64_t i = begin; i < end; ++i)
+    require(0 <= order.data()[i] && order.data()[i] < n, "order: row outside the data");
+  for (size_t i = 0; i < listed.size(); ++i) require(listed.data()[i] < n, "listed: row outside the data");
+  for (size_t i = 0; i < ids.size(); ++i) require(ids.data()[i] < n, "ids: row outside the data");
+  for (int64_t i = 0; i < m; ++i)
+    require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
+  const MarginJob job{
+      .rows = rows.data(),
+      .codes = codes.data(),
+      .m = m,
+      .missing_distance = missing_distance.data(),
+      .nominal = nominal.data(),
+      .packed = mixed ? static_cast<const float*>(packed.data()) : nullptr,
+      .packed_short = mixed ? nullptr : static_cast<const std::int16_t*>(packed.data()),
+      .center = center.data(),
+      .levels = levels.data(),
+      .unit = unit.data(),
+      .rounding = rounding.data(),
+      .ids = ids.data(),
+      .block_code = block_code.data(),
+      .n_blocks = blocks,
+      .feature_order = feature_order.data(),
+      .in_order = counts_up(feature_order),
+      .expanded = expanded && !mixed,
+      .listed = listed.data(),
+      .listed_square = listed_square.data(),
+      .width = dim(listed, 2),
+      .unlisted_distance = unlisted_distance.data(),
+      .reference = reference.data(),
+      .order = order.data(),
+      .step = step.data(),
+      .beta = beta,
+  };
+  return level->take_simba_steps[mixed](job, helpers, w.data(), begin, end);
+}
+
+template <class T> void bind_for(nb::module_& m) {
+  using namespace nb::literals;
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  m.def("compute_distances", &py_compute_distances<T>, nb::kw_only(), array("queries"), array("packed"),
+        array("missing_distance"), "n_numeric"_a, "missing"_a, array("distance"), "begin"_a, "end"_a, release);
+  m.def("compute_zone_coefficients", &py_compute_zone_coefficients<T>, nb::kw_only(), array("rows"), array("packed"),
+        array("missing_distance"), "n_numeric"_a, "missing"_a, array("class_start"), array("factor"), array("weight"),
+        "threshold"_a, "far"_a, "tolerance"_a, array("coefficient"), "begin"_a, "end"_a, release);
+  m.def("add_differences", &py_add_differences<T>, nb::kw_only(), array("queries"), array("packed"), "n_numeric"_a,
+        array("coefficient"), array("total"), "begin"_a, "end"_a, release);
+  m.def("sum_distances", &py_sum_distances<T>, nb::kw_only(), array("queries"), array("packed"), "n"_a, array("sums"),
+        "begin"_a, "end"_a, release);
+  m.def("add_listed_differences", &py_add_listed_differences<T>, nb::kw_only(), array("rows"), "n_numeric"_a,
+        array("query"), array("neighbor"), array("coefficient"), array("output_row"), array("total"), "begin"_a,
+        "end"_a, release);
+}
+
+template <class P> void bind_pack_margins(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("pack_margins", &py_pack_margins<P>, nb::kw_only(), array("rows"), array("center"), array("levels"),
+        array("feature_order"), array("ids"), array("packed"), "begin"_a, "end"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace
+
+void bind_weighers(nb::module_& m) {
+  using namespace nb::literals;
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  bind_for<float>(m);
+  bind_for<double>(m);
+  m.def("add_zone_differences", &py_add_zone_differences, nb::kw_only(), array("rows"), array("packed"),
+        array("row_sums"), array("class_start"), array("factor"), array("weight"), "threshold"_a, "far"_a,
+        "tolerance"_a, array("total"), "begin"_a, "end"_a, release);
+  nb::class_<HelperThreads>(m, "HelperThreads")
+      .def(nb::init<>())
+      .def("help", &HelperThreads::help, release)
+      .def("close", &HelperThreads::close);
+  bind_pack_margins<float>(m);
+  bind_pack_margins<std::int16_t>(m);
+  m.def("take_simba_steps", &py_take_simba_steps, nb::kw_only(), array("rows"), array("codes"),
+        array("missing_distance"), array("nominal"), "mixed"_a, array("packed"), array("center"), array("levels"),
+        array("unit"), array("rounding"), array("ids"), array("block_code"), array("feature_order"), "expanded"_a,
+        array("listed"), array("listed_square"), array("unlisted_distance"), array("reference"), array("order"),
+        array("step"), "beta"_a, array("w"), "helpers"_a, "begin"_a, "end"_a, release);
+}
+
+}  // namespace wb::bindings

@@ -1,0 +1,85 @@
+"""Conversion of polars tables to pandas, so that the rest of the library needs to handle pandas only.
+
+Polars and NumPy convert the columns, because ``to_pandas`` of polars would need pyarrow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .exceptions import InvalidDataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["as_pandas", "as_vector", "is_frame"]
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether ``X`` is a pandas DataFrame or has the same attributes (iloc, dtypes, columns)."""
+    return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
+
+
+def as_pandas(X: Any) -> Any:
+    """Convert a polars DataFrame to pandas. Any other value is returned unchanged.
+
+    Missing numbers become NaN. Text stays text, ``Categorical`` becomes unordered categories, and ``Enum`` becomes
+    ordered categories, as in ``to_pandas`` of polars.
+
+    Raises
+    ------
+    InvalidDataError
+        If ``X`` is a LazyFrame, whose rows are not computed yet.
+    """
+    kind = _polars_kind(X)
+    if kind == "LazyFrame":
+        raise InvalidDataError("X is a polars LazyFrame, whose rows are not computed yet: call .collect() first")
+    if kind != "DataFrame":
+        return X
+    import pandas as pd
+
+    names = pd.Index(X.columns, dtype=object)
+    if len({str(dtype) for dtype in X.dtypes}) == 1 and X.dtypes[0].is_float():
+        return pd.DataFrame(X.to_numpy(), columns=names)  # one block: thousands of single columns would be slow
+    columns = [_pandas_column(column) for column in X.get_columns()]
+    frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(X.height))
+    return frame.set_axis(names, axis=1)
+
+
+def as_vector(y: Any) -> Any:
+    """Convert polars labels: a Series to a NumPy array, a DataFrame to pandas. Other labels are returned unchanged."""
+    kind = _polars_kind(y)
+    if kind == "Series":
+        return np.asarray(_pandas_column(y))
+    return as_pandas(y)
+
+
+def _polars_kind(table: Any) -> str:
+    """Return the class name of a polars object, or "" for any other object. Polars is not imported for this."""
+    return type(table).__name__ if type(table).__module__.partition(".")[0] == "polars" else ""
+
+
+def _pandas_column(column: Any) -> pd.Series | Any:
+    """Convert a polars Series to values that pandas accepts as a column."""
+    import pandas as pd
+    import polars as pl
+
+    dtype = column.dtype
+    if dtype == pl.Enum:
+        return pd.Categorical(
+            column.to_list(), categories=pd.Index(dtype.categories.to_list(), dtype=object), ordered=True
+        )
+    if dtype == pl.Categorical:
+        return pd.Categorical(column.to_list())
+    if dtype == pl.Decimal or "128" in str(dtype):  # NumPy has no decimals and no 128-bit integers
+        return column.cast(pl.Float64).to_numpy()
+    if (
+        dtype.is_numeric()
+        or dtype.is_temporal()
+        or dtype == pl.Null
+        or (dtype == pl.Boolean and not column.null_count())
+    ):
+        return column.to_numpy()
+    return pd.Series(column.to_list(), dtype=object)

@@ -1,0 +1,149 @@
+"""Labels: they are checked and converted to codes, the positions of their classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._frames import as_vector
+from ._names import require_text
+from ._typing import AnyArray, IndexArray
+from ._warnings import warn
+from .exceptions import InvalidDataError, NumericTargetWarning
+
+__all__ = ["check_classes", "check_labels", "codes_of", "known_codes", "require_labels"]
+
+#: A target with more different floats than this is probably numeric, so that a warning is given.
+MANY_FLOATS = 50
+#: Up to this many rows there is no warning that most labels differ, since a few rows prove little.
+FEW_ROWS = 20
+
+
+def require_labels(estimator: Any, y: Any) -> None:
+    """Raise InvalidDataError if ``y`` is None. ``estimator`` is named in the message."""
+    if y is None:
+        raise InvalidDataError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: one label per row is needed"
+        )
+
+
+def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:
+    """Check labels and return ``(classes, codes)``: the sorted classes, and the position of the class of every row.
+
+    Raises
+    ------
+    InvalidDataError
+        If labels are missing, are no valid text or are no classes, or if there is only one class.
+    """
+    y = _label_vector(y, warn_column=True)
+    _check_kind(y, len(y))  # This comes before np.unique sorts the labels, because some labels cannot be sorted.
+    classes, codes = np.unique(y, return_inverse=True)
+    require_text(classes, "label")
+    _check_number(classes, len(codes))
+    return classes, codes
+
+
+def known_codes(y: Any, classes: AnyArray) -> IndexArray:
+    """Return the position of every label among the classes that fit has seen.
+
+    Raises
+    ------
+    InvalidDataError
+        If a label is missing or is none of the classes.
+    """
+    import pandas as pd
+
+    y = _label_vector(y)
+    codes = codes_of(y, classes)
+    if (codes < 0).any():
+        strange = pd.unique(pd.Series(y[codes < 0])).tolist()[:5]
+        raise InvalidDataError(
+            f"y has labels that were not there in fit: {strange}. The classes are {classes.tolist()[:20]}: leave these "
+            "rows out, or fit with all classes"
+        )
+    return codes
+
+
+def codes_of(labels: Any, classes: AnyArray) -> IndexArray:
+    """Return the position of each label among the classes, or -1 if the label is none of the classes.
+
+    Examples
+    --------
+    >>> codes_of(["b", "a", "c"], np.array(["a", "b"]))
+    array([ 1,  0, -1])
+    """
+    import pandas as pd
+
+    found: IndexArray = pd.Index(classes).get_indexer(pd.Index(np.asarray(labels))).astype(np.int64)
+    return found
+
+
+def check_classes(classes: AnyArray, n_rows: int) -> None:
+    """Check the distinct labels of a table with ``n_rows`` rows: their type and their number."""
+    _check_kind(classes, n_rows)
+    _check_number(classes, n_rows)
+
+
+def _check_kind(y: AnyArray, n_rows: int) -> None:
+    """Raise InvalidDataError if the labels cannot be classes.
+
+    ``y`` holds the labels of all rows, or every distinct label once. ``n_rows`` is the number of rows in both cases.
+    """
+    from sklearn.utils.multiclass import check_classification_targets
+
+    if y.dtype.kind in "iuf" and np.isfinite(y).all():
+        broken = y[y != np.rint(y)] if y.dtype.kind == "f" else y[:0]
+        if len(broken):
+            raise InvalidDataError(
+                f"Unknown label type: continuous. y looks like a numeric target ({broken[0]:.6g}, ...; "
+                f"{len(np.unique(y))} different values in {n_rows} rows), and these methods need classes. Cut y into "
+                "classes (for example with pandas.cut or pandas.qcut), or use a regressor"
+            )
+        return  # scikit-learn would only repeat the warning that `_check_number` gives
+    try:
+        # If y holds every label once, scikit-learn would think that the labels of all rows differ.
+        check_classification_targets(y if len(y) == n_rows else y[:FEW_ROWS])
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(
+            f"{str(error).strip()} Labels are whole numbers or text: convert y, for example with astype(str)"
+        ) from error
+
+
+def _check_number(classes: AnyArray, n_rows: int) -> None:
+    """Raise InvalidDataError for a single class. Warn if so many numbers differ that the target looks numeric."""
+    if len(classes) < 2:
+        raise InvalidDataError(
+            f"at least 2 classes are needed; got 1 class ({classes.tolist()[0]!r}) in {n_rows} rows. "
+            "Check the labels: nothing can be told apart"
+        )
+    number, kind = len(classes), classes.dtype.kind
+    most_differ = n_rows > FEW_ROWS and number > round(0.5 * n_rows)  # the rule of scikit-learn
+    if kind in "iuf" and (most_differ or (kind == "f" and number > MANY_FLOATS)):
+        warn(
+            f"y looks like a numeric target: {number} different numbers ({classes[0]:g} to {classes[-1]:g}) in "
+            f"{n_rows} rows, and each counts as a class of its own. Cut y into classes (for example with pandas.cut "
+            "or pandas.qcut), or use a regressor; if they are names of classes, ignore this warning",
+            NumericTargetWarning,
+        )
+
+
+def _label_vector(y: Any, *, warn_column: bool = False) -> AnyArray:
+    """Return labels as a vector. Raise InvalidDataError if a label is missing.
+
+    If ``warn_column`` is True, labels of shape (n, 1) cause a warning.
+    """
+    import pandas as pd
+    from sklearn.utils import column_or_1d
+
+    try:
+        vector: AnyArray = column_or_1d(as_vector(y), warn=warn_column)
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error
+    absent = np.flatnonzero(pd.isna(vector))
+    if len(absent):
+        raise InvalidDataError(
+            f"Input y contains NaN: {len(absent)} labels are missing (the first in row {absent[0]}). "
+            "Drop these rows: a row without a label cannot vote"
+        )
+    return vector

@@ -1,0 +1,96 @@
+"""Thread pools that process ranges of rows.
+
+The compiled functions release the GIL and treat every row alone. So results do not depend on the number of threads or
+on how the rows are cut into ranges.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar, cast
+
+from .. import _native
+
+Result = TypeVar("Result")
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+if hasattr(os, "register_at_fork"):  # a forked child process does not have the threads of its parent
+    os.register_at_fork(after_in_child=_pools.clear)
+
+
+def effective_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads for ``n_jobs``, as in joblib. None means 1, or the number of the active context."""
+    import joblib
+
+    return max(1, int(joblib.effective_n_jobs(n_jobs)))
+
+
+def row_ranges(n: int, n_jobs: int, *, least: int = 48, most: int = 1020) -> list[tuple[int, int]]:
+    """Cut ``n`` rows into ranges: about four per thread, each of about ``least`` to ``most`` rows.
+
+    Examples
+    --------
+    >>> row_ranges(200, 2)
+    [(0, 48), (48, 96), (96, 144), (144, 192), (192, 200)]
+    """
+    size = min(max(-(-n // (4 * n_jobs)), least), most)
+    size = -(-size // 6) * 6  # whole tiles of six queries
+    return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
+
+
+def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]], n_jobs: int) -> list[Result]:
+    """Run ``task(begin, end)`` for every range, and return the results in the order of the ranges.
+
+    The calling thread works, too. If a task raises an error, this function raises it.
+    """
+    helpers = min(n_jobs, len(ranges)) - 1
+    if helpers < 1:
+        return [task(begin, end) for begin, end in ranges]
+    todo = list(enumerate(ranges))[::-1]
+    results: dict[int, Result] = {}
+
+    def work() -> None:
+        while True:
+            try:
+                number, bounds = todo.pop()  # each range goes to one thread only
+            except IndexError:
+                return
+            try:
+                results[number] = task(*bounds)
+            except BaseException:
+                todo.clear()
+                raise
+
+    pool = _pools.get(helpers) or _pools.setdefault(helpers, ThreadPoolExecutor(helpers, "weighbors"))
+    futures = [pool.submit(work) for _ in range(helpers)]
+    try:
+        work()
+    finally:
+        begun = [future for future in futures if not future.cancel()]
+        for future in begun:
+            future.exception()  # wait: no thread may write into the arrays after this call
+    for future in begun:
+        future.result()
+    return [results[number] for number in range(len(ranges))]
+
+
+def run_with_helpers(lead: Callable[[_native.HelperThreads], Result], n_jobs: int) -> Result:
+    """Return ``lead(helpers)``, computed with the help of up to ``n_jobs`` - 1 threads of the pool.
+
+    This is for loops whose steps depend on each other. The leading thread shares the parts of a step with the helper
+    threads that have started. If none has started, it computes all parts itself.
+    """
+    helpers = _native.HelperThreads()
+
+    def task(number: int, _: int) -> Result | None:
+        if number > 0:
+            helpers.help()
+            return None
+        try:
+            return lead(helpers)
+        finally:
+            helpers.close()
+
+    return cast(Result, run_ranges(task, [(number, number + 1) for number in range(n_jobs)], n_jobs)[0])

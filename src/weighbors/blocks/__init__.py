@@ -1,0 +1,39 @@
+"""Tables in blocks: sources (Dask collections, parquet folders, mapped files) → blocks → coded rows.
+
+`open_source` cuts a table into blocks before any row is read. The task that processes a block reads and codes it.
+`BlockTable` is a table whose blocks were measured once, and `BlockEngine` searches it for neighbours.
+"""
+
+from .block import Block, Header, Piece, read_block, read_labels
+from .encode import BlockEncoder, ColumnCoding, EncodedBlock, encode_block
+from .engine import BlockEngine, BlockPlan
+from .profile import block_range, merge_ranges
+from .selection import select_columns, select_rows
+from .sources import Source, is_path, open_source
+from .table import BlockTable, LazyRows, RowBlocks, open_blocks, open_queries
+
+__all__ = [
+    "Block",
+    "BlockEncoder",
+    "BlockEngine",
+    "BlockPlan",
+    "BlockTable",
+    "ColumnCoding",
+    "EncodedBlock",
+    "Header",
+    "LazyRows",
+    "Piece",
+    "RowBlocks",
+    "Source",
+    "block_range",
+    "encode_block",
+    "is_path",
+    "merge_ranges",
+    "open_blocks",
+    "open_queries",
+    "open_source",
+    "read_block",
+    "read_labels",
+    "select_columns",
+    "select_rows",
+]

@@ -1,0 +1,177 @@
+"""Tables in blocks that were measured in one pass. The estimators of `weighbors.distributed` are fitted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._labels import check_classes
+from .._parallel.executors import Executor, executor_for
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..engine import Extent
+from ..exceptions import InvalidDataError
+from .block import Header
+from .encode import BlockEncoder, ColumnCoding, take_block
+from .profile import BlockProfile, count_rows, merge_profiles, profile_block
+from .sources import Source, open_source
+
+__all__ = ["BlockTable", "LazyRows", "RowBlocks", "open_blocks", "open_queries"]
+
+PIECES = 8  # a piece may take 1/8 of max_bytes, since copies of it are coded, transformed and packed
+
+
+class RowBlocks:
+    """Rows in blocks. Rows are numbered through all blocks, so that row numbers do not depend on the cut."""
+
+    def __init__(self, source: Source, executor: Executor, max_bytes: int, encoder: BlockEncoder) -> None:
+        self.source = source.combined(4 * executor.n_workers, _piece_rows(source.header, max_bytes))
+        self.executor = executor
+        self.max_bytes = max_bytes
+        self.header, self.encoder, self.dtype = source.header, encoder, encoder.dtype
+        self.first = np.concatenate([[0], np.cumsum(self.source.sizes or [])]).astype(np.int64)
+        self.n = int(self.first[-1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        return self.n, self.header.width
+
+    @property
+    def blocks(self) -> list[Any]:
+        """The blocks. Small neighbouring blocks are combined."""
+        return self.source.blocks
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Return, for every block, the number of its first row and of the row after its last row."""
+        return list(zip(self.first[:-1].tolist(), self.first[1:].tolist(), strict=True))
+
+    def cut(self, values: AnyArray | None) -> list[AnyArray | None]:
+        """Cut an array with one value per row into one array per block. None gives None for every block."""
+        return [None if values is None else values[begin:end] for begin, end in self.ranges()]
+
+    def tasks(self, *each: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return one task per block: a tuple of the block and its entry of each sequence in ``each``."""
+        return list(zip(self.blocks, *each, strict=True))
+
+    def take(self, rows: IndexArray, transform: Any = None, columns: list[int] | None = None) -> FloatArray:
+        """Return the coded rows with the numbers ``rows``, in this order. Row numbers may repeat.
+
+        ``transform`` is applied to the coded rows. ``columns`` are the columns to return after that, by default all.
+        """
+        unique, inverse = np.unique(rows, return_inverse=True)
+        cut = np.searchsorted(unique, self.first)
+        touched = [i for i in range(len(self.blocks)) if cut[i] < cut[i + 1]]
+        tasks = [(self.blocks[i], unique[cut[i] : cut[i + 1]] - self.first[i]) for i in touched]
+        parts = self.executor.map(take_block, tasks, self.encoder, transform, columns)
+        if not parts:
+            return np.zeros((0, self.header.width if columns is None else len(columns)), dtype=self.dtype)
+        return np.concatenate(parts)[inverse]
+
+    def column(self, at: int, transform: Any = None) -> FloatArray:
+        """Return column number ``at`` of all rows, after ``transform``, in float64."""
+        return self.take(np.arange(self.n), transform, [at])[:, 0].astype(np.float64)
+
+
+class BlockTable(RowBlocks):
+    """Rows in blocks with their classes and column ranges, which are found in one pass.
+
+    Parameters
+    ----------
+    source : Source
+    executor : Executor
+        Runs the tasks over the blocks, in this pass and later.
+    max_bytes : int
+        Bytes of memory per task.
+    blank : ColumnCoding
+        The column coding. It has learned nothing yet.
+    whole : bool
+        Whether to look for numbers that are not whole.
+    """
+
+    def __init__(
+        self, source: Source, executor: Executor, max_bytes: int, blank: ColumnCoding, *, whole: bool = False
+    ) -> None:
+        labelled, header = source.label_parts is not None, source.header
+        if source.sizes is not None:
+            source = source.combined(4 * executor.n_workers, _piece_rows(header, max_bytes))
+        tasks = [(block,) for block in source.blocks]
+        profiles = executor.map(profile_block, tasks, header, blank, labelled, whole)
+        sizes = [profile.rows for profile in profiles]
+        if sum(sizes) == 0:
+            raise InvalidDataError("Found array with 0 sample(s): all partitions of the table are empty")
+        profile = merge_profiles(profiles)
+        assert profile.column_range is not None
+        assert profile.coding is not None
+        self.classes: AnyArray = _checked_classes(profile) if labelled else np.zeros(0)
+        self.codes: AnyArray = profile.codes
+        self.coder, self.broken = profile.coding.coder, profile.broken
+        self.nominal: BoolArray = profile.coding.nominal(header.width)
+        low, high = (np.nan_to_num(end, nan=0.0).astype(profile.dtype) for end in profile.column_range[:2])
+        self.measured = Extent(low, high, profile.column_range.missing)
+        encoder = BlockEncoder(header, profile.coding, np.dtype(profile.dtype), self.classes)
+        # The label parts are not needed any more, because the codes of all rows are in memory.
+        measured = replace(source, sizes=sizes, label_parts=None)
+        super().__init__(measured, executor, max_bytes, encoder)
+
+
+def _piece_rows(header: Header, max_bytes: int) -> int:
+    """Return the number of float64 rows that a piece may have."""
+    return max(16, max_bytes // PIECES // max(1, header.width * 8))
+
+
+def _checked_classes(profile: BlockProfile) -> AnyArray:
+    """Return the classes. Raise InvalidDataError if a label is missing, or if `check_classes` finds an error."""
+    if profile.unlabelled:
+        raise InvalidDataError(
+            f"Input y contains NaN: {profile.unlabelled} labels are missing (the first in row "
+            f"{profile.first_unlabelled}). Drop these rows: a row without a label cannot vote"
+        )
+    check_classes(profile.labels, profile.rows)
+    return profile.labels
+
+
+class LazyRows:
+    """All or some rows of a table, which are read only when they are indexed like an array."""
+
+    def __init__(self, table: RowBlocks, rows: IndexArray | None = None) -> None:
+        self.table = table
+        self.rows = np.arange(table.n) if rows is None else rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        return len(self.rows), self.table.shape[1]
+
+    def __getitem__(self, some: Any) -> FloatArray:
+        return self.table.take(self.rows[some])
+
+
+def open_blocks(
+    X: Any, y: Any, coding: ColumnCoding, *, client: Any, n_jobs: int | None, max_bytes: int, whole: bool = False
+) -> BlockTable:
+    """Cut a training table into blocks, read it once and return it as a `BlockTable`.
+
+    ``coding`` is the column coding. ``whole`` says whether to look for numbers that are not whole.
+    """
+    source = open_source(X, y, piece_bytes=int(max_bytes) // PIECES)
+    return BlockTable(source, executor_for(client, n_jobs, dask=source.dask), int(max_bytes), coding, whole=whole)
+
+
+def open_queries(X: Any, encoder: BlockEncoder, *, client: Any, n_jobs: int | None, max_bytes: int) -> RowBlocks:
+    """Cut a table of queries into blocks. ``encoder`` codes their rows as it codes the training rows."""
+    names = encoder.header.names
+    source = open_source(X, None, piece_bytes=int(max_bytes) // PIECES, names=names)
+    executor = executor_for(client, n_jobs, dask=source.dask)
+    if source.header.width != encoder.header.width:
+        raise InvalidDataError(f"X has {source.header.width} features; {encoder.header.width} were there in fit")
+    if names is not None and source.header.names is not None and list(source.header.names) != list(names):
+        raise InvalidDataError(
+            f"the columns of X are {list(source.header.names)[:10]}; in fit they were {list(names)[:10]}"
+        )
+    if source.sizes is None:
+        sizes = executor.map(count_rows, [(block,) for block in source.blocks])
+        source = replace(source, sizes=sizes)
+    return RowBlocks(source, executor, int(max_bytes), encoder)

@@ -1,0 +1,91 @@
+"""Explain the decisions of a k-NN with a table of neighbours, votes and the features' shares of the distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..engine import References, contributions
+from .training import Training
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Voters", "explain_votes"]
+
+
+class Voters(NamedTuple):
+    """A batch of queries with their neighbours, and the votes of the neighbours.
+
+    If ``votes`` is None, each neighbour has one vote. The votes of a query are never all zero.
+    """
+
+    query: IndexArray
+    distance: FloatArray
+    row: IndexArray
+    votes: FloatArray | None
+
+
+def explain_votes(
+    references: References,
+    queries: Any,
+    voters: Iterable[Voters],
+    training: Training,
+    classes: AnyArray,
+    names: list[str],
+) -> pd.DataFrame:
+    """Return a table with one row per query and neighbour.
+
+    Its columns are query, rank, row, label, distance, vote (the neighbour's share of all votes of the query), and one
+    "share of <feature>" per feature, which is its part of the distance.
+
+    Parameters
+    ----------
+    references : References
+        The stored rows and weights of the search.
+    queries : array or CSR of shape (n_queries, M)
+    voters : iterable of Voters
+        Batches of queries. Together they contain all queries.
+    training : Training
+        The stored training rows.
+    classes : ndarray of shape (n_classes,)
+        The labels. The codes in ``training`` are positions in it.
+    names : list of str
+        Names of the features.
+    """
+    import pandas as pd
+
+    parts = [_explain_batch(references, queries, found, training, classes) for found in voters]
+    frame = pd.concat([part for part, _ in parts], ignore_index=True)
+    shares = pd.DataFrame(np.concatenate([s for _, s in parts]), columns=[f"share of {name}" for name in names])
+    return pd.concat([frame, shares], axis=1).sort_values(["query", "rank"], ignore_index=True)
+
+
+def _explain_batch(
+    references: References, X: Any, found: Voters, training: Training, classes: AnyArray
+) -> tuple[pd.DataFrame, FloatArray]:
+    """Return a table with one row per query and neighbour of a batch, and the features' shares of each distance.
+
+    ``X`` holds all queries, and ``found`` is the batch. The other parameters are those of `explain_votes`.
+    """
+    import pandas as pd
+
+    terms = contributions(references, X[found.query], found.row)
+    total = terms.sum(axis=2, keepdims=True)
+    np.divide(terms, total, out=terms, where=total > 0)
+    cast = np.ones(found.row.shape) if found.votes is None else found.votes
+    width = found.row.shape[1]
+    frame = pd.DataFrame(
+        {
+            "query": np.repeat(found.query, width),
+            "rank": np.tile(np.arange(1, width + 1), len(found.query)),
+            "row": training.row[found.row].ravel(),
+            "label": classes[training.codes[found.row]].ravel(),
+            "distance": found.distance.ravel(),
+            "vote": (cast / cast.sum(axis=1, keepdims=True)).ravel(),
+        }
+    )
+    return frame, terms.reshape(-1, terms.shape[2])

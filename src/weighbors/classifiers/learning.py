@@ -1,0 +1,229 @@
+"""Learn weights from training rows and build the search engine: the work of ``fit`` and ``partial_fit``.
+
+``model`` is the estimator. The functions read its parameters and set no attributes.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import _routing_enabled, process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from .._validation import TableCoder
+from ..engine import NeighborEngine, SearchEngine
+from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..weights import Weights
+from .checks import check_fits, class_of_row
+from .training import Training, check_growth, indexable, positive_rows, repetition_weights, scale_repetitions
+
+__all__ = ["Fitted", "KNNParameters", "add_rows", "build_model", "fit_model"]
+
+
+class KNNParameters(Protocol):
+    """The parameters of a k-NN that this module reads."""
+
+    n_neighbors: int
+    weigher: Any
+    p: int
+    class_weight: Any
+    backend: str
+    n_jobs: int | None
+
+
+class Fitted(NamedTuple):
+    """The fitted state of a k-NN: stored rows, column coding, classes, weights and search engine."""
+
+    training: Training
+    coder: TableCoder
+    classes: AnyArray
+    weigher: Any  # fitted, or None
+    weights: Weights
+    engine: SearchEngine
+    mass: FloatArray | None  # repetition weights of the stored rows; None: every row counts once
+    n_given: int  # number of rows given, including rows of weight 0
+
+
+def fit_model(
+    model: KNNParameters,
+    table: Any,
+    X: Any,
+    coder: TableCoder,
+    classes: AnyArray,
+    codes: IndexArray,
+    sample_weight: FloatArray | None,
+    *,
+    least_classes: int = 1,
+) -> Fitted:
+    """Learn weights from rows, and return the fitted state. Rows of weight 0 are left out.
+
+    Parameters
+    ----------
+    model : KNNParameters
+    table, X
+        ``table`` is the rows as the user gave them. The weigher is fitted to it. ``X`` is the coded rows.
+    coder : TableCoder
+    classes : ndarray of shape (n_classes,)
+    codes : ndarray of shape (n,)
+        Class of each row, as a position in ``classes``.
+    sample_weight : ndarray of shape (n,), or None
+    least_classes : int
+        How many classes must remain after rows of weight 0 are left out.
+    """
+    n = X.shape[0]
+    kept = positive_rows(codes, classes, sample_weight, model.class_weight)
+    if len(np.unique(codes[kept])) < least_classes and len(kept) < n:
+        raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
+    table = X if sparse.issparse(X) else indexable(table, coder.nominal)
+    weights = None if model.weigher is None else _check_given_weights(model.weigher, X, kept, coder.names)
+    rows = X
+    if len(kept) < n:
+        table = _safe_indexing(table, kept)
+        # Categories are coded again without the rows of weight 0.
+        rows = coder.fit_transform(model, table) if coder.nominal.any() else X[kept]
+    training = Training(rows, codes[kept], kept, None if sample_weight is None else sample_weight[kept])
+    return build_model(model, training, coder, classes, table, weights, n)
+
+
+def add_rows(
+    model: KNNParameters,
+    before: Fitted,
+    X: Any,
+    codes: IndexArray,
+    sample_weight: FloatArray | None,
+    refresh: bool | None,
+) -> Fitted:
+    """Return the fitted state after further rows are added.
+
+    Parameters
+    ----------
+    model : KNNParameters
+    before : Fitted
+        The fitted state before this call.
+    X : table
+        The new rows as the user gave them.
+    codes : ndarray of shape (n,)
+        Classes of the new rows, as positions in ``before.classes``.
+    sample_weight : ndarray of shape (n,), or None
+    refresh : bool or None
+        Whether weights are learned again from all rows. None: only if the old weights belong to single rows.
+    """
+    kept = positive_rows(codes, before.classes, sample_weight, model.class_weight)
+    coder = deepcopy(before.coder)
+    rows = coder.extend(model, X)
+    if len(kept) < len(codes):  # Categories are coded again without the rows of weight 0.
+        coder = deepcopy(before.coder)
+        rows = coder.extend(model, _safe_indexing(X, kept)) if len(kept) else rows[:0]
+    new = Training(rows, codes[kept], kept + before.n_given, None if sample_weight is None else sample_weight[kept])
+    training, n = before.training.joined(new), before.n_given + len(codes)
+    if refresh is None:
+        refresh = before.weights.instance_bound
+    if before.weigher is None or not refresh:
+        check_growth(before.weights, before.classes, new.codes)
+        fitted = build_model(model, training, coder, before.classes, None, before.weights, n)
+        return fitted._replace(weigher=before.weigher)
+    table = coder.table_of(training.X, getattr(model, "feature_names_in_", None))
+    return build_model(model, training, coder, before.classes, table, None, n)
+
+
+def _check_given_weights(weigher: Any, X: Any, kept: IndexArray, names: list[str]) -> Weights | None:
+    """Return the given weights, restricted to the rows ``kept``, or None if ``weigher`` is an estimator.
+
+    Parameters
+    ----------
+    weigher : Weights or weigher
+    X : array or CSR
+        All rows that were given. The weights must fit them.
+    kept : ndarray of int
+        Numbers of the rows whose weight is above 0.
+    names : list of str
+        Names of the columns.
+    """
+    if not isinstance(weigher, Weights):
+        return None
+    check_fits(weigher, X, names)
+    return weigher if len(kept) == X.shape[0] or not weigher.instance_bound else weigher.take(kept)
+
+
+def build_model(
+    model: KNNParameters,
+    training: Training,
+    coder: TableCoder,
+    classes: AnyArray,
+    table: Any,
+    weights: Weights | None,
+    n_given: int,
+) -> Fitted:
+    """Learn the weights if they are not given, build the search engine, and return the fitted state.
+
+    Parameters
+    ----------
+    model : KNNParameters
+    training : Training
+        The rows that are stored.
+    coder : TableCoder
+    classes : ndarray of shape (n_classes,)
+    table : table or None
+        The stored rows, to which the weigher is fitted. None if ``weights`` are given.
+    weights : Weights or None
+        None: the weigher of ``model`` learns the weights.
+    n_given : int
+        Number of rows given, including rows of weight 0.
+    """
+    weigher = None
+    if weights is None:
+        weigher = _fit_weigher(model, table, training, classes, coder)
+        weights = _learned_weights(weigher)
+    engine = NeighborEngine(
+        training.X,
+        weights=weights,
+        p=int(model.p),
+        nominal=coder.nominal if coder.nominal.any() else None,
+        class_of_row=class_of_row(weights, classes, training.codes),
+        backend=model.backend,
+        n_jobs=model.n_jobs,
+    )
+    repetition = repetition_weights(training.codes, classes, training.sample_weight, model.class_weight)
+    return Fitted(training, coder, classes, weigher, weights, engine, repetition, n_given)
+
+
+def _fit_weigher(model: KNNParameters, table: Any, training: Training, classes: AnyArray, coder: TableCoder) -> Any:
+    """Return a clone of the weigher, fitted to the stored rows, or None if there is no weigher.
+
+    The parameters are those of `build_model`.
+    """
+    if model.weigher is None:
+        return None
+    weigher, sample_weight = clone(model.weigher), training.sample_weight
+    if sample_weight is not None:  # The weigher uses the same repetition weights as the vote.
+        sample_weight = scale_repetitions(sample_weight, np.arange(len(sample_weight)), int(model.n_neighbors))
+    named = weigher.get_params(deep=False).get("categorical_features", "unknown")
+    if not isinstance(named, str):
+        coder.check_same(named, type(weigher).__name__, training.X)
+    elif named == "from_dtype" and coder.nominal.any():
+        weigher.set_params(categorical_features=coder.nominal)
+    params: dict[str, Any] = {}
+    if _routing_enabled():
+        params = dict(process_routing(model, "fit", sample_weight=sample_weight).weigher.fit)
+    elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
+        params = {"sample_weight": sample_weight}
+    return weigher.fit(table, classes[training.codes], **params)
+
+
+def _learned_weights(weigher: Any) -> Weights:
+    """Return the weights of a fitted weigher, or empty weights if there is no weigher."""
+    if weigher is None:
+        return Weights()
+    weights: Any = getattr(weigher, "weights_", None)
+    if not isinstance(weights, Weights):
+        raise InvalidWeightsError(
+            f"a weigher must leave a Weights as weights_ after fit; {type(weigher).__name__} left "
+            f"{type(weights).__name__}"
+        )
+    return weights

@@ -1,0 +1,93 @@
+"""Read feature weights and selected features from a fitted model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from .._random import open_seeds
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError, NoPositiveWeightWarning
+
+__all__ = ["clone_with_seed", "feature_scores", "fit_feature_scores", "fit_with_seed", "selected_features"]
+
+
+def clone_with_seed(estimator: Any, seed: int) -> Any:
+    """Return a clone of an estimator in which every ``random_state`` that is None is set to ``seed``."""
+    model = clone(estimator)
+    names = open_seeds(model)
+    return model.set_params(**dict.fromkeys(names, seed)) if names else model
+
+
+def fit_with_seed(weigher: Any, X: Any, y: AnyArray, seed: int) -> Any:
+    """Return a fitted clone of an estimator, or the result of ``weigher(X, y)`` if the weigher is a function."""
+    if hasattr(weigher, "fit"):
+        return clone_with_seed(weigher, seed).fit(X, y)
+    return weigher(X, y)
+
+
+def feature_scores(model: Any) -> FloatArray | None:
+    """Return the feature weights of a fitted model, or None if the model has no weights.
+
+    Larger weights mean more relevant features. The weights are looked for in ``feature_weights_``,
+    ``feature_importances_``, ``scores_`` and ``coef_`` (absolute values, summed over classes), in the model, in the
+    weigher of a k-NN, in the last step of a pipeline and in the best estimator of a search.
+    """
+    if isinstance(model, (np.ndarray, list, tuple)):
+        return np.asarray(model, dtype=np.float64)
+    # The importances of a k-NN are the weights it uses: 0 for features that are negative or not selected. What its
+    # weigher published says more. A weigher around another one has feature_weights_ of its own.
+    if getattr(model, "feature_weights_", None) is None and getattr(model, "weigher_", None) is not None:
+        published = feature_scores(model.weigher_)
+        if published is not None:
+            return published
+    for name in ("feature_weights_", "feature_importances_", "scores_"):
+        if getattr(model, name, None) is not None:
+            return np.asarray(getattr(model, name), dtype=np.float64)
+    if getattr(model, "coef_", None) is not None:
+        return np.atleast_2d(np.abs(np.asarray(model.coef_, dtype=np.float64))).sum(axis=0)
+    inner = _inner_model(model)
+    return None if inner is None else feature_scores(inner)
+
+
+def fit_feature_scores(weigher: Any, X: Any, y: AnyArray, train: IndexArray, seed: int) -> FloatArray:
+    """Return the weights of all features, learned from the rows ``train``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoPositiveWeightWarning)  # no k-NN uses these weights, and noise often has none
+        model = fit_with_seed(weigher, _safe_indexing(X, train), y[train], seed)
+    scores = feature_scores(model)
+    if scores is None:
+        raise InvalidDataError(
+            f"{type(model).__name__} says nothing of its features: feature_weights_, feature_importances_, scores_ "
+            "or coef_ is needed"
+        )
+    if scores.shape != (X.shape[1],):
+        raise InvalidDataError(
+            f"the weigher gives weights of shape {scores.shape} for {X.shape[1]} features; one per feature is needed"
+        )
+    return scores
+
+
+def selected_features(model: Any) -> BoolArray | None:
+    """Return a mask of the features that a fitted model selects, or None if it does not select features."""
+    if hasattr(model, "get_support"):
+        return np.asarray(model.get_support(), dtype=bool)
+    mask = getattr(getattr(model, "weights_", None), "feature_mask", None)
+    if mask is not None:
+        return np.asarray(mask, dtype=bool)
+    inner = _inner_model(model)
+    return None if inner is None else selected_features(inner)
+
+
+def _inner_model(model: Any) -> Any:
+    """Return the model inside a pipeline, a search or another wrapper, or None if there is no inner model."""
+    if getattr(model, "steps", None):
+        return model.steps[-1][1]
+    for name in ("weigher_", "best_estimator_", "estimator_"):
+        if getattr(model, name, None) is not None:
+            return getattr(model, name)
+    return None

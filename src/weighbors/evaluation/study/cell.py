@@ -1,0 +1,223 @@
+"""One cell of a study: fit to the training rows, predict the test rows, and write the result or the failure."""
+
+from __future__ import annotations
+
+import platform
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer
+from sklearn.utils import _safe_indexing
+
+from ..._typing import AnyArray, IndexArray
+from ...exceptions import InvalidDataError
+from ...metrics import g_mean, reduction
+from ..model_features import clone_with_seed, feature_scores, selected_features
+from .store import write_cell
+
+__all__ = ["Cell", "Job", "StudyData", "write_failure", "run_cell", "package_versions"]
+
+#: Scores that need only labels. Any other name is the name of a scorer of scikit-learn.
+LABEL_SCORES: dict[str, Callable[[Any, Any], float]] = {
+    "accuracy": lambda true, found: float(np.mean(true == found)),
+    "balanced_accuracy": lambda true, found: float(balanced_accuracy_score(true, found)),
+    "error_rate": lambda true, found: float(np.mean(true != found)),
+    "f1_macro": lambda true, found: float(f1_score(true, found, average="macro", zero_division=0.0)),
+    "g_mean": g_mean,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """A data set of a study.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or DataFrame of shape (n, M)
+    y : array-like of shape (n,)
+    groups : array-like of shape (n,), optional
+        Group of each row. Rows of one group stay together in the folds.
+    splits : list of (train, test), optional
+        Row numbers of the folds, for data that come with their own partitions. They replace the ``cv`` of the study.
+    """
+
+    X: Any
+    y: Any
+    groups: Any = None
+    splits: Any = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one fold of one data set."""
+
+    identity: str
+    dataset: str
+    method: str
+    repeat: int
+    fold: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Methods, scores and measures, which all cells of a study share. It is sent once to every worker process."""
+
+    methods: Mapping[str, Mapping[str, Any]]  # by data set, then by name
+    scoring: tuple[str, ...]
+    measures: Mapping[str, Callable[..., Any]]
+
+
+class NotFiniteError(ValueError):
+    """A score, a prediction or a weight is NaN or infinite."""
+
+
+@lru_cache
+def package_versions() -> dict[str, str]:
+    """Return the versions of the packages that results may depend on."""
+    found = {name: version(name) for name in ("weighbors", "numpy", "scipy", "scikit-learn")}
+    return {"python": platform.python_version(), **found}
+
+
+def _cell_header(cell: Cell) -> dict[str, Any]:
+    """Return the part of the header that all cells have: position in the study, seed and versions."""
+    place = {"dataset": cell.dataset, "method": cell.method, "repeat": cell.repeat, "fold": cell.fold}
+    return {**place, "seed": cell.seed, "versions": package_versions()}
+
+
+def write_failure(cell: Cell, path: Path, kind: str, error: str, trace: str, seconds: float) -> None:
+    """Write a cell that failed to ``path``.
+
+    ``kind`` is "raised", "nan", "timeout" or "died". ``error`` is the error message, and ``trace`` the whole traceback.
+    """
+    header = {"status": "failed", "kind": kind, "error": error, "traceback": trace, "seconds": seconds}
+    write_cell(path, {**_cell_header(cell), **header}, {})
+
+
+def run_cell(job: Job, data: StudyData, cell: Cell, train: IndexArray, test: IndexArray, path: Path) -> str:
+    """Compute a cell, write it to ``path`` and return its status, "done" or "failed".
+
+    An error of the method is not raised but written as a failed cell. ``train`` and ``test`` are the row numbers of the
+    fold.
+    """
+    begin = time.perf_counter()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            header, arrays = _fit_and_score(job, data, cell, train, test)
+        header["warnings"] = sorted({f"{type(w.message).__name__}: {w.message}" for w in caught})[:20]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit: no method may end the study
+        kind = "nan" if isinstance(error, NotFiniteError) else "raised"
+        message = f"{type(error).__name__}: {error}"
+        write_failure(cell, path, kind, message, traceback.format_exc(), time.perf_counter() - begin)
+        return "failed"
+    write_cell(path, {**_cell_header(cell), "status": "done", **header}, arrays)
+    return "done"
+
+
+def _use_one_thread(model: Any) -> Any:
+    """Set all ``n_jobs`` parameters of a model to 1, because cells already run in parallel, and return the model."""
+    names = [
+        name
+        for name, value in model.get_params(deep=True).items()
+        if (name == "n_jobs" or name.endswith("__n_jobs")) and value not in (None, 1)
+    ]
+    return model.set_params(**dict.fromkeys(names, 1)) if names else model
+
+
+def _fit_and_score(
+    job: Job, data: StudyData, cell: Cell, train: IndexArray, test: IndexArray
+) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Fit the method to the training rows and return the header and the arrays of the cell.
+
+    ``train`` and ``test`` are the row numbers of the fold.
+    """
+    X_train, X_test = (_safe_indexing(data.X, rows) for rows in (train, test))
+    y = np.asarray(data.y)
+    model = _use_one_thread(clone_with_seed(job.methods[cell.dataset][cell.method], cell.seed))
+    begin = time.perf_counter()
+    model.fit(X_train, y[train])
+    fitted_at = time.perf_counter()
+    arrays: dict[str, AnyArray] = {"rows": test.astype(np.int32)}
+    header: dict[str, Any] = {
+        "n_train": len(train),
+        "n_test": len(test),
+        "n_features": int(data.X.shape[1]),
+        "fit_seconds": fitted_at - begin,
+    }
+    scores: dict[str, float] = {}
+    if hasattr(model, "predict"):
+        found = np.asarray(model.predict(X_test))
+        header["predict_seconds"] = time.perf_counter() - fitted_at
+        if found.shape != test.shape:
+            raise ValueError(f"predict must return one label per row, {test.shape}; got shape {found.shape}")
+        # True and predicted labels share one list of labels, so that a label has the same code in both.
+        header["labels"], codes = _encode_labels(np.concatenate([y[test], found]))
+        arrays["truth"], arrays["predictions"] = codes[: len(test)], codes[len(test) :]
+        scores = {name: _score(name, model, X_test, y[test], found) for name in job.scoring}
+    header["scores"] = scores
+    _add_features(model, header, arrays)
+    header["measures"] = _compute_measures(job, model, (X_train, y[train], X_test, y[test]))
+    return header, arrays
+
+
+def _score(name: str, model: Any, X_test: Any, true: AnyArray, found: AnyArray) -> float:
+    """Return the score called ``name``. ``true`` are the true labels, and ``found`` the predicted labels."""
+    score = LABEL_SCORES[name](true, found) if name in LABEL_SCORES else float(get_scorer(name)(model, X_test, true))
+    if not np.isfinite(score):
+        raise NotFiniteError(f"the score {name} is {score}")
+    return score
+
+
+def _encode_labels(labels: AnyArray) -> tuple[list[Any], AnyArray]:
+    """Return the distinct labels as plain values, and the code of each label."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise NotFiniteError(f"{int((~np.isfinite(labels)).sum())} predictions are NaN or infinite")
+    if labels.dtype == object and any(label is None or label != label for label in labels):
+        raise NotFiniteError("some predictions are missing (None or NaN)")
+    kinds, codes = np.unique(labels, return_inverse=True)
+    plain = [one if isinstance(one, (str, int, float, bool)) else str(one) for one in kinds.tolist()]
+    return plain, codes.astype(np.int32)
+
+
+def _add_features(model: Any, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    """Add feature weights, selected features and the reduction to a cell, if the model has them."""
+    scores = feature_scores(model)
+    if scores is not None:
+        if not np.isfinite(scores).all():
+            raise NotFiniteError(f"{int((~np.isfinite(scores)).sum())} feature weights are NaN or infinite")
+        arrays["weights"] = scores
+    mask = selected_features(model)
+    if mask is not None:
+        arrays["selected"] = mask
+        header["n_selected"] = int(mask.sum())
+    weights = getattr(model[-1] if hasattr(model, "steps") else model, "weights_", None)
+    kept = getattr(weights, "instance_mask", None)
+    if kept is not None or getattr(weights, "feature_mask", None) is not None:
+        header["reduction"] = reduction(kept, weights.feature_mask)  # type: ignore[union-attr]
+
+
+def _compute_measures(job: Job, model: Any, parts: tuple[Any, AnyArray, Any, AnyArray]) -> dict[str, float | None]:
+    """Return the user-defined measures of the fitted model. A measure that is not finite becomes None.
+
+    ``parts`` are training rows, training labels, test rows and test labels.
+    """
+    out: dict[str, float | None] = {}
+    for name, function in job.measures.items():
+        value = function(model, *parts)
+        try:
+            number = float(value)
+        except (TypeError, ValueError) as error:
+            raise InvalidDataError(f"measure {name!r} must return one number; got {value!r}") from error
+        out[name] = number if np.isfinite(number) else None
+    return out

@@ -1,0 +1,340 @@
+"""Studies: data sets × methods × outer folds. Plan → run → results."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..._checks import whole_number
+from ..._identity import describe, digest, digest_rows, digest_table
+from ..._names import known_names
+from ..._parallel.threads import effective_n_jobs
+from ..._random import integer_seed
+from ..._results import Result
+from ...exceptions import InvalidDataError
+from ..folds import Split, make_folds
+from .arguments import check_measures, check_scoring, load_data, name_datasets, resolve_methods
+from .cell import Cell, Job, StudyData, package_versions
+from .processes import Task, run_here, run_in_processes
+from .progress import CellProgress
+from .results import StudyResults, read_results
+from .store import SCHEMA, Store
+
+__all__ = ["Study", "StudyData"]
+
+
+class Study(Result):
+    """A study of data sets × methods × outer folds, which is computed cell by cell and stored in a directory.
+
+    A cell is one method on one fold of one data set. The method is fitted to the training rows of the fold only. Each
+    cell is written to the store, in an atomic write, as soon as it is computed. It holds scores, predictions, weights,
+    selected features, seconds, seed and versions, or the failure with its traceback. `run` computes only the cells that
+    are not in the store yet. So a study that was stopped, or got a further method, continues.
+
+    Parameters
+    ----------
+    datasets : mapping of name to data, or sequence of names
+        Data are ``(X, y)``, ``(X, y, groups)``, a `StudyData`, a `weighbors.datasets.Dataset`, or
+        a function without arguments that returns one of these forms. `weighbors.datasets.load_dataset` loads a data set
+        that is given by its name only.
+    methods : mapping of name to estimator, or function of a data set's name that returns one
+        Classifiers, pipelines that end in a classifier, or weighers. Scale features inside a pipeline. With a function,
+        data sets can have different methods, for example different numbers of neighbours.
+    store : path
+        Directory of the study. It is created if it does not exist.
+    cv : int, splitter or iterable of (train, test), default=10
+        Outer folds. A number means stratified folds, which keep groups whole if the data set has groups.
+    n_repeats : int, default=1
+        Number of repetitions if ``cv`` is a number. Rows are shuffled again in each repetition.
+    scoring : str or sequence of str, default="accuracy"
+        "accuracy", "balanced_accuracy", "error_rate", "f1_macro", "g_mean", or a scorer of scikit-learn.
+    measures : mapping of name to function, optional
+        Functions that compute further numbers of each cell: ``function(model, X_train, y_train, X_test, y_test)``.
+    time_limit : float, optional
+        Seconds that a cell may take. A cell that takes longer is stopped and counts as failed.
+    random_state : int, default=0
+        Seed from which the seeds of folds and cells are derived. If the ``random_state`` of a method is None, it is set
+        to the seed of the cell. Any other value is not changed.
+    executor : {"local", "dask"}, default="local"
+        "local": cells are computed on this computer. "dask": the workers of a Dask cluster compute them (extra
+        ``weighbors[dask]``), and ``store`` must be on a disk that all workers share.
+    client : distributed.Client, optional
+        Client of the Dask cluster. None means the active client.
+
+    Notes
+    -----
+    A cell is identified by a digest of its data, method with all parameters, rows, seed and
+    scoring. If one of these changes, the cell is computed again, and other cells are kept. Several processes may run on
+    one store, also on a shared disk. Each process starts at a random cell and skips cells that are done. If two
+    processes compute the same cell, their results are equal, and the last one is kept.
+
+    With ``n_jobs=1`` and no time limit, cells run in this process. Otherwise each of ``n_jobs`` worker processes
+    computes one cell at a time with one thread. A worker process that exceeds the time limit is killed and replaced. On
+    a cluster each thread of a Dask worker has one worker process. If a Dask worker dies, another one computes its
+    cells.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris, load_wine
+    >>> from weighbors import ReliefF, WeightedKNeighborsClassifier
+    >>> from weighbors.evaluation import Study
+    >>> study = Study(
+    ...     {"iris": load_iris(return_X_y=True), "wine": load_wine(return_X_y=True)},
+    ...     {"plain": WeightedKNeighborsClassifier(5), "ReliefF": WeightedKNeighborsClassifier(5, ReliefF())},
+    ...     tempfile.mkdtemp(), cv=5,
+    ... )
+    >>> results = study.run()
+    >>> results
+    Results of a study: 2 data sets × 2 methods, 20 cells
+      20 done
+    >>> results.table("accuracy").round(2)
+    method   ReliefF  plain
+    dataset
+    iris        0.95   0.97
+    wine        0.69   0.71
+    """
+
+    def __init__(
+        self,
+        datasets: Any,
+        methods: Mapping[str, Any] | Callable[[str], Mapping[str, Any]],
+        store: str | os.PathLike[str],
+        *,
+        cv: Any = 10,
+        n_repeats: int = 1,
+        scoring: str | Iterable[str] = "accuracy",
+        measures: Mapping[str, Callable[..., Any]] | None = None,
+        time_limit: float | None = None,
+        random_state: int = 0,
+        executor: str = "local",
+        client: Any = None,
+    ) -> None:
+        if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+            raise InvalidDataError(
+                f"random_state of a study must be a whole number, so that it can be resumed; got {random_state!r}"
+            )
+        if time_limit is not None and not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
+            raise InvalidDataError(f"time_limit must be a number of seconds above 0; got {time_limit!r}")
+        if executor not in ("local", "dask"):
+            raise InvalidDataError(f"executor must be 'local' or 'dask'; got {executor!r}")
+        if client is not None and executor != "dask":
+            raise InvalidDataError("client= goes with executor='dask'")
+        self.datasets = name_datasets(datasets)
+        self._methods_of = resolve_methods(methods, self.datasets)
+        self.methods = {name: one for own in self._methods_of.values() for name, one in own.items()}
+        self.scoring = check_scoring(scoring)
+        self.measures = check_measures(measures, self.scoring)
+        self.store = Store(store)
+        self.cv = list(cv) if isinstance(cv, Iterator) else cv
+        self.n_repeats = whole_number(n_repeats, "n_repeats")
+        self.time_limit = time_limit
+        self.random_state = int(random_state)
+        self.executor, self.client = executor, client
+        self._tasks: list[Task] | None = None
+        self._shapes: dict[str, dict[str, Any]] = {}
+        self._loaded: tuple[str, StudyData] | None = None
+
+    def _load(self, name: str) -> StudyData:
+        """Return a data set by its name. The last data set is kept in memory."""
+        if self._loaded is None or self._loaded[0] != name:
+            self._loaded = name, load_data(name, self.datasets[name])
+        return self._loaded[1]
+
+    def _seeds(self, *names: Any) -> np.random.SeedSequence:
+        """Return a seed sequence that depends only on ``random_state`` and ``names``, not on the rest of the study."""
+        return np.random.SeedSequence(int(digest([self.random_state, *names]), 16))
+
+    def _list_tasks(self) -> list[Task]:
+        """Return all tasks of the study. They are listed only once."""
+        if self._tasks is None:
+            self._tasks = [task for name in self.datasets for task in self._list_tasks_of(name)]
+        return self._tasks
+
+    def _list_tasks_of(self, name: str) -> list[Task]:
+        """Return the tasks of one data set: one for every method and fold."""
+        data = self._load(name)
+        self._shapes[name] = _describe_shape(data)
+        content = digest_table(data.X, np.asarray(data.y))
+        shared = [SCHEMA, content, list(self.scoring), describe(self.measures)]
+        definitions = {method: describe(estimator) for method, estimator in self._methods_of[name].items()}
+        tasks = []
+        for repeat, folds in enumerate(self._folds(name, data)):
+            for fold, (train, test) in enumerate(folds):
+                rows = digest_rows(train, test)
+                for method, definition in definitions.items():
+                    seed = integer_seed(self._seeds("cell", name, method, repeat, fold))
+                    # The result depends on these values. If one of them changes, the cell gets another id and is
+                    # computed again.
+                    known_by = [shared, name, method, definition, repeat, fold, rows, seed]
+                    tasks.append(Task(Cell(digest(known_by), name, method, repeat, fold, seed), train, test))
+        return tasks
+
+    def _folds(self, name: str, data: StudyData) -> list[list[Split]]:
+        """Return the folds of a data set: its own splits if it has any, otherwise the folds of ``cv``."""
+        y = np.asarray(data.y)
+        seeds = self._seeds("folds", name)
+        if data.splits is not None:
+            return make_folds(data.splits, data.X, y, data.groups, seeds=seeds)
+        return make_folds(self.cv, data.X, y, data.groups, n_repeats=self.n_repeats, seeds=seeds)
+
+    def plan(self) -> pd.DataFrame:
+        """Return a table with one row per cell: data set, method, repeat, fold, numbers of rows, seed and status."""
+        rows = [
+            {
+                "dataset": cell.dataset,
+                "method": cell.method,
+                "repeat": cell.repeat,
+                "fold": cell.fold,
+                "n_train": len(train),
+                "n_test": len(test),
+                "seed": cell.seed,
+                "status": self.store.status(cell.identity),
+                "id": cell.identity,
+            }
+            for cell, train, test in self._list_tasks()
+        ]
+        return pd.DataFrame(rows)
+
+    def run(
+        self,
+        n_jobs: int | None = None,
+        *,
+        retry_failed: bool = False,
+        datasets: Iterable[str] | None = None,
+        methods: Iterable[str] | None = None,
+        progress: bool | None = False,
+    ) -> StudyResults:
+        """Compute the cells that are not in the store yet.
+
+        Parameters
+        ----------
+        n_jobs : int or None, default=None
+            Number of worker processes, as in joblib. On a cluster: number of cells that are submitted at the same time,
+            where None means two per thread of the cluster.
+        retry_failed : bool, default=False
+            Whether failed cells are computed again.
+        datasets, methods : iterable of names, optional
+            Names of the data sets and methods to compute. By default all.
+        progress : bool or None, default=False
+            Whether to show a progress bar on stderr. None means that it is shown if stderr is a terminal.
+
+        Returns
+        -------
+        StudyResults
+            Results of the whole study. They are also written to the store as ``results.parquet`` or ``results.csv``.
+        """
+        wanted = self._select_tasks(datasets, methods)
+        self.store.open()
+        self.store.write_study(self._description())
+        done = {"done"} if retry_failed else {"done", "failed"}
+        todo = [
+            (task, self._time_written(task)) for task in wanted if self.store.status(task.cell.identity) not in done
+        ]
+        n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
+        job = Job(self._methods_of, self.scoring, self.measures)
+        with CellProgress(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
+            tasks = self._skip_written(todo, bar)
+            if self.executor == "dask" and todo:
+                self._run_on_cluster(tasks, job, bar, n_jobs)
+            elif n_workers == 1 and self.time_limit is None:
+                run_here(tasks, job, self._load, self.store, bar.tell)
+            elif todo:
+                load = _LockedLoader(self._load)
+                run_in_processes(tasks, job, load, self.store, bar.tell, n_jobs=n_workers, limit=self.time_limit)
+        results = self.results()
+        results.save_in(self.store.path)
+        return results
+
+    def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: CellProgress, n_jobs: int | None) -> None:
+        """Compute the tasks on the Dask cluster."""
+        from .cluster import run_on_cluster
+
+        if n_jobs is not None and n_jobs < 1:
+            raise InvalidDataError(f"on a cluster n_jobs must be at least 1, or None for all of it; got {n_jobs}")
+        run_on_cluster(
+            tasks, job, self._load, self.store, bar.tell, client=self.client, n_jobs=n_jobs, limit=self.time_limit
+        )
+
+    def _time_written(self, task: Task) -> int | None:
+        """Return the time at which the file of a cell was written, or None if there is no file."""
+        try:
+            return self.store.cell(task.cell.identity).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
+    def _skip_written(self, todo: list[tuple[Task, int | None]], bar: CellProgress) -> Iterator[Task]:
+        """Yield the tasks from a random position on, except tasks that another process has written meanwhile.
+
+        ``todo`` holds each task with the time of its file when the tasks were listed.
+        """
+        # Several processes may work on one store. If they start at different cells, they rarely compute the same cell.
+        start = int.from_bytes(os.urandom(4), "little") % max(1, len(todo))
+        for task, listed in todo[start:] + todo[:start]:
+            if self._time_written(task) in (None, listed):
+                yield task
+            else:
+                bar.tell(self.store.status(task.cell.identity))
+
+    def _select_tasks(self, datasets: Iterable[str] | None, methods: Iterable[str] | None) -> list[Task]:
+        """Return the tasks of some data sets and methods."""
+        chosen = [known_names(datasets, self.datasets, "data set"), known_names(methods, self.methods, "method")]
+        return [task for task in self._list_tasks() if task.cell.dataset in chosen[0] and task.cell.method in chosen[1]]
+
+    def _description(self) -> dict[str, Any]:
+        """Return the description of the study for study.json."""
+        cells = [task.cell for task in self._list_tasks()]
+        return {
+            "versions": package_versions(),
+            "random_state": self.random_state,
+            "scoring": list(self.scoring),
+            "measures": sorted(self.measures),
+            "datasets": self._shapes,
+            "methods": {name: describe(own) for name, own in self._methods_of.items()},
+            "cells": {cell.identity: _cell_position(cell) for cell in cells},
+        }
+
+    def results(self) -> StudyResults:
+        """Return the results of this study that are in the store now."""
+        cells = {task.cell.identity: _cell_position(task.cell) for task in self._list_tasks()}
+        return read_results(self.store, cells, self._shapes)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the plan of the study as a table with one row per cell."""
+        return self.plan()
+
+    def _lines(self) -> list[str]:
+        limit = "" if self.time_limit is None else f", at most {self.time_limit:g} s per cell"
+        return [
+            f"Study of {len(self.datasets)} data sets × {len(self.methods)} methods in '{self.store.path}'",
+            f"  data sets: {', '.join(self.datasets)}",
+            f"  methods: {', '.join(self.methods)}",
+            f"  scores: {', '.join([*self.scoring, *self.measures])}; seed {self.random_state}{limit}",
+        ]
+
+
+class _LockedLoader:
+    """Loads data sets for several threads, one at a time."""
+
+    def __init__(self, load: Callable[[str], StudyData]) -> None:
+        self.load, self.lock = load, threading.Lock()
+
+    def __call__(self, name: str) -> StudyData:
+        with self.lock:
+            return self.load(name)
+
+
+def _describe_shape(data: StudyData) -> dict[str, Any]:
+    """Return the size and the column names of a data set, for study.json."""
+    columns = [str(column) for column in data.X.columns] if hasattr(data.X, "columns") else None
+    return {"n_samples": int(data.X.shape[0]), "n_features": int(data.X.shape[1]), "feature_names": columns}
+
+
+def _cell_position(cell: Cell) -> list[Any]:
+    """Return the position of a cell in the study: data set, method, repeat and fold."""
+    return [cell.dataset, cell.method, cell.repeat, cell.fold]

@@ -1,0 +1,207 @@
+"""The data of a report: coded rows, labels and names. This module also validates, codes and scales them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length
+
+from .._frames import as_pandas
+from .._names import require_text, unique_names
+from .._ranges import scale_columns
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .._validation import TableCoder, check_labels, require_labels
+from ..exceptions import InvalidDataError
+
+__all__ = ["ReportData", "prepare_report_data", "range_scaled"]
+
+MOST_CLASSES = 100
+#: A column of integers with at most this many different values counts as discrete.
+FEW_VALUES = 20
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Coded rows with their labels and the names of rows, columns and classes.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, M)
+        Numbers unchanged, categories as codes, missing values as NaN.
+    nominal : bool ndarray of shape (M,)
+        Which columns are categorical.
+    codes : int ndarray of shape (n,)
+        Class number of each row.
+    classes : ndarray of shape (K,)
+    names : tuple of str
+        Names of the columns, all different.
+    row_labels : ndarray of shape (n,)
+        Names of the rows.
+    categories : dict of column to Index
+        Categories of each categorical column, by column number.
+    groups : ndarray of shape (n,) or None
+        Group of each row. Rows of one group stay together in folds.
+    """
+
+    rows: FloatArray
+    nominal: BoolArray
+    codes: IndexArray
+    classes: AnyArray
+    names: tuple[str, ...]
+    row_labels: AnyArray
+    categories: dict[int, Any]
+    groups: AnyArray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def categorical_features(self) -> list[int] | None:
+        """Numbers of the categorical columns, or None if there are none, in the form that estimators accept."""
+        return np.flatnonzero(self.nominal).tolist() or None
+
+    @cached_property
+    def counts(self) -> IndexArray:
+        """Number of rows of each class."""
+        return np.bincount(self.codes, minlength=len(self.classes))
+
+    @cached_property
+    def scaled(self) -> FloatArray:
+        """All rows, with numbers scaled to the range 0 to 1."""
+        return range_scaled(self.rows, self.nominal)[0]
+
+    def take(self, rows: IndexArray) -> ReportData:
+        """Return a table with the given rows only. The list of classes is not changed."""
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(
+            self, rows=self.rows[rows], codes=self.codes[rows], row_labels=self.row_labels[rows], groups=groups
+        )
+
+    def discrete(self) -> IndexArray:
+        """Return the numbers of the columns that contain categories, or at most `FEW_VALUES` different integers."""
+        found = []
+        for j in range(self.n_features):
+            values = self.rows[:, j]
+            values = values[~np.isnan(values)]
+            whole = bool(((values == np.rint(values)) & (np.abs(values) < 2.0**53)).all())
+            if len(values) and (self.nominal[j] or (whole and len(np.unique(values)) <= FEW_VALUES)):
+                found.append(j)
+        return np.array(found, dtype=np.int64)
+
+    def frame(self, columns: IndexArray) -> pd.DataFrame:
+        """Return the given columns as a DataFrame, with categories instead of codes."""
+        parts: dict[str, Any] = {}
+        for j in columns.tolist():
+            values = self.rows[:, j]
+            if self.nominal[j]:
+                labels = np.array([*map(_scalar, self.categories[j]), None], dtype=object)
+                place = np.where(np.isnan(values), len(labels) - 1, values).astype(np.int64)
+                parts[self.names[j]] = pd.Series(labels[place], dtype=object).astype("category")
+            else:
+                parts[self.names[j]] = values
+        return pd.DataFrame(parts)
+
+
+def _scalar(label: Any) -> Any:
+    """Return a category unchanged if it is a number or text. Other categories, such as tuples, become text."""
+    return label if isinstance(label, (str, int, float, np.generic)) else str(label)
+
+
+def range_scaled(rows: FloatArray, nominal: BoolArray, *others: FloatArray) -> list[FloatArray]:
+    """Return ``rows`` and each table in ``others``, with numbers min-max scaled by the column ranges of ``rows``.
+
+    Codes of categories are not changed. Scaled numbers in ``others`` may be below 0 or above 1. A numeric column that
+    has no value or only one value in ``rows`` becomes 0.
+
+    Examples
+    --------
+    >>> range_scaled(np.array([[1.0, 7.0], [3.0, 8.0]]), np.array([False, True]), np.array([[4.0, 9.0]]))
+    [array([[0., 7.],
+           [1., 8.]]), array([[1.5, 9. ]])]
+    """
+    known = ~np.isnan(rows)
+    low = np.where(known, rows, np.inf).min(axis=0)
+    span = np.where(known, rows, -np.inf).max(axis=0) - low
+    low = np.where(nominal, 0.0, np.where(np.isfinite(low), low, 0.0))
+    span = np.where(nominal, 1.0, span)
+    return [scale_columns(part, low, span) for part in (rows, *others)]
+
+
+def prepare_report_data(X: Any, y: Any, *, row_labels: Any = None, groups: Any = None) -> ReportData:
+    """Validate and code a table with its labels.
+
+    Raises
+    ------
+    InvalidDataError
+        If there are fewer than two classes with at least two rows, or too many classes. Also if ``row_labels`` or
+        ``groups`` do not fit the rows.
+    """
+    require_labels(BaseEstimator(), y)
+    X = X.toarray() if hasattr(X, "toarray") else as_pandas(X)
+    framed = isinstance(X, pd.DataFrame)
+    if framed:
+        X = X.set_axis(pd.Index(unique_names([str(name) for name in X.columns])[0], dtype=object), axis=1)
+    coder = TableCoder()
+    rows = coder.fit_transform(BaseEstimator(), X)
+    classes, codes = check_labels(y)
+    check_consistent_length(rows, codes)
+    _check_classes(classes, np.bincount(codes))
+    labels = X.index if framed and row_labels is None else row_labels
+    row_names = np.array([str(i) for i in (range(len(codes)) if labels is None else labels)], dtype=object)
+    require_text(row_names, "row label")
+    part = None if groups is None else np.asarray(groups)
+    for name, values in (("row_labels", row_names), ("groups", part)):
+        if values is not None and len(values) != len(codes):
+            raise InvalidDataError(f"{name} needs one entry per row ({len(codes)}); got {len(values)}")
+    _check_groups(part, codes)
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    names = tuple(coder.names or [f"x{j}" for j in range(rows.shape[1])])
+    nominal = coder.nominal_of(rows).copy()
+    return ReportData(rows, nominal, codes, classes, names, row_names, dict(coder.categories), part)
+
+
+def _check_classes(classes: AnyArray, counts: IndexArray) -> None:
+    """Raise `InvalidDataError` if fewer than two classes have at least two rows, or if there are too many classes.
+
+    ``counts`` are the numbers of rows of the classes.
+    """
+    if (counts >= 2).sum() < 2:
+        counted = ", ".join(
+            f"{label}: {count}" for label, count in zip(classes.tolist()[:5], counts.tolist(), strict=False)
+        )
+        raise InvalidDataError(
+            f"a report needs at least 2 rows in each of at least 2 classes, to learn from one and test on the other; "
+            f"got {counted}"
+        )
+    if len(classes) > MOST_CLASSES:
+        raise InvalidDataError(
+            f"the target has {len(classes)} different values, and a report takes at most {MOST_CLASSES} classes. "
+            "Is it a number to predict, or an identifier? Choose another column, or join values into classes"
+        )
+
+
+def _check_groups(groups: AnyArray | None, codes: IndexArray) -> None:
+    """Raise `InvalidDataError` if fewer than two classes occur in at least two groups.
+
+    ``codes`` are the class numbers of the rows.
+    """
+    if groups is None:
+        return
+    parts = [len(np.unique(groups[codes == c])) for c in np.unique(codes)]
+    if sum(part >= 2 for part in parts) < 2:
+        raise InvalidDataError(
+            "with groups, at least 2 classes must each be in at least 2 groups, to learn from one and test on the "
+            f"other; the classes are in {parts[:5]} groups"
+        )

@@ -1,0 +1,73 @@
+"""Weighers that select rows as well as columns: reduced tables, and a sampler for pipelines."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import BoolArray
+from .base import WarningSelector, kept_part
+from .sampler import InstanceSampler
+
+__all__ = ["TableReducer"]
+
+
+class TableReducer(WarningSelector):
+    """Adds ``reduce`` and ``as_sampler`` to a weigher that selects rows and columns."""
+
+    @abstractmethod
+    def _instance_mask(self) -> BoolArray:
+        """Return which rows of the fit are kept. Raise an error if the fit selects neither rows nor columns."""
+
+    @abstractmethod
+    def _feature_mask(self) -> BoolArray:
+        """Return which columns are kept."""
+
+    @abstractmethod
+    def _check_same_rows(self, X: Any) -> None:
+        """Raise an error if ``X`` does not hold the rows of the fit."""
+
+    def reduce(self, X: Any, y: Any = None) -> Any:
+        """Return the rows and columns that this fit kept.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows that were fitted.
+        y : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        X_reduced, y_reduced
+            Of the same types as ``X`` and ``y``. Without ``y``, only X_reduced.
+
+        Raises
+        ------
+        ForeignWeightsError
+            If ``X`` holds other rows than those of the fit.
+        """
+        check_is_fitted(self, "weights_")
+        kept = self._instance_mask()
+        self._check_same_rows(X)
+        return kept_part(X, y, np.flatnonzero(kept), self._feature_mask())
+
+    def as_sampler(self) -> InstanceSampler:
+        """Return a sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
+
+        Pipelines of imbalanced-learn refuse a sampler that also has ``transform``, so the sampler is a separate
+        estimator. It fits a clone of this weigher without a checkpoint, since the checkpoint belongs to this fit.
+        """
+        own = clone(self)
+        search = getattr(own, "weigher", own)  # the estimator that may have a checkpoint
+        if search is own or getattr(search, "checkpoint", None) is not None:
+            search.set_params(checkpoint=None, resume=False)
+        return InstanceSampler(own)
+
+    def _get_support_mask(self) -> BoolArray:
+        """Return which columns are kept, for scikit-learn's mixin."""
+        check_is_fitted(self, "weights_")
+        return self._feature_mask()

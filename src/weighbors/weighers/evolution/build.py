@@ -1,0 +1,158 @@
+"""Build a search from the parameters of `EvolutionaryWeigher`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._parallel.threads import effective_n_jobs
+from ..._random import generators, seed_sequence
+from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .checkpoint import Checkpoint, Kept
+from .estimators import EstimatorPredictor
+from .fitness import Fitness, NeighborPredictor, Performance, Predictor
+from .genome import Genome
+from .goals import Goals, check_goals
+from .identity import describe_course, describe_data
+from .inputs import draw_rows, undersample_rows
+from .operators import ClassGuard
+from .parameters import SearchParameters
+from .pareto import ParetoSearch
+from .results import describe_search
+from .run import Limits, ProgressBar, Run
+from .scores import check_score
+from .search import EvolutionSearch, Settings
+
+__all__ = ["SearchParts", "build_search"]
+
+
+@dataclass(frozen=True)
+class SearchParts:
+    """A search that is ready to run, with its rows, fitness and goals."""
+
+    rows: IndexArray  # the rows that are left after undersampling
+    fitness: Fitness
+    goals: Goals | None
+    run: Run
+
+
+def build_search(
+    given: SearchParameters, X: FloatArray, codes: IndexArray, classes: AnyArray, nominal: BoolArray
+) -> SearchParts:
+    """Check the parameters, and build a new search or continue the search of a checkpoint.
+
+    Parameters
+    ----------
+    given : SearchParameters
+        Parameters of the estimator.
+    X : ndarray of shape (n, M)
+        Coded rows, dense.
+    codes : ndarray of shape (n,)
+        Class of each row, as a position in ``classes``.
+    classes : ndarray of shape (n_classes,)
+    nominal : bool ndarray of shape (M,)
+        Columns that hold categories.
+    """
+    tasks, alphas = given.check()
+    check_score(given.fitness, classes)
+    names = check_goals(given.goals, tasks) if given.objective == "pareto" else None
+    seeds, checkpoint, kept = seed_sequence(given.random_state), None, None
+    if given.checkpoint is not None:
+        checkpoint = Checkpoint(
+            given.checkpoint, describe_data(X, codes), describe_course(given, tasks, alphas, names, nominal)
+        )
+        kept = checkpoint.open(resume=given.resume)
+        if kept is not None:  # the continued search draws the same rows and folds
+            seeds = np.random.SeedSequence(kept.entropy)
+        checkpoint = replace(checkpoint, entropy=seeds.entropy)
+    draw, course, learner, margins = generators(seeds, 4)
+    rows = undersample_rows(codes, given.undersample, draw)
+    genome = Genome(tasks, len(rows), X.shape[1], len(classes) if given.per_class else 1)
+    seed = int(learner.integers(2**31 - 1))
+    fitness = _build_fitness(
+        given, genome, X[rows], codes[rows], classes=classes, nominal=nominal, alphas=alphas, seed=seed
+    )
+    goals = None
+    if names is not None:
+        some = draw_rows(codes[rows], given.margin_rows, margins) if "margins" in names else None
+        goals = Goals(names, fitness, X[rows], codes[rows], classes, nominal, given.n_jobs, margin_rows=some)
+    return SearchParts(rows, fitness, goals, _build_run(given, fitness, goals, course, checkpoint, kept))
+
+
+def _build_fitness(
+    given: SearchParameters,
+    genome: Genome,
+    X: FloatArray,
+    codes: IndexArray,
+    *,
+    classes: AnyArray,
+    nominal: BoolArray,
+    alphas: tuple[float, float, float],
+    seed: int,
+) -> Fitness:
+    """Build the fitness function, with the nearest neighbour or with the classifier given as ``estimator``.
+
+    ``X``, ``codes``, ``classes`` and ``nominal`` are as in `build_search`, with the rows that are left after
+    undersampling. ``alphas`` are the weights of accuracy, removed instances and removed features. ``seed``
+    draws the folds for ``estimator`` and sets every ``random_state`` of it that is None.
+    """
+    jobs = effective_n_jobs(given.n_jobs)
+    predictor: Predictor
+    if given.estimator is not None:
+        predictor = EstimatorPredictor(
+            genome, X, codes, estimator=given.estimator, cv=int(given.cv), seed=seed, nominal=nominal, n_jobs=jobs
+        )
+    else:
+        predictor = NeighborPredictor(
+            genome,
+            X,
+            codes,
+            len(classes),
+            n_neighbors=int(given.n_neighbors),
+            nominal=nominal,
+            cache_bytes=int(given.cache_bytes),
+            n_jobs=jobs,
+        )
+    return Fitness(genome, predictor, Performance(given.fitness, codes, classes), alphas)
+
+
+def _build_run(
+    given: SearchParameters,
+    fitness: Fitness,
+    goals: Goals | None,
+    rng: np.random.Generator,
+    checkpoint: Checkpoint | None,
+    kept: Kept | None,
+) -> Run:
+    """Build the run of a new search, or of the search that a checkpoint holds.
+
+    Parameters
+    ----------
+    given : SearchParameters
+        Parameters of the estimator.
+    fitness, goals
+        ``goals`` evaluates individuals if it is not None, else ``fitness``.
+    rng : numpy Generator
+        Random numbers of a new search.
+    checkpoint : Checkpoint or None
+        The file to write.
+    kept : Kept or None
+        Content of the checkpoint if the search continues, None for a new search.
+    """
+    genome = fitness.genome
+    settings = Settings(
+        int(given.population_size), given.de_factor, given.crossover_rate, given.incest_prevention, given.restart
+    )
+    kind = EvolutionSearch if goals is None else ParetoSearch
+    guard = ClassGuard.of_codes(fitness.performance.codes) if given.keep_classes and "IS" in genome.tasks else None
+    return Run(
+        kind(genome, settings, rng, guard) if kept is None else kind.restore(genome, settings, kept.state, guard),
+        (lambda population: fitness(population).fitness) if goals is None else goals,
+        lambda search: describe_search(search, genome),
+        Limits(int(given.max_evaluations), given.time_limit, given.n_iter_no_change),
+        [] if kept is None else kept.history,
+        checkpoint,
+        given.checkpoint_seconds,
+        tuple(w for w in (given.callback, ProgressBar() if given.verbose else None) if w is not None),
+    )

@@ -1,0 +1,362 @@
+"""Representative intervals: a weight for each class, feature and run of integers (WIB-K, paper 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from ..._typing import AnyArray, FloatArray, IndexArray
+from ..._validation import TakesTables, check_labels, check_sample_weight, require_labels
+from ..._warnings import warn
+from ...exceptions import NoPositiveWeightWarning
+from ...weights import IntervalTable, Weights
+from .discretize import IntegerCoder
+from .runs import LEVELS, Runs, find_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["INTERVAL_CONSTRAINTS", "RepresentativeIntervals", "interval_frame", "interval_table"]
+
+#: Parameter constraints that `RepresentativeIntervals` and `WIBK` share.
+INTERVAL_CONSTRAINTS: dict[str, list[Any]] = {
+    "normalize": [StrOptions({"instance", "none", "class", "max"})],
+    "smoothing": [Interval(Real, 0, None, closed="left")],
+    "weight": [StrOptions({"nonoverlap", "overlap"})],
+    "overlap": [StrOptions({"values", "length"})],
+    "discretize": [StrOptions({"mdlp", "frequency"}), None],
+    "n_bins": [Interval(Integral, 2, None, closed="left")],
+    "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+}
+
+
+def interval_table(
+    runs: Runs,
+    low: FloatArray,
+    high: FloatArray,
+    n_classes: int,
+    n_categories: IndexArray,
+    *,
+    weight: str = "nonoverlap",
+    normalize: str = "instance",
+    smoothing: float = 0.02,
+) -> IntervalTable | None:
+    """Return the table of the kept runs, or None if all weights are 0 after smoothing.
+
+    Categories have no closest interval. So a category that a class dropped as noise or does not have gets the mean
+    weight of the categories that this class keeps. If a class has only missing values in a feature, it gets one
+    interval of weight 0 for this feature, so that smoothing applies to it.
+
+    Parameters
+    ----------
+    runs : Runs
+    low, high : ndarrays
+        Ends of the runs, in the units of their columns.
+    n_classes : int
+    n_categories : ndarray of shape (M,)
+        Number of categories of each feature, 0 for a numeric feature.
+    weight, normalize, smoothing
+        As in `RepresentativeIntervals`.
+    """
+    M, kept = len(n_categories), np.flatnonzero(runs.kept)
+    group = (runs.code * M + runs.feature)[kept]
+    value = runs.weight[kept] if weight == "nonoverlap" else 1.0 - runs.weight[kept]
+    low, high = low[kept], high[kept]
+    nominal = n_categories[runs.feature[kept]] > 0
+    parts = [(group[~nominal], low[~nominal], high[~nominal], value[~nominal])]
+    named = np.flatnonzero(nominal)
+    for j in np.flatnonzero(n_categories).tolist():
+        for g in range(j, n_classes * M, M):
+            mine = named[group[named] == g]
+            parts.append(_every_category(g, int(n_categories[j]), low[mine].astype(np.int64), value[mine]))
+    empty = np.setdiff1d(np.arange(n_classes * M), np.concatenate([part[0] for part in parts]))
+    nothing = np.zeros(len(empty))
+    parts.append((empty, nothing, nothing, nothing))
+    group, low, high, value = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    if not (value + smoothing > 0).any():
+        return None
+    order = np.argsort(group, kind="stable")
+    return IntervalTable(
+        start=np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_classes * M))]),
+        low=low[order],
+        high=high[order],
+        weight=value[order],
+        n_features=M,
+        normalize="instance" if normalize == "instance" else "none",
+        smoothing=smoothing,
+    )
+
+
+def _every_category(
+    group: int, number: int, kept: IndexArray, value: FloatArray
+) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
+    """Return an interval for each known category of one class and feature, and one for all unknown categories.
+
+    Parameters
+    ----------
+    group : int
+        Number of the class and feature: class · M + feature.
+    number : int
+        Number of known categories.
+    kept, value : ndarrays
+        The categories that the class keeps, and their weights. All others get the mean of these weights.
+
+    Returns
+    -------
+    group, low, high, weight : ndarrays of shape (number + 1,)
+    """
+    low = np.arange(number + 1, dtype=np.float64)
+    high = np.append(low[:-1], 2.0**53)
+    weight = np.full(number + 1, value.mean() if len(value) else 0.0)
+    weight[kept] = value
+    return np.full(number + 1, group), low, high, weight
+
+
+def scaled_table(
+    table: IntervalTable, normalize: str, class_sums: Callable[[IntervalTable], FloatArray]
+) -> IntervalTable:
+    """Return the table with normalised weights if ``normalize`` is "max" or "class", else the table itself.
+
+    "max": the largest weight is 1. "class": the weights of an instance sum to 1 on average over
+    its class. Smoothing is added before. The argument ``class_sums`` is a function that takes the table and
+    returns the result of `class_sums` for the training rows.
+    """
+    if normalize not in ("class", "max"):
+        return table
+    weight = table.weight + table.smoothing
+    if normalize == "max":
+        divisor = np.full(len(weight), weight.max())
+    else:
+        total, mass = class_sums(table)
+        mean = total / np.maximum(mass, 1e-300)
+        per_class = table.start[:: table.n_features]
+        divisor = np.repeat(np.where(mean > 0, mean, 1.0), np.diff(per_class))
+    return IntervalTable(table.start, table.low, table.high, weight / divisor, table.n_features)
+
+
+def class_sums(table: IntervalTable, X: Any, codes: IndexArray, sample_weight: FloatArray | None) -> FloatArray:
+    """Return two sums for each class: of all weights of its rows, and of its rows. The shape is (2, n_classes).
+
+    Parameters
+    ----------
+    table : IntervalTable
+    X : array or CSR
+    codes : ndarray of shape (n,)
+        Class of each row.
+    sample_weight : ndarray of shape (n,), or None
+        Repetition weight of each row.
+    """
+    batches = range(0, X.shape[0], 4096)
+    sums = [table.lookup(_dense(X[i : i + 4096]), codes[i : i + 4096]).sum(axis=1) for i in batches]
+    mass = np.ones(len(codes)) if sample_weight is None else sample_weight
+    parts = (mass * np.concatenate(sums), mass)
+    return np.array([np.bincount(codes, weights=part, minlength=table.n_classes) for part in parts])
+
+
+def _dense(rows: Any) -> FloatArray:
+    """Return the rows as a dense array."""
+    return rows.toarray() if hasattr(rows, "toarray") else rows
+
+
+def interval_frame(weigher: RepresentativeIntervals, *outer: IntegerCoder) -> pd.DataFrame:
+    """Return the runs of a fitted weigher as a table with one row per run, with values and categories of the data.
+
+    If other coders made the table on which the weigher was fitted, they are given as ``outer``. The values and
+    categories are then those of the table before these coders.
+    """
+    import pandas as pd
+
+    runs = weigher._runs
+    names = weigher._coder.table.names or [f"x{j}" for j in range(weigher.n_features_in_)]
+    ends = [_label_ends(runs, [weigher._coder, *outer], upper) for upper in (False, True)]
+    frame = pd.DataFrame(
+        {
+            "class": weigher.classes_[runs.code],
+            "feature": np.asarray(names, dtype=object)[runs.feature],
+            "low": ends[0],
+            "high": ends[1],
+            "magnitude": runs.magnitude,
+            "amplitude": runs.amplitude,
+            "level": pd.Categorical.from_codes(runs.level, categories=pd.Index(LEVELS), ordered=True),
+            "weight": runs.weight if weigher.weight == "nonoverlap" else 1.0 - runs.weight,
+            "kept": runs.kept,
+        }
+    )
+    order = np.lexsort((np.arange(len(frame)), runs.feature, runs.code))
+    return frame.iloc[order].reset_index(drop=True)
+
+
+def _label_ends(runs: Runs, coders: list[IntegerCoder], upper: bool) -> AnyArray:
+    """Return one end of every run as a value or category of the data: the high end if ``upper``, else the low end."""
+    integers = runs.high if upper else runs.low
+    if not any(coder.ends or coder.ranks or coder.table.categories for coder in coders):
+        return integers
+    parts = np.split(integers, np.flatnonzero(np.diff(runs.feature)) + 1)  # runs come feature by feature
+    labels: list[Any] = []
+    for j, part in zip(np.unique(runs.feature).tolist(), parts, strict=True):
+        for coder in coders:
+            part = coder.label_values(j, part.astype(np.int64), upper=upper)
+        labels += part.tolist()
+    text = any(not isinstance(value, (int, float)) for value in labels)
+    return np.array(labels, dtype=object if text else None)
+
+
+class RepresentativeIntervals(TakesTables, BaseEstimator):
+    """Weigh intervals of values by how much of them belongs to one class alone.
+
+    For each class and feature, the distinct values, which are integers, are cut into runs of consecutive
+    integers. A run with few instances, compared with the largest run of the same number of values, is noise
+    and is dropped. The other runs are the representative intervals. The weight of an interval is the share of
+    its integers that are in no representative interval of another class. A stored value gets the weight of its
+    interval, or of the closest interval (the lower one if two are equally close).
+
+    Parameters
+    ----------
+    normalize : {"instance", "none", "class", "max"}, default="instance"
+        How weights are normalised, which the paper does not say. "instance": the weights of a stored
+        instance sum to 1. "class": the weights of an instance sum to 1 on average over its class. "max":
+        the largest weight is 1. "none": weights are not normalised.
+    smoothing : float, default=0.02
+        Number that is added to every weight before it is normalised. With 0, an instance whose intervals
+        all overlap completely has distance 0 to every row.
+    weight : {"nonoverlap", "overlap"}, default="nonoverlap"
+        The weight as described above, or 1 minus this weight.
+    overlap : {"values", "length"}, default="values"
+        Whether the overlap of intervals counts integers, or measures lengths as in figure 1 of the paper.
+    discretize : {"mdlp", "frequency"} or None, default=None
+        How to cut a column into bins if its numbers are not whole, or if it has more than ``n_bins``
+        different integers. "mdlp": by the minimum description length principle. "frequency": bins with
+        equally many values. None: integers stay as they are, as in the paper, and other numbers are an error.
+    n_bins : int, default=10
+        Number of bins per column for "frequency".
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+        Columns of categories, in which each category is a run. "from_dtype": columns of a DataFrame that
+        hold categories or text. Ordered categories are then used as integers, by rank.
+
+    Attributes
+    ----------
+    intervals_ : DataFrame
+        One row per run: class, feature, low, high, magnitude (number of instances), amplitude (number of
+        distinct values), level of confidence, weight (before smoothing, NaN for dropped runs), and kept.
+    weights_ : Weights
+        Weights with the table of kept intervals, for the k-NN.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+
+    Notes
+    -----
+    A missing value belongs to no run. Its weight is the mean weight of its class and feature. For columns with
+    bins, the intervals are in the units of the column, and a k-NN measures distances between the original
+    values. :class:`~weighbors.WIBK` measures distances between bin numbers instead.
+
+    References
+    ----------
+    .. [1] O. Gómez, E. F. Morales, J. A. González, "Weighted instance-based learning using
+       representative intervals", MICAI 2007.
+
+    Examples
+    --------
+    >>> from weighbors import RepresentativeIntervals
+    >>> X = [[1], [2], [3], [3], [5], [6], [7], [5], [6]]
+    >>> y = ["a", "a", "a", "a", "a", "a", "a", "b", "b"]
+    >>> RepresentativeIntervals().fit(X, y).intervals_
+      class feature  low  high  magnitude  amplitude level    weight  kept
+    0     a      x0    1     3          4          3  high  1.000000  True
+    1     a      x0    5     7          3          3  high  0.333333  True
+    2     b      x0    5     6          2          2  high  0.000000  True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = INTERVAL_CONSTRAINTS
+
+    def __init__(
+        self,
+        normalize: str = "instance",
+        smoothing: float = 0.02,
+        *,
+        weight: str = "nonoverlap",
+        overlap: str = "values",
+        discretize: str | None = None,
+        n_bins: int = 10,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.normalize = normalize
+        self.smoothing = smoothing
+        self.weight = weight
+        self.overlap = overlap
+        self.discretize = discretize
+        self.n_bins = n_bins
+        self.categorical_features = categorical_features
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresentativeIntervals:
+        """Find the representative intervals and compute their weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Repetition weight of each row.
+
+        Returns
+        -------
+        self
+        """
+        require_labels(self, y)
+        coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features)
+        X = coder.open(self, X)
+        self.classes_, codes = check_labels(y)
+        check_consistent_length(X, codes)
+        weight = check_sample_weight(sample_weight, X)
+        if weight is not None:
+            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+        coder.learn(X, codes, len(self.classes_), weight)
+        nominal = coder.table.nominal_of(X)
+        runs = find_runs(
+            coder.integers(X), codes, len(self.classes_), nominal, overlap=self.overlap, sample_weight=weight
+        )
+        self._runs, self._coder = runs, coder
+        self.weights_ = self._weights(X.shape[1], lambda table: class_sums(table, X, codes, weight))
+        return self
+
+    def _weights(self, M: int, class_sums: Callable[[IntervalTable], FloatArray]) -> Weights:
+        """Return the `Weights` of the runs, for M features. ``class_sums`` is as in `scaled_table`."""
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else tuple(names)
+        low, high = (ends.astype(np.float64) for ends in (self._runs.low, self._runs.high))
+        for j, (least, largest) in self._coder.ends.items():  # in the units of the column
+            mine = self._runs.feature == j
+            low[mine], high[mine] = least[self._runs.low[mine]], largest[self._runs.high[mine]]
+        n_categories = np.zeros(M, dtype=np.int64)
+        for j, categories in self._coder.table.categories.items():
+            n_categories[j] = len(categories)
+        table = interval_table(
+            self._runs,
+            low,
+            high,
+            len(self.classes_),
+            n_categories,
+            weight=self.weight,
+            normalize=self.normalize,
+            smoothing=float(self.smoothing),
+        )
+        if table is None:
+            warn(
+                "no interval got a positive weight; a k-NN with these weights treats all features alike",
+                NoPositiveWeightWarning,
+            )
+            return Weights(feature_weights=np.ones(M), feature_names=names)
+        table = scaled_table(table, self.normalize, class_sums)
+        return Weights(intervals=table, classes=self.classes_, feature_names=names)
+
+    @property
+    def intervals_(self) -> pd.DataFrame:
+        """All runs, kept and dropped, with the values and categories of the data. One row per run."""
+        check_is_fitted(self, "weights_")
+        return interval_frame(self)

@@ -1,0 +1,336 @@
+"""Draw and fit the strata of a table in blocks: a Dask collection, a parquet folder or an npy file.
+
+Strata are drawn inside blocks, so that every stratum is fitted where its rows are. The module `fit` does the same for
+a table in memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from ..._parallel.cluster import is_dask
+from ..._parallel.executors import Executor, executor_for
+from ..._typing import AnyArray, FloatArray, IndexArray
+from ..._validation import TableCoder, check_labels, codes_of
+from ...blocks import (
+    Block,
+    ColumnCoding,
+    EncodedBlock,
+    Header,
+    Source,
+    encode_block,
+    is_path,
+    merge_ranges,
+    open_source,
+    read_labels,
+)
+from ...engine import Extent
+from ...engine.references import bounds
+from ...exceptions import InvalidDataError
+from ...weights import Weights
+from .draw import Outcome, Stratum, count_strata, fit_stratum
+from .fit import Cut, Fits, categories_of, cut, level_neighbors, proportional, set_categories, takes_codes
+from .vote import merge
+
+__all__ = ["BlockRows", "in_blocks"]
+
+Lists: TypeAlias = tuple[FloatArray, IndexArray, IndexArray]  # distances, rows and classes of neighbours
+
+STRATA_PER_TASK = 16  # strata of a block that one task fits, so that the block is read once for all of them
+BLOCK_BYTES = 32 * 2**20  # size of a block of a file; it does not depend on the number of worker processes
+
+
+class Reader(NamedTuple):
+    """Weigher, column coding, classes and header, which every task needs to read a block."""
+
+    weigher: Any
+    coding: ColumnCoding
+    classes: AnyArray
+    header: Header
+
+    def read(self, block: Block) -> tuple[Any, EncodedBlock, IndexArray]:
+        """Return the table as the weigher takes it, the encoded block, and the classes of its rows."""
+        encoded = encode_block(block, self.header, self.coding)
+        raw = encoded.nominal.any() and not takes_codes(self.weigher)  # some selectors read categories themselves
+        return encoded.table if raw else encoded.rows, encoded, codes_of(encoded.labels, self.classes)
+
+
+class Part(NamedTuple):
+    """The strata of one block that one task fits."""
+
+    block: int
+    seeds: np.random.SeedSequence
+    of_round: int
+    first: int  # number of the first stratum of the block
+    number: int  # number of strata of the block
+    which: range  # strata of the block that the task fits
+
+
+def in_blocks(X: Any, y: Any) -> bool:
+    """Return whether a table is in blocks: a path or a Dask collection."""
+    return is_path(X) or is_dask(X) or is_dask(y)
+
+
+class BlockRows:
+    """A table in blocks with its labels, and the number of rows of each class in each block.
+
+    Parameters
+    ----------
+    estimator : CombinedWeigher
+        Its settings say which columns are categories.
+    weigher : estimator
+        Fitted to every stratum.
+    X, y : Dask collections; or a path, and labels as `open_source` takes them
+    params : dict
+        Further parameters of fit. It must be empty, since blocks do not take them.
+    """
+
+    def __init__(self, estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any]) -> None:
+        if params:
+            raise InvalidDataError(
+                f"fit parameters ({', '.join(params)}) are not handed to partitions. Fit a table in memory, or put "
+                "them into the weigher"
+            )
+        self.weigher = weigher
+        self.coding = ColumnCoding(TableCoder(categories_of(estimator, weigher)))
+        self.source = _open(X, y)
+        names = self.source.header.names
+        self.names = None if names is None else [str(name) for name in names]
+        self.M = self.source.header.width
+
+    @property
+    def _reader(self) -> Reader:
+        return Reader(self.weigher, self.coding, self.classes, self.source.header)
+
+    def _executor(self, client: Any, n_jobs: int | None) -> Executor:
+        return executor_for(client, n_jobs, dask=self.source.dask, threads=False)
+
+    def _count(self, client: Any, n_jobs: int | None) -> None:
+        """Read the labels, and set the classes and the number of rows of each class in each block."""
+        tasks = [(part, p) for p, part in enumerate(self.source.label_parts or ())]
+        found = self._executor(client, n_jobs).map(count_labels, tasks)
+        values = np.concatenate([labels for labels, _ in found])
+        self.classes = check_labels(values)[0]
+        self.counts = np.zeros((len(found), len(self.classes)), dtype=np.int64)
+        for p, (labels, counts) in enumerate(found):
+            self.counts[p, codes_of(labels, self.classes)] = counts
+        lacking = np.argwhere(self.counts == 0)
+        if len(lacking):
+            p, code = lacking[0].tolist()
+            name = repr(self.classes.tolist()[code])
+            raise InvalidDataError(
+                f"partition {p} of {len(found)} has no row of class {name}, and strata need every "
+                f"class. Shuffle the rows among partitions, or use fewer partitions ({len(lacking)} such gaps)"
+            )
+        self.start = np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])
+        self.N = int(self.start[-1])
+
+    def learn(self, given: Cut, *, n_jobs: int | None, client: Any) -> Fits:
+        """Fit every stratum of every round, each where its block is. ``given`` says how to cut the table."""
+        self._count(client, n_jobs)
+        blocks = self.source.blocks
+        numbers = self._strata_per_block(given)
+        first = np.concatenate([[0], np.cumsum(numbers)])
+        tasks: list[tuple[Any, ...]] = []
+        for of_round, seeds in enumerate(given.rounds):
+            # Seeds belong to blocks and strata, not to tasks: results do not depend on STRATA_PER_TASK.
+            for p, child in enumerate(seeds.spawn(len(blocks))):
+                for begin in range(0, numbers[p], STRATA_PER_TASK):
+                    which = range(begin, min(begin + STRATA_PER_TASK, numbers[p]))
+                    tasks.append((blocks[p], Part(p, child, of_round, int(first[p]), numbers[p], which)))
+        fits = Fits([], [], [])
+        for p, found in self._executor(client, n_jobs).map(fit_strata, tasks, self._reader):
+            for stratum, rows, outcome in found:
+                fits.strata.append(stratum)
+                fits.rows.append(rows + self.start[p])
+                fits.outcomes.append(outcome)
+        return fits
+
+    def _strata_per_block(self, given: Cut) -> list[int]:
+        n_blocks = len(self.source.blocks)
+        wanted: list[Any] = ["auto"] * n_blocks
+        if given.n_strata != "auto":
+            if given.n_strata < n_blocks:
+                raise InvalidDataError(
+                    f"n_strata={given.n_strata} is less than the {n_blocks} partitions, and strata do not reach "
+                    f"over partitions. Use n_strata='auto', at least {n_blocks}, or fewer partitions"
+                )
+            wanted = share_out(int(given.n_strata), np.diff(self.start)).tolist()
+        return [
+            count_strata(number, given.stratum_size, self.counts[p], self.classes, where=f" in partition {p}")
+            for p, number in enumerate(wanted)
+        ]
+
+    def draw(
+        self, number: int, rng: np.random.Generator, *, n_jobs: int | None, client: Any
+    ) -> tuple[IndexArray, FloatArray, IndexArray]:
+        """Draw about ``number`` rows, with the shares of blocks and classes. Return row numbers, values and classes.
+
+        It also sets ``column_range``.
+        """
+        sizes = share_out(min(number, self.N), np.diff(self.start))
+        seeds = rng.integers(2**63 - 1, size=len(sizes))
+        tasks = [
+            (block, int(size), int(seed)) for block, size, seed in zip(self.source.blocks, sizes, seeds, strict=True)
+        ]
+        found = self._executor(client, n_jobs).map(draw_rows, tasks, self._reader)
+        rows = np.concatenate([one[0] + self.start[p] for p, one in enumerate(found)])
+        merged = merge_ranges([one[3] for one in found])
+        assert merged is not None
+        low, high = (np.nan_to_num(end, nan=0.0) for end in merged[:2])  # 0 if all values of a column are missing
+        self.column_range = Extent(low, high, merged.missing)
+        return rows, np.concatenate([one[1] for one in found]), np.concatenate([one[2] for one in found])
+
+    def neighbors(
+        self,
+        level: IndexArray,
+        n_levels: int,
+        weights: list[Weights],
+        queries: FloatArray,
+        own_row: IndexArray,
+        *,
+        k: int,
+        n_jobs: int | None,
+        client: Any,
+    ) -> list[Lists]:
+        """Return the k nearest rows of every query at each level, for each of the ``weights``. Call `draw` before."""
+        tasks: list[tuple[Any, ...]] = []
+        for p, block in enumerate(self.source.blocks):
+            rows = np.arange(self.start[p], self.start[p + 1])
+            mine = [one.take(rows) if one.instance_bound else one for one in weights]
+            tasks.append((block, int(self.start[p]), level[rows], mine))
+        shared = self._reader, n_levels, queries, own_row, self.column_range, k
+        executor = self._executor(client, n_jobs)
+        found: list[Lists] = executor.reduce(block_neighbors, tasks, *shared, merge=merge_blocks)
+        return found
+
+
+def _open(X: Any, y: Any) -> Source:
+    """Open the table in blocks, from which strata are drawn: partitions of Dask, or about 32 MiB of a file each."""
+    if is_path(X):
+        source = open_source(X, y, piece_bytes=BLOCK_BYTES)
+        return source.combined(1, max(16, BLOCK_BYTES // (8 * max(1, source.header.width))))
+    if not (is_dask(X) and is_dask(y)):
+        raise InvalidDataError(
+            "X and y must both be Dask collections, with the same partitions, or neither; got "
+            f"{type(X).__name__} and {type(y).__name__}. Use dask.array.from_array(y, chunks=X.chunks[0])"
+        )
+    if getattr(X, "ndim", 0) != 2:
+        raise InvalidDataError(f"X must have two dimensions; got {getattr(X, 'ndim', '?')}")
+    if getattr(y, "ndim", 0) != 1:
+        raise InvalidDataError(f"y must be a vector; got {getattr(y, 'ndim', '?')} dimensions")
+    return open_source(X, y, piece_bytes=BLOCK_BYTES, as_partitions=True)
+
+
+def share_out(number: int, sizes: AnyArray) -> IndexArray:
+    """Divide ``number`` into parts in proportion to ``sizes``. Each part is at least 1.
+
+    The parts with the largest remainders are rounded up.
+
+    Examples
+    --------
+    >>> share_out(5, np.array([100, 300]))
+    array([1, 4])
+    """
+    exact = number * sizes / sizes.sum()
+    out = np.maximum(1, np.floor(exact)).astype(np.int64)
+    while out.sum() < number:
+        out[np.argmax(exact - out)] += 1
+    while out.sum() > number and (out > 1).any():
+        out[np.argmin(np.where(out > 1, exact - out, np.inf))] -= 1
+    return out
+
+
+def count_labels(part: Any, p: int) -> tuple[AnyArray, IndexArray]:
+    """Return the distinct labels of block ``p``, and how often each label occurs."""
+    values = read_labels(part)
+    if not len(values):
+        raise InvalidDataError(f"partition {p} is empty. Drop empty partitions, or repartition")
+    absent = int(pd.isna(values).sum())
+    if absent:
+        raise InvalidDataError(f"{absent} labels are missing in partition {p}. Drop these rows")
+    return np.unique(values, return_counts=True)
+
+
+def fit_strata(block: Block, part: Part, reader: Reader) -> tuple[int, list[tuple[Stratum, IndexArray, Outcome]]]:
+    """Cut a block into strata and fit the strata ``part.which``. Row numbers count within the block."""
+    table, encoded, codes = reader.read(block)
+    # A copy that has spawned nothing: a task may run again in the same process.
+    fresh = np.random.SeedSequence(part.seeds.entropy, spawn_key=part.seeds.spawn_key)
+    strata, rows = cut(codes, part.number, fresh, of_round=part.of_round, first=part.first)
+    weigher = set_categories(clone(reader.weigher), encoded.nominal)
+    found = []
+    for one in part.which:
+        mine = rows[one]
+        outcome = fit_stratum(strata[one], _safe_indexing(table, mine), reader.classes[codes[mine]], {}, weigher)
+        found.append((strata[one], mine, outcome))
+    return part.block, found
+
+
+def draw_rows(
+    block: Block, number: int, seed: int, reader: Reader
+) -> tuple[IndexArray, FloatArray, IndexArray, Extent]:
+    """Draw about ``number`` rows of a block. Return their numbers in the block, values, classes, and column ranges.
+
+    The column ranges are those of the whole block.
+    """
+    _, encoded, codes = reader.read(block)
+    if encoded.nominal.any():
+        raise InvalidDataError(
+            "neighbours across partitions need numbers, and some columns are categories. Encode them (one column per "
+            "category), or choose the thresholds yourself (threshold=, feature_threshold=)"
+        )
+    rows = proportional(codes, number, np.random.default_rng(seed))
+    return rows, encoded.rows[rows], codes[rows], bounds(encoded.rows)
+
+
+def block_neighbors(
+    block: Block,
+    start: int,
+    level: IndexArray,
+    weights: list[Weights],
+    reader: Reader,
+    n_levels: int,
+    queries: FloatArray,
+    own_row: IndexArray,
+    measured: Extent,
+    k: int,
+) -> list[Lists]:
+    """Run `level_neighbors` in one block.
+
+    Parameters
+    ----------
+    block : Block
+    start : int
+        Row number of the first row of the block in the whole table. Returned row numbers count in the whole table.
+    level : int ndarray
+        Level of each row of the block.
+    weights : list of Weights
+        The neighbours are searched once for each `Weights`.
+    reader : Reader
+    n_levels, queries, k
+        As in `level_neighbors`.
+    own_row : int ndarray of shape (n_queries,)
+        Row number, in the whole table, of the query itself, which must not be its neighbour, or -1.
+    measured : Extent
+        Column ranges of the whole table.
+    """
+    _, encoded, codes = reader.read(block)
+    own = np.where((own_row >= start) & (own_row < start + len(codes)), own_row - start, -1)
+    out = []
+    for one in weights:
+        distance, row, code = level_neighbors(
+            encoded.rows, codes, level, n_levels, one, queries, own, k=k, measured=measured
+        )
+        out.append((distance, np.where(row < 0, -1, row + start), code))
+    return out
+
+
+def merge_blocks(parts: list[list[Lists]]) -> list[Lists]:
+    """Merge the neighbours that were found in several blocks, separately for each `Weights`."""
+    return [merge(list(lists), lists[0][0].shape[-1]) for lists in zip(*parts, strict=True)]

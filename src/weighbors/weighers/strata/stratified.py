@@ -1,0 +1,124 @@
+"""Stratified: fit a weigher to strata with equal class shares, so that the time is linear in the number of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import BoolArray
+from .combined import CombinedWeigher
+from .merge import Joined, elect_features
+
+__all__ = ["Stratified"]
+
+
+class Stratified(CombinedWeigher):
+    """Fit a weigher or selector to disjoint strata of the rows, and combine the results.
+
+    Strata are drawn at random with the class shares of the whole table. The result keeps all instances that
+    their strata keep. Strata vote on features, and feature weights are averaged. Instance weights (votes ω and
+    scales v) are those of the stratum of the instance. With strata of a fixed size, the time is linear in the
+    number of rows, also if the time of the weigher grows faster.
+
+    Parameters
+    ----------
+    weigher : estimator or None, default=None
+        Any weigher of this package except `RepresentativeIntervals`, a selector of scikit-learn, or a
+        sampler of imbalanced-learn that has ``sample_indices_``. None: ``EvolutionaryWeigher("IS")``.
+    n_strata : int or "auto", default="auto"
+        Number of strata. "auto": strata have about ``stratum_size`` rows, but there are fewer strata if the
+        smallest class has not enough rows for two per stratum.
+    stratum_size : int, default=1000
+        Number of rows per stratum with ``n_strata="auto"``.
+    feature_threshold : float, default=0.5
+        A feature is kept if the strata that keep it have at least this share of the rows. If no feature
+        reaches this share, the features with the largest share are kept. If all strata keep the same number
+        of features, the result keeps this number of features, and the threshold is not used.
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+        As in `WeightedKNeighborsClassifier`. With "from_dtype", the setting of the weigher is used.
+    random_state : int, RandomState or None, default=None
+        Seed of the strata, and of every weigher whose ``random_state`` is None.
+    n_jobs : int or None, default=None
+        Number of strata that are fitted at the same time, as in joblib. Results do not depend on it.
+
+    Attributes
+    ----------
+    weights_ : Weights
+        Weights for `WeightedKNeighborsClassifier`.
+    support_ : bool ndarray of shape (n_features,)
+        Features that are kept.
+    reduction_ : float
+        Share of the table that is removed.
+    feature_weights_, class_feature_weights_ : ndarray
+        Means over strata, weighted by their numbers of rows. Only if the weigher has these attributes.
+    instance_support_ : bool ndarray of shape (n_samples,)
+        Rows that are kept. Only if the weigher selects instances, like ``sample_indices_``.
+    instance_weights_ : ndarray of shape (n_samples,)
+        Votes ω, which sum to 1. Only if the weigher has votes.
+    instance_scales_ : ndarray of shape (n_samples,)
+        Scales v. Only if the weigher has scales.
+    strata_ : DataFrame
+        One row per fit: round, stratum, seed, number of rows, numbers of instances and features kept, seconds.
+    membership_ : int ndarray of shape (1, n_samples)
+        The stratum of each row.
+    n_strata_ : int
+        Number of strata.
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    A stratum has fewer rows than the table. So results that depend on the density of the rows, such as nearest
+    hits and misses, are learned at a lower density. If the weigher has a ``checkpoint``, each stratum gets its
+    own file. In Dask collections, strata are drawn inside partitions, and every partition must have rows of
+    every class. There, the weights check the number of training rows, but not their fingerprint.
+
+    References
+    ----------
+    .. [1] J. R. Cano, F. Herrera, M. Lozano, "Stratification for scaling up evolutionary prototype
+       selection", Pattern Recognition Letters 26, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from weighbors import EvolutionaryWeigher, Stratified, WeightedKNeighborsClassifier
+    >>> X, y = make_classification(1200, 8, n_informative=5, random_state=0)
+    >>> search = EvolutionaryWeigher("IS", population_size=20, max_evaluations=1000)
+    >>> strata = Stratified(search, 4, random_state=0).fit(X[:1000], y[:1000])
+    >>> X_small, y_small = strata.reduce(X[:1000], y[:1000])
+    >>> len(X_small) < 400
+    True
+    >>> WeightedKNeighborsClassifier(1, strata.weights_).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) > 0.8
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = CombinedWeigher._parameter_constraints
+
+    def __init__(
+        self,
+        weigher: Any = None,
+        n_strata: Any = "auto",
+        *,
+        stratum_size: int = 1000,
+        feature_threshold: float = 0.5,
+        categorical_features: Any = "from_dtype",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.weigher = weigher
+        self.n_strata = n_strata
+        self.stratum_size = stratum_size
+        self.feature_threshold = feature_threshold
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def _n_rounds(self) -> int:
+        return 1
+
+    def _elect(
+        self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
+    ) -> tuple[BoolArray | None, BoolArray | None]:
+        kept = None if joined.keeps is None else joined.keeps > 0  # Cano et al.: the union
+        return kept, None if joined.share is None else elect_features(joined, float(self.feature_threshold))

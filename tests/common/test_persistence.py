@@ -1,0 +1,149 @@
+"""Fitted estimators are saved and loaded, by pickle, joblib and skops, and answer as before."""
+
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from estimators import public_estimators
+from pandas.testing import assert_frame_equal
+from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
+
+from weighbors import LWL, EvolutionaryWeigher, WeightedKNeighborsClassifier, Weights
+from weighbors import distributed as over_blocks
+
+ESTIMATORS = {
+    **public_estimators(),
+    "LWL with an estimator": LWL(GaussianNB(), 20),
+    "EvolutionaryWeigher, pareto": EvolutionaryWeigher(
+        "IS+FS+IW+FW", objective="pareto", population_size=8, max_evaluations=80, random_state=0
+    ),
+    "k-NN with a weigher": WeightedKNeighborsClassifier(3, EvolutionaryWeigher(population_size=8, max_evaluations=80)),
+    "distributed k-NN with a weigher": over_blocks.WeightedKNeighborsClassifier(3, over_blocks.ReliefF()),
+}
+NUMBERS_ONLY = {"LWL with an estimator"}
+
+
+def through_joblib(model):
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def through_skops(model):
+    saved = skops.io.dumps(model)
+    return skops.io.loads(saved, trusted=skops.io.get_untrusted_types(data=saved))
+
+
+WAYS = {"pickle": lambda model: pickle.loads(pickle.dumps(model)), "joblib": through_joblib, "skops": through_skops}
+
+
+def tables():
+    """Rows as an array, as a frame of numbers, and as a frame with categories, missing cells and ordered categories."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    y = np.array(["setosa", "versicolor", "virginica"])[y]
+    every = np.arange(len(X))
+    mixed = X.assign(
+        colour=pd.Categorical(np.array(["red", "green", "blue"], dtype=object)[every % 3]),
+        size=pd.Categorical(np.array(["s", "m", "l"])[every % 3], categories=["s", "m", "l"], ordered=True),
+        note=np.where(every % 7 == 0, None, "text"),
+        bin=pd.cut(X.iloc[:, 0], 3),
+    )
+    mixed.iloc[3, 0] = np.nan
+    return {"array": (X.to_numpy()[::3], y[::3]), "numbers": (X[::3], y[::3]), "mixed": (mixed[::3], y[::3])}
+
+
+def answers(model, X):
+    """Everything that a loaded model must repeat."""
+    found = {}
+    for name in ("predict", "predict_proba"):
+        if hasattr(model, name):
+            found[name] = getattr(model, name)(X)
+    if hasattr(model, "get_support"):
+        found["support"] = model.get_support()
+        model.transform(X)
+    for name in ("weights_", "feature_weights_", "sample_indices_", "classes_", "feature_importances_", "intervals_"):
+        if hasattr(model, name):
+            found[name] = getattr(model, name)
+    for name in ("history_", "pareto_front_", "strata_", "thresholds_"):
+        if hasattr(model, name):
+            found[name] = getattr(model, name)
+    return found
+
+
+def assert_same(one, other):
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        if isinstance(value, pd.DataFrame):
+            assert_frame_equal(value, other[name])
+        elif isinstance(value, Weights):
+            assert value == other[name]
+        else:
+            np.testing.assert_array_equal(value, other[name])
+
+
+def held(value, path="", seen=None):
+    """Every object that a fitted estimator holds, with the way to it."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    yield path, value
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, (list, tuple)):
+        parts = enumerate(value)
+    else:
+        parts = getattr(value, "__dict__", {}).items() if type(value).__module__.startswith("weighbors") else ()
+    for name, part in parts:
+        yield from held(part, f"{path}.{name}", seen)
+
+
+def test_every_public_estimator_is_here():
+    assert len(public_estimators()) == 31
+    assert len(ESTIMATORS) == 35
+
+
+@pytest.mark.parametrize("kind", ["array", "numbers", "mixed"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.WeighborsWarning")
+def test_loaded_estimators_answer_as_before(name, kind):
+    if kind == "mixed" and name in NUMBERS_ONLY:
+        pytest.skip("takes numbers only")
+    X, y = tables()[kind]
+    model = ESTIMATORS[name].fit(X, y)
+    expected = answers(model, X)
+    assert expected
+    for load in WAYS.values():
+        assert_same(answers(load(model), X), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if not name.startswith("distributed")])
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.WeighborsWarning")
+def test_fitted_estimators_hold_no_objects_of_pandas(name):
+    X, y = tables()["numbers" if name in NUMBERS_ONLY else "mixed"]
+    model = ESTIMATORS[name].fit(X, y)
+    found = {path: type(value) for path, value in held(model) if type(value).__module__.startswith("pandas")}
+    assert not found
+
+
+def test_weights_that_were_loaded_are_read_only():
+    X, y = tables()["array"]
+    loaded = through_skops(WeightedKNeighborsClassifier(3, over_blocks.ReliefF().fit(X, y).weights_).fit(X, y))
+    with pytest.raises(ValueError, match="read-only"):
+        loaded.weights_.feature_weights[0] = 1.0
+
+
+def test_a_frame_that_was_read_can_be_changed_without_harm():
+    X, y = tables()["array"]
+    search = EvolutionaryWeigher(population_size=8, max_evaluations=80, random_state=0).fit(X, y)
+    first = search.history_
+    first.iloc[0, 0] = -1
+    assert search.history_.iloc[0, 0] != -1
+    assert not hasattr(search, "pareto_front_")
+    assert not hasattr(EvolutionaryWeigher(), "history_")

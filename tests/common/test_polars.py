@@ -1,0 +1,255 @@
+"""Tables of polars, and of Arrow's types, are taken wherever those of pandas are, with the same results."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
+
+from weighbors import (
+    IB1,
+    LWL,
+    MBIW,
+    WIBK,
+    ClassRelief,
+    EvolutionaryWeigher,
+    IBk,
+    IRelief,
+    KStar,
+    MultiSURF,
+    Relief,
+    ReliefF,
+    RelievedF,
+    RepresentativeIntervals,
+    Simba,
+    SimbaMBIW,
+    Stratified,
+    TuRF,
+    WeightedKNeighborsClassifier,
+    distributed,
+)
+from weighbors.classifiers import TableModel
+from weighbors.datasets import clean_table
+from weighbors.evaluation import Study, permutation_test, stability_curve
+from weighbors.exceptions import InvalidDataError
+from weighbors.plots import InstanceMapDisplay, MarginProfileDisplay
+from weighbors.report import build_report
+
+LEVELS = ["low", "middle", "high"]
+SEARCH = EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80, random_state=0)
+
+
+def tables(n=60):
+    """The same table of pandas, polars and Arrow's types, each with its labels."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], n)
+    colour = np.where(rng.random(n) < 0.8, np.where(y == "a", "red", "blue"), "green")
+    size = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n) + 2 * (y == "a"))
+    count, level = rng.integers(0, 4, n), rng.choice(LEVELS, n)
+    plain = pd.DataFrame(
+        {"size": size, "count": count, "colour": colour, "level": pd.Categorical(level, LEVELS, ordered=True)}
+    )
+    of_polars = pl.DataFrame({"size": size, "count": count, "colour": colour.tolist()}).with_columns(
+        pl.Series("level", level.tolist(), dtype=pl.Enum(LEVELS)), pl.col("size").fill_nan(None)
+    )
+    arrow = {"size": pa.float64(), "count": pa.int32(), "colour": pa.large_string()}
+    of_arrow = plain.astype({name: pd.ArrowDtype(kind) for name, kind in arrow.items()})
+    return {
+        "pandas": (plain, y),
+        "polars": (of_polars, pl.Series("kind", y.tolist())),
+        "arrow": (of_arrow, pd.Series(y, dtype=pd.ArrowDtype(pa.string()))),
+    }
+
+
+TABLES = tables()
+PLAIN, Y = TABLES["pandas"]
+CLASSIFIERS = [
+    WeightedKNeighborsClassifier(3),
+    WeightedKNeighborsClassifier(3, ReliefF(3)),
+    WeightedKNeighborsClassifier(3, RepresentativeIntervals(discretize="mdlp")),
+    WeightedKNeighborsClassifier(3, categorical_features=["colour", "level"]),
+    WeightedKNeighborsClassifier(3, categorical_features=[2, 3]),
+    WeightedKNeighborsClassifier(3, categorical_features=[False, False, True, True]),
+    WIBK(3, discretize="mdlp"),
+    IB1(),
+    IBk(3),
+    LWL(),
+    KStar(),
+    distributed.WeightedKNeighborsClassifier(3),
+]
+WEIGHERS = [
+    ReliefF(3),
+    ReliefF(3, categorical_features=["colour", "level"]),
+    Relief(),
+    RelievedF(),
+    ClassRelief(3),
+    MultiSURF(),
+    IRelief(),
+    Simba(random_state=0),
+    MBIW(),
+    SimbaMBIW(),
+    TuRF(),
+    RepresentativeIntervals(discretize="mdlp"),
+    SEARCH,
+    Stratified(SEARCH, n_strata=2, random_state=0),
+    distributed.ReliefF(3),
+]
+numbered = {"ids": lambda model: repr(model).replace("\n", "")[:60]}
+others = pytest.mark.parametrize("kind", ["polars", "arrow"])
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::weighbors.exceptions.{name}")
+    for name in ("NoPositiveWeightWarning", "NothingSelectedWarning", "FewPermutationsWarning")
+]
+
+
+@others
+@pytest.mark.parametrize("model", CLASSIFIERS, **numbered)
+def test_classifiers(model, kind):
+    X, y = TABLES[kind]
+    expected, found = clone(model).fit(PLAIN, Y), clone(model).fit(X, y)
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(PLAIN))
+    np.testing.assert_array_equal(found.predict(X[:7]), expected.predict(PLAIN[:7]))
+    assert found.feature_names_in_.tolist() == list(PLAIN.columns)
+    assert found.score(X, y) == expected.score(PLAIN, Y)
+
+
+@others
+@pytest.mark.parametrize("weigher", WEIGHERS, **numbered)
+def test_weighers(weigher, kind):
+    X, y = TABLES[kind]
+    expected, found = clone(weigher).fit(PLAIN, Y), clone(weigher).fit(X, y)
+    for name in ("feature_weights_", "class_feature_weights_", "instance_weights_", "support_", "instance_support_"):
+        assert hasattr(found, name) == hasattr(expected, name)
+        np.testing.assert_array_equal(getattr(found, name, 0), getattr(expected, name, 0))
+    if hasattr(found, "transform"):
+        assert pd.DataFrame(found.transform(X)).astype(str).equals(pd.DataFrame(expected.transform(PLAIN)).astype(str))
+    if hasattr(found, "instance_support_"):
+        rows, labels = found.reduce(X, y)
+        assert type(rows) is type(X)
+        assert type(labels) is type(y)
+        assert rows.shape == expected.reduce(PLAIN)[:].shape
+
+
+def test_missing_text_of_polars_is_missing():
+    X = pl.DataFrame(
+        {"colour": ["red", None, "blue", None] * 3, "level": pl.Series(["low", None] * 6, dtype=pl.Enum(LEVELS))}
+    )
+    rows = WeightedKNeighborsClassifier(1).fit(X, [0, 1] * 6)._fitted.training.X
+    np.testing.assert_array_equal(rows[:4], [[0, 0], [np.nan, np.nan], [1, 0], [np.nan, np.nan]])
+
+
+def test_polars_keeps_float32_and_wide_tables_stay_whole():
+    X = np.random.default_rng(0).normal(size=(12, 300)).astype(np.float32)
+    model = WeightedKNeighborsClassifier(1).fit(pl.DataFrame(X), [0, 1] * 6)
+    assert model._fitted.training.X.dtype == np.float32
+    np.testing.assert_array_equal(model._fitted.training.X, X)
+
+
+@others
+def test_rows_that_come_later(kind):
+    X, y = TABLES[kind]
+    for model in (WeightedKNeighborsClassifier(3), WIBK(3, discretize="mdlp")):
+        grown = clone(model).partial_fit(X[:30], y[:30], classes=["a", "b"]).partial_fit(X[30:], y[30:], refresh=True)
+        np.testing.assert_array_equal(grown.predict(X), clone(model).fit(PLAIN, Y).predict(PLAIN))
+
+
+@others
+def test_weights_of_rows_and_other_learners(kind):
+    X, y = TABLES[kind]
+    weight = np.array([0.0, 1.0, 2.0] * 20)
+    given = pl.Series(weight) if kind == "polars" else weight
+    for model in (WeightedKNeighborsClassifier(3), WeightedKNeighborsClassifier(3, ReliefF(3)), LWL(), KStar()):
+        found = clone(model).fit(X, y, sample_weight=given)
+        np.testing.assert_array_equal(found.predict(X), clone(model).fit(PLAIN, Y, sample_weight=weight).predict(PLAIN))
+    numbers = ["count"]
+    np.testing.assert_array_equal(
+        LWL(GaussianNB()).fit(X[numbers], y).predict(X[numbers]),
+        LWL(GaussianNB()).fit(PLAIN[numbers], Y).predict(PLAIN[numbers]),
+    )
+
+
+@others
+def test_everything_else_that_reads_tables(kind, tmp_path):
+    X, y = TABLES[kind]
+    pd.testing.assert_frame_equal(clean_table(X).X, clean_table(PLAIN).X)
+    model = TableModel.learn(X, y, target="kind")
+    np.testing.assert_array_equal(model.predict(X), TableModel.learn(PLAIN, Y).predict(PLAIN))
+    rows = [row["name"] for row in build_report(X, y).data["features"]["rows"]]
+    assert rows == [row["name"] for row in build_report(PLAIN, Y).data["features"]["rows"]]
+    for test in (
+        lambda X, y: permutation_test(ReliefF(3), X, y, n_permutations=9, random_state=0).p_values,
+        lambda X, y: stability_curve(ReliefF(3), X, y, cv=3).frequencies(2).to_dict(),
+        lambda X, y: (
+            Study({"d": (X, y)}, {"k-NN": WeightedKNeighborsClassifier(3)}, tmp_path / str(id(X)), cv=3)
+            .run()
+            .frame()["accuracy"]
+            .tolist()
+        ),
+    ):
+        np.testing.assert_equal(test(X, y), test(PLAIN, Y))
+    votes = MBIW().fit(X, y)
+    InstanceMapDisplay.from_estimator(votes, X, y)
+    MarginProfileDisplay.from_estimator(votes, X, y)
+
+
+@others
+def test_labels_in_a_column(kind):
+    X, y = TABLES[kind]
+    table = X.with_columns(y) if kind == "polars" else X.assign(kind=y)
+    model = distributed.WeightedKNeighborsClassifier(3).fit(table, "kind")
+    np.testing.assert_array_equal(model.predict(X), WeightedKNeighborsClassifier(3).fit(PLAIN, Y).predict(PLAIN))
+    one_column = WeightedKNeighborsClassifier(3)
+    with pytest.warns(UserWarning, match="column-vector"):
+        one_column.fit(X, table[["kind"]])
+    np.testing.assert_array_equal(one_column.predict(X), model.predict(X))
+
+
+def test_a_lazy_table_is_to_be_collected():
+    X, y = TABLES["polars"]
+    lazy, model = X.lazy(), ReliefF(3).fit(X, y)
+    for what in (
+        lambda: ReliefF().fit(lazy, y),
+        lambda: model.transform(lazy),
+        lambda: WeightedKNeighborsClassifier(3).fit(X, y).predict(lazy),
+        lambda: WIBK().fit(lazy, y),
+        lambda: LWL().fit(lazy, y),
+        lambda: Stratified().fit(lazy, y),
+        lambda: distributed.ReliefF().fit(lazy, y),
+        lambda: clean_table(lazy),
+        lambda: TableModel.learn(lazy, y),
+        lambda: build_report(lazy, y),
+        lambda: stability_curve(ReliefF(), lazy, y),
+        lambda: permutation_test(ReliefF(), lazy, y),
+    ):
+        with pytest.raises(InvalidDataError, match=r"LazyFrame.*call \.collect\(\) first"):
+            what()
+
+
+def test_messages_name_the_columns_of_polars():
+    X, y = TABLES["polars"]
+    with pytest.raises(InvalidDataError, match=r"lacks: \['hue'\]. Columns: size, count, colour, level"):
+        ReliefF(categorical_features=["hue"]).fit(X, y)
+    with pytest.raises(InvalidDataError, match=r"columns \[4\], but the data have 4 columns"):
+        ReliefF(categorical_features=[4]).fit(X, y)
+    with pytest.raises(InvalidDataError, match="yet now missing"):
+        WeightedKNeighborsClassifier(3).fit(X, y).predict(X[["size", "count"]])
+
+
+def test_polars_needs_no_pyarrow():
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+import polars as pl
+from weighbors import WIBK, WeightedKNeighborsClassifier
+X = pl.DataFrame({"size": [1.0, None, 3.0, 4.0], "count": [1, 2, None, 4], "colour": ["red", "blue", "red", None],
+                  "level": pl.Series(["low", "high", None, "low"], dtype=pl.Enum(["low", "high"]))})
+y = pl.Series(["a", "b", "a", "b"])
+print(WeightedKNeighborsClassifier(1).fit(X, y).predict(X).tolist(), WIBK(1).fit(X, y).predict(X).tolist())
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split("] [")[0] == "['a', 'b', 'a', 'b'"

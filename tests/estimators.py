@@ -1,0 +1,42 @@
+"""One instance of every public estimator, small enough for tests that run them all."""
+
+from sklearn.base import BaseEstimator
+
+import weighbors
+from weighbors import classifiers, distributed, weighers
+
+
+def _search(tasks="IS+FS", **options):
+    return weighers.EvolutionaryWeigher(tasks, population_size=8, max_evaluations=80, random_state=0, **options)
+
+
+#: Where the constructor's defaults will not do: they search long, need a weigher, or refuse numbers that are not whole.
+_MADE = {
+    "Democratic": lambda: weighers.Democratic(_search(), 2, random_state=0),
+    "EvolutionaryWeigher": _search,
+    "InstanceSampler": lambda: weighers.InstanceSampler(_search("IS")),
+    "RepresentativeIntervals": lambda: weighers.RepresentativeIntervals(discretize="mdlp"),
+    "Simba": lambda: weighers.Simba(random_state=0),
+    "SimbaMBIW": lambda: weighers.SimbaMBIW(random_state=0),
+    "Stratified": lambda: weighers.Stratified(_search(), random_state=0),
+    "WIBK": lambda: classifiers.WIBK(3, discretize="mdlp"),
+    "distributed.RepresentativeIntervals": lambda: distributed.RepresentativeIntervals(discretize="mdlp"),
+}
+
+
+def public_classes():
+    """Every public estimator by its name; those over blocks with the name of their package."""
+    found = {}
+    for package in (classifiers, weighers, distributed):
+        prefix = "distributed." if package is distributed else ""
+        for name in package.__all__:
+            kind = getattr(package, name)
+            if isinstance(kind, type) and issubclass(kind, BaseEstimator):
+                found[prefix + name] = kind
+    assert {name for name in weighbors.__all__ if name not in ("IntervalTable", "Weights")} <= set(found)
+    return found
+
+
+def public_estimators():
+    """A new, unfitted instance of each."""
+    return {name: _MADE[name]() if name in _MADE else kind() for name, kind in public_classes().items()}

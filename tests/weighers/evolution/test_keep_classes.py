@@ -1,0 +1,143 @@
+"""No class is lost by default, and a class that is never recognised is named."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from weighbors import EvolutionaryWeigher, Stratified
+from weighbors.exceptions import CheckpointError, InvalidDataError, LonelyClassWarning, LostClassWarning
+from weighbors.weighers.evolution import EvolutionSearch, Genome, Settings
+from weighbors.weighers.evolution.operators import ClassGuard
+from weighbors.weighers.evolution.pareto import ParetoSearch
+
+FAST = {"population_size": 12, "max_evaluations": 400, "random_state": 0}
+
+
+def uneven(seed=0, minority=5, n=80):
+    """A class of few rows in the midst of another one: the fitness gains by losing it."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)), np.r_[np.ones(minority, dtype=int), np.zeros(n - minority, dtype=int)]
+
+
+@pytest.mark.parametrize("objective", ["single", "pareto"])
+@pytest.mark.parametrize("tasks", ["IS", "IS+FS", "IS+IW+FW"])
+def test_every_class_keeps_a_row(tasks, objective):
+    X, y = uneven()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LostClassWarning)
+        search = EvolutionaryWeigher(tasks, objective=objective, **FAST).fit(X, y)
+    assert set(y[search.sample_indices_]) == {0, 1}
+    if objective == "pareto":
+        for index in range(len(search.pareto_front_)):
+            assert set(y[search.select(index).sample_indices_]) == {0, 1}
+
+
+def test_a_class_may_go_where_the_user_says_so():
+    X, y = uneven()
+    with pytest.warns(LostClassWarning, match="class 1: recall 0"):
+        search = EvolutionaryWeigher("IS", keep_classes=False, **FAST).fit(X, y)
+    assert set(y[search.sample_indices_]) == {0}
+
+
+def test_the_warning_names_classes_and_says_what_to_write():
+    X, y = uneven()
+    with pytest.warns(LostClassWarning, match=re.escape("fitness='g_mean'")) as told:
+        EvolutionaryWeigher("IS", keep_classes=False, **FAST).fit(X, np.array(["rare", "often"])[1 - y])
+    assert "'rare'" in str(told[0].message)
+    assert "5 to 75 rows" in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X[y == 1] += 9  # easy: nothing to warn of
+        EvolutionaryWeigher("IS", **FAST).fit(X, y)
+
+
+def test_even_classes_are_not_told_to_use_g_mean():
+    X, y = np.ones((8, 2)), [0, 1] * 4
+    with pytest.warns(LostClassWarning) as told:
+        EvolutionaryWeigher("FW", **FAST).fit(X, y)
+    assert "g_mean" not in str(told[0].message)
+
+
+def test_singleton_classes_and_many_of_them():
+    X, y = np.arange(40.0).reshape(20, 2), np.r_[np.zeros(8, dtype=int), np.arange(1, 13)]
+    with pytest.warns(LonelyClassWarning):
+        search = EvolutionaryWeigher("IS", **FAST).fit(X, y)
+    assert set(y[search.sample_indices_]) == set(y)
+
+
+def test_undersampled_rows_keep_their_classes():
+    X, y = uneven(minority=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LostClassWarning)
+        search = EvolutionaryWeigher("IS+FS", undersample=True, **FAST).fit(X, y)
+    assert set(y[search.sample_indices_]) == {0, 1}
+
+
+def test_strata_keep_their_classes():
+    X, y = uneven(minority=20, n=120)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LostClassWarning)
+        found = Stratified(EvolutionaryWeigher("IS", **FAST), n_strata=3, random_state=0).fit(X, y)
+    assert set(y[found.weights_.instance_mask]) == {0, 1}
+
+
+@pytest.mark.parametrize("kind", [EvolutionSearch, ParetoSearch])
+@pytest.mark.parametrize("settings", [Settings(8), Settings(8, incest_prevention=True, restart=True)])
+def test_no_individual_ever_lacks_a_class(kind, settings):
+    codes = np.array([0] * 10 + [1] * 2 + [2])
+    search = kind(Genome(("IS", "FS"), 13, 3), settings, np.random.default_rng(0), ClassGuard.of_codes(codes))
+    for _ in range(60):
+        asked = search.ask()
+        for bits in asked.bits[:, :13]:
+            assert set(codes[bits]) == {0, 1, 2}
+        fewest = -asked.bits.mean(axis=1)  # a fitness that wants nothing at all
+        search.tell(fewest if kind is EvolutionSearch else -fewest[:, None] * [1.0, 2.0])
+    assert search.population.bits[:, :13].sum(axis=1).min() == 3
+
+
+def test_repair_undoes_the_crossing_of_the_lost_class_alone():
+    guard = ClassGuard.of_codes(np.array([0, 0, 1, 1]))
+    before = np.array([[True, False, True, True, False]])
+    child = np.array([[False, True, False, False, True]])  # its last bit is a feature
+    np.testing.assert_array_equal(
+        guard.repair(child, before, np.random.default_rng(0)), [[False, True, True, True, True]]
+    )
+
+
+def test_checkpoints_of_earlier_releases_go_on_without_the_guard(tmp_path, monkeypatch):
+    """A file that knows nothing of keep_classes belongs to a search that could lose a class."""
+    from weighbors.weighers.evolution import build
+
+    X, y = uneven()
+    path, real = tmp_path / "old.ckpt", build.describe_course
+    old = {**FAST, "max_evaluations": 200, "checkpoint": path}
+    with monkeypatch.context() as patched:
+        patched.setattr(build, "describe_course", lambda *a: {k: v for k, v in real(*a).items() if k != "keep_classes"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LostClassWarning)
+            EvolutionaryWeigher("IS", keep_classes=False, callback=lambda p: p.generation == 4, **old).fit(X, y)
+    with pytest.raises(CheckpointError, match="keep_classes: False there, True here"):
+        EvolutionaryWeigher("IS", resume=True, **old).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LostClassWarning)
+        resumed = EvolutionaryWeigher("IS", keep_classes=False, resume=True, **old).fit(X, y)
+        whole = EvolutionaryWeigher("IS", keep_classes=False, **{**old, "checkpoint": None}).fit(X, y)
+    np.testing.assert_array_equal(resumed.instance_support_, whole.instance_support_)
+
+
+def test_a_restart_without_its_threshold_is_refused():
+    X, y = uneven()
+    with pytest.raises(InvalidDataError, match="restart=True needs incest_prevention=True"):
+        EvolutionaryWeigher("IS", restart=True, **FAST).fit(X, y)
+
+
+def test_the_search_of_the_paper_reaches_its_fitness():
+    """The figures of methods.md, section 4: with incest prevention they were .848 and .795."""
+    from sklearn.datasets import load_breast_cancer, load_wine
+    from sklearn.preprocessing import scale
+
+    for load, least in ((load_wine, 0.96), (load_breast_cancer, 0.94)):
+        X, y = load(return_X_y=True)
+        assert EvolutionaryWeigher("IS+FW", random_state=0, n_jobs=2).fit(scale(X), y).fitness_ >= least
