@@ -8,6 +8,7 @@ NB_MODULE(_native, m) {
   bind_search(m);
   bind_weighers(m);
   bind_population(m);
+  bind_kernel_votes(m);
   m.attr("BLOCK_LANES_FLOAT32") = wb::BLOCK_LANES<float>;
   m.attr("BLOCK_LANES_FLOAT64") = wb::BLOCK_LANES<double>;
   m.attr("BYTE_LANES") = wb::BYTE_LANES;

@@ -69,5 +69,6 @@ inline const Level* level = levels().back();
 void bind_search(nb::module_& m);
 void bind_weighers(nb::module_& m);
 void bind_population(nb::module_& m);
+void bind_kernel_votes(nb::module_& m);
 
 }  // namespace wb::bindings

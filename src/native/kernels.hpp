@@ -17,8 +17,8 @@ template <class T> struct Kernels {
   void (*find_k_nearest[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
                                   const Lists<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
   void (*rerank[2])(const Candidates<T>&, const Features<T>&, const Lists<T>&, Rows begin, Rows end);  // [p - 1]
-  void (*compute_distances[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
-                               T* distance, Rows begin, Rows end);  // [missing]
+  void (*compute_distances[2][2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
+                                  T* distance, Rows begin, Rows end);  // [p - 1][missing]
   void (*compute_zone_coefficients[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
                                        const Zones&, T* coefficient, Rows begin, Rows end);  // [missing]
   void (*add_differences)(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
@@ -33,6 +33,7 @@ template <class T> struct Kernels {
   void (*compute_squared_distances[2])(const PopulationJob<T>&, T* square, Rows begin, Rows end);  // [missing]
   void (*predict_from_matrix)(const PopulationJob<T>&, const T* square, std::int64_t stride, std::int64_t first,
                               std::int64_t last, Rows begin, Rows end);
+  void (*solve_local_votes[2][2])(const LocalVotesJob<T>&, double* votes, Rows begin, Rows end);  // [p - 1][missing]
 };
 
 struct Level {
@@ -43,6 +44,8 @@ struct Level {
   std::pair<std::int64_t, std::int64_t> (*take_simba_steps[2])(const MarginJob&, HelperThreads&, double* w,
                                                                std::int64_t begin,
                                                                std::int64_t end);  // [mixed]
+  void (*sum_signs)(const double* queries, const double* packed, const Features<double>&, std::int64_t n_blocks,
+                    const double* coefficient, double* out, std::int64_t begin, std::int64_t end);
 
   template <class T> const Kernels<T>& of() const {
     if constexpr (sizeof(T) == sizeof(float)) return in_float;

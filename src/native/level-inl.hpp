@@ -29,6 +29,7 @@
 #include "individual-inl.hpp"
 #include "population_scan-inl.hpp"
 #include "population_matrix-inl.hpp"
+#include "kernel_votes-inl.hpp"
 // clang-format on
 
 #define WB_NAME_OF(level) #level
@@ -44,7 +45,8 @@ constexpr Kernels<T> KERNELS = {
                        {{find_k_nearest<T, 2, false, false>, find_k_nearest<T, 2, false, true>},
                         {find_k_nearest<T, 2, true, false>, find_k_nearest<T, 2, true, true>}}},
     .rerank = {rerank<T, 1>, rerank<T, 2>},
-    .compute_distances = {compute_distances<T, false>, compute_distances<T, true>},
+    .compute_distances = {{compute_distances<T, 1, false>, compute_distances<T, 1, true>},
+                          {compute_distances<T, 2, false>, compute_distances<T, 2, true>}},
     .compute_zone_coefficients = {compute_zone_coefficients<T, false>, compute_zone_coefficients<T, true>},
     .add_differences = add_differences<T>,
     .sum_distances = sum_distances<T>,
@@ -53,6 +55,8 @@ constexpr Kernels<T> KERNELS = {
     .predict_by_scan = {predict_by_scan<T, false>, predict_by_scan<T, true>},
     .compute_squared_distances = {compute_squared_distances<T, false>, compute_squared_distances<T, true>},
     .predict_from_matrix = predict_from_matrix<T>,
+    .solve_local_votes = {{solve_local_votes<T, 1, false>, solve_local_votes<T, 1, true>},
+                          {solve_local_votes<T, 2, false>, solve_local_votes<T, 2, true>}},
 };
 
 constinit const Level LEVEL = {
@@ -61,6 +65,7 @@ constinit const Level LEVEL = {
     .in_double = KERNELS<double>,
     .add_zone_differences = add_zone_differences,
     .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
+    .sum_signs = sum_signs,
 };
 
 }  // namespace wb::WB_LEVEL

@@ -1,4 +1,4 @@
-// All pairs of queries and packed references: their city-block distances, sums of their differences weighted by
+// All pairs of queries and packed references: their distances, sums of their differences weighted by
 // coefficients (RELIEF, SURF and their relatives), and sums of their Euclidean distances (MBIW, paper 000, eq. 2).
 //
 // SURF counts all rows nearer than a threshold as neighbours: hits lower and misses raise the weight of a feature.
@@ -11,8 +11,8 @@
 
 namespace wb::WB_LEVEL {
 
-// City-block distances of the queries [begin, end) to all references: (end - begin, n_lanes).
-template <class T, bool MISSING>
+// City-block or squared Euclidean distances of the queries [begin, end) to all references: (end - begin, n_lanes).
+template <class T, int P, bool MISSING>
 WB_KERNEL void compute_distances(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
                                  T* distance, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
@@ -23,7 +23,7 @@ WB_KERNEL void compute_distances(const T* queries, const T* packed, const Featur
     const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
     for (std::int64_t block = 0; block < n_blocks; ++block) {
       TileSums<T> sum;
-      accumulate_tile<T, 1, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
+      accumulate_tile<T, P, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
       for (int q = 0; q < used; ++q) {
         T* out = distance + (first - begin + q) * width + block * LANES;
         for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
@@ -96,7 +96,7 @@ WB_KERNEL void compute_zone_coefficients(const T* queries, const T* packed, cons
                                          std::int64_t n_blocks, const Zones& zones, T* coefficient, std::int64_t begin,
                                          std::int64_t end) {
   const std::int64_t width = n_blocks * BLOCK_LANES<T>;
-  compute_distances<T, MISSING>(queries, packed, features, n_blocks, coefficient, begin, end);
+  compute_distances<T, 1, MISSING>(queries, packed, features, n_blocks, coefficient, begin, end);
   for (std::int64_t row = begin; row < end; ++row)
     distances_to_coefficients(zones, row, coefficient + (row - begin) * width, width);
 }

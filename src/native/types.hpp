@@ -223,4 +223,15 @@ template <class T> struct PopulationJob {
   std::int32_t* predicted = nullptr;  // (n_individuals, n_queries): class, -1: no other row is selected
 };
 
+// Learned votes of the k nearest rows of each query (kernel_votes-inl.hpp).
+template <class T> struct LocalVotesJob {
+  const T* rows = nullptr;                // (n, m) all stored rows, with the feature weights folded into them
+  Features<T> features;
+  const std::int64_t* neighbor = nullptr;  // (n_queries, k) rows
+  const T* distance = nullptr;             // (n_queries, k) their distances to the query
+  const double* repetition = nullptr;      // (n,) repetition weights; or null
+  std::int64_t k = 0;
+  double width = 1, ridge = 1;
+};
+
 }  // namespace wb

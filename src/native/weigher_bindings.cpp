@@ -10,7 +10,8 @@ namespace {
 
 template <class T>
 void py_compute_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> missing_distance, int64_t n_numeric,
-                          bool missing, Output<T, 2> distance, int64_t begin, int64_t end) {
+                          bool missing, int p, Output<T, 2> distance, int64_t begin, int64_t end) {
+  require(p == 1 || p == 2, "p: 1 or 2 is needed");
   const int64_t m = dim(queries, 1), blocks = dim(packed, 0);
   require_packed<T>(packed, m);
   require_features(missing_distance, n_numeric, m);
@@ -18,8 +19,8 @@ void py_compute_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> m
   require(dim(distance, 0) == end - begin && dim(distance, 1) == blocks * BLOCK_LANES<T>,
           "distance: (end - begin, lanes) is needed");
   const Features<T> features{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m};
-  level->of<T>().compute_distances[missing](queries.data(), packed.data(), features, blocks, distance.data(), begin,
-                                            end);
+  level->of<T>().compute_distances[p - 1][missing](queries.data(), packed.data(), features, blocks, distance.data(),
+                                                   begin, end);
 }
 
 Zones make_zones(int64_t n, const Array<int64_t, 1>& class_start, const Array<double, 2>& factor,
@@ -227,7 +228,7 @@ template <class T> void bind_for(nb::module_& m) {
   using namespace nb::literals;
   const auto release = nb::call_guard<nb::gil_scoped_release>();
   m.def("compute_distances", &py_compute_distances<T>, nb::kw_only(), array("queries"), array("packed"),
-        array("missing_distance"), "n_numeric"_a, "missing"_a, array("distance"), "begin"_a, "end"_a, release);
+        array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a, array("distance"), "begin"_a, "end"_a, release);
   m.def("compute_zone_coefficients", &py_compute_zone_coefficients<T>, nb::kw_only(), array("rows"), array("packed"),
         array("missing_distance"), "n_numeric"_a, "missing"_a, array("class_start"), array("factor"), array("weight"),
         "threshold"_a, "far"_a, "tolerance"_a, array("coefficient"), "begin"_a, "end"_a, release);

@@ -9,6 +9,8 @@ Who calls what::
                                add_differences, sum_distances, add_listed_differences
     engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, compute_squared_distances
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
+    engine.pairs            -> sum_signs
+    kernel.local            -> solve_local_votes
     weighers.evolution      -> draw_subsets
 
 All arguments are keyword-only. All arrays are C-contiguous and are never converted; all float arrays of one
@@ -125,7 +127,8 @@ def compute_distances(
     missing_distance: FloatArray,  # (m,)
     n_numeric: int,
     missing: bool,
-    distance: FloatArray,  # (end - begin, n_blocks * lanes) written
+    p: int,
+    distance: FloatArray,  # (end - begin, n_blocks * lanes) written; p = 2: squared
     begin: int,
     end: int,
 ) -> None: ...
@@ -296,4 +299,30 @@ def draw_subsets(
     size: IndexArray,  # (n_rows,) number of true places to choose
     uniform: FloatArray,  # float64 in [0, 1), one per true place, row after row, and one more
     chosen: BoolArray,  # (n_rows, length) written
+) -> None: ...
+def solve_local_votes(
+    *,
+    rows: FloatArray,  # (n, m) folded
+    missing_distance: FloatArray,  # (m,) folded
+    n_numeric: int,
+    missing: bool,
+    p: int,
+    neighbor: IndexArray,  # (n_queries, k)
+    distance: FloatArray,  # (n_queries, k) not squared
+    repetition: FloatArray | None,  # (n,) float64
+    width: float,
+    ridge: float,
+    votes: FloatArray,  # (n_queries, k) float64, written
+    begin: int,  # queries [begin, end)
+    end: int,
+) -> None: ...
+def sum_signs(
+    *,
+    queries: FloatArray,  # (n_queries, m) float64, as all arrays here
+    packed: FloatArray,
+    n_numeric: int,
+    coefficient: FloatArray,  # (end - begin, n_blocks * lanes), 0 for padding
+    sums: FloatArray,  # (end - begin, n_numeric) written
+    begin: int,
+    end: int,
 ) -> None: ...

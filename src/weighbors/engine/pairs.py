@@ -33,12 +33,13 @@ class PackedRows:
     """Rows, packed once for computations on all pairs. Numeric columns come first, categories last."""
 
     def __init__(
-        self, rows: FloatArray, *, n_numeric: int, gap: FloatArray | None = None, missing: bool = False
+        self, rows: FloatArray, *, n_numeric: int, gap: FloatArray | None = None, missing: bool = False, p: int = 1
     ) -> None:
         self.rows = np.ascontiguousarray(rows)
         self.n, self.m = self.rows.shape
         self.n_numeric = n_numeric
         self.missing = missing
+        self.p = p
         self.gap = np.ones(self.m, dtype=self.rows.dtype) if gap is None else gap.astype(self.rows.dtype)
         lanes = lanes_of(self.rows.dtype)
         n_blocks = -(-self.n // lanes)
@@ -68,20 +69,44 @@ class PackedRows:
         size = max(6, _CHUNK_BYTES // (self.width * self.rows.dtype.itemsize) // 6 * 6)
         return fixed_ranges(self.n, size)
 
-    def distances(self, begin: int, end: int) -> FloatArray:
-        """Return the city-block distances of rows [begin, end) to all rows, with padding columns."""
+    def distances(
+        self, begin: int, end: int, queries: FloatArray | None = None, *, missing: bool = False
+    ) -> FloatArray:
+        """Return the distances of rows [begin, end) to all rows, with padding columns. For p = 2 they are squared.
+
+        ``queries`` are rows to take in place of the packed ones, of the same dtype. ``missing`` tells whether these
+        queries have missing numbers.
+        """
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
         _native.compute_distances(
-            queries=self.rows,
+            queries=self.rows if queries is None else queries,
             packed=self.packed,
             missing_distance=self.gap,
             n_numeric=self.n_numeric,
-            missing=self.missing,
+            missing=self.missing or missing,
+            p=self.p,
             distance=out,
             begin=begin,
             end=end,
         )
         return out
+
+    def sum_signs(self, coefficient: FloatArray, begin: int, end: int) -> FloatArray:
+        """Return Σ over all rows i of coefficient · sign(x_j − x_ij), for rows x in [begin, end) and numbers j.
+
+        ``coefficient`` has the shape (end - begin, width), with 0 for padding. A missing value has the sign 0.
+        """
+        sums = np.empty((end - begin, self.n_numeric))
+        _native.sum_signs(
+            queries=self.rows,
+            packed=self.packed,
+            n_numeric=self.n_numeric,
+            coefficient=coefficient,
+            sums=sums,
+            begin=begin,
+            end=end,
+        )
+        return sums
 
     def zone_coefficients(
         self,

@@ -1,0 +1,179 @@
+"""Choose the width of the kernel and the ridge by leave-one-out, on a grid.
+
+The width is one of a few multiples of the median distance, the ridge one of a logarithmic grid. The loss of a grid point
+is the mean squared leave-one-out residual. Few rows: every point is computed, by one eigendecomposition per width. More
+rows: the best point of a drawn part of the rows is where a search on all rows starts. It goes to a better neighbour on the
+grid until there is none, and each point costs one Cholesky factorisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._typing import FloatArray
+from .ridge import Solution, kernel_of, left_out_residuals, mean_square, solve_all, weighted_mean
+
+__all__ = ["RIDGES", "WIDTHS", "Choice", "choose_parameters", "median_distance", "search_grid"]
+
+WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)  # multiples of the median distance
+RIDGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+#: Up to so many rows, every point of the grid is computed; of more rows, so many are drawn for the start.
+EVERY_POINT = 400
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The grid points that were computed. ``tried`` maps (width, ridge) to the loss."""
+
+    width: float
+    ridge: float
+    tried: dict[tuple[float, float], float] = field(default_factory=dict)
+
+
+def median_distance(distance: FloatArray, repetition: FloatArray | None = None) -> float:
+    """Return the median distance of all pairs of rows, or their mean if the median is 0, or 1 if all are 0.
+
+    A row of repetition weight s counts as s rows, which have distance 0 from each other.
+    """
+    n = len(distance)
+    upper = np.triu_indices(n, 1)
+    pairs = distance[upper]
+    if repetition is None:
+        found = float(np.median(pairs)) if len(pairs) else 0.0
+    else:
+        copies = float((repetition * np.maximum(repetition - 1.0, 0.0)).sum() / 2.0)
+        found = _weighted_median(pairs, repetition[upper[0]] * repetition[upper[1]], copies)
+    if found > 0:
+        return found
+    mean = float(pairs.mean()) if len(pairs) else 0.0
+    return mean if mean > 0 else 1.0
+
+
+def _weighted_median(values: FloatArray, weight: FloatArray, at_zero: float) -> float:
+    """Return the weighted median of values, with a further weight ``at_zero`` of zeros.
+
+    It is the mean of the two middle values, as `numpy.median` has it, where the weights are whole numbers.
+    """
+    values, weight = np.append(values, 0.0), np.append(weight, at_zero)
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weight[order])
+    half = total[-1] / 2.0
+    near = 1e-12 * total[-1]
+    low = min(int(np.searchsorted(total, half - near)), len(values) - 1)
+    high = min(int(np.searchsorted(total, half + near)), len(values) - 1)
+    return float((values[order[low]] + values[order[high]]) / 2.0)
+
+
+def choose_parameters(
+    distance: FloatArray,
+    Y: FloatArray,
+    repetition: FloatArray | None,
+    widths: Sequence[float],
+    ridges: Sequence[float],
+    rng: np.random.Generator,
+    *,
+    start: tuple[int, int] | None = None,
+) -> tuple[Solution, Choice]:
+    """Return the solution with the least leave-one-out loss on a grid, and the points that were computed.
+
+    Parameters
+    ----------
+    distance : ndarray of shape (n, n)
+    Y : ndarray of shape (n, n_outputs)
+    repetition : ndarray of shape (n,), or None
+    widths, ridges : sequences of float
+        The grid: L itself and λ, ascending. A single value is not chosen but taken.
+    rng : Generator
+        Draws the rows on which the search starts.
+    start : (int, int), optional
+        Positions of width and ridge at which the search starts. By default a part of the rows tells.
+    """
+    n, work = len(distance), np.empty_like(distance)
+    solutions: dict[tuple[int, int], Solution] = {}
+
+    def loss_at(point: tuple[int, int]) -> float:
+        solution = solve_all(distance, widths[point[0]], ridges[point[1]], Y, repetition, work=work)
+        best = min((each.loss for each in solutions.values()), default=np.inf)
+        if solution.loss < best:  # Only the best one is kept: the others are as large as Y.
+            solutions.clear()
+            solutions[point] = solution
+        return solution.loss
+
+    if len(widths) * len(ridges) == 1:
+        best, losses = (0, 0), {(0, 0): loss_at((0, 0))}
+    elif n <= EVERY_POINT:
+        losses = _every_loss(distance, Y, repetition, widths, ridges)
+        best = _first_least(losses)
+    else:
+        if start is None:
+            rows = np.sort(rng.choice(n, EVERY_POINT, replace=False))
+            part = None if repetition is None else repetition[rows]
+            start = _first_least(_every_loss(distance[np.ix_(rows, rows)], Y[rows], part, widths, ridges))
+        best, losses = search_grid(loss_at, start, (len(widths), len(ridges)))
+    if best not in solutions:
+        loss_at(best)
+    tried = {(float(widths[i]), float(ridges[j])): loss for (i, j), loss in losses.items()}
+    return solutions[best], Choice(float(widths[best[0]]), float(ridges[best[1]]), tried)
+
+
+def search_grid(
+    loss_at: Callable[[tuple[int, int]], float], start: tuple[int, int], shape: tuple[int, int]
+) -> tuple[tuple[int, int], dict[tuple[int, int], float]]:
+    """Go from a grid point to its best neighbour until none is better. Return the last point, and all losses.
+
+    Parameters
+    ----------
+    loss_at : callable
+        Loss of a grid point. It is called once per point.
+    start : (int, int)
+    shape : (int, int)
+        Size of the grid.
+    """
+    losses = {start: loss_at(start)}
+    here = start
+    while True:
+        for step in ((0, -1), (0, 1), (-1, 0), (1, 0)):
+            point = (here[0] + step[0], here[1] + step[1])
+            if 0 <= point[0] < shape[0] and 0 <= point[1] < shape[1] and point not in losses:
+                losses[point] = loss_at(point)
+        best = _first_least(losses)
+        if best == here:
+            return here, losses
+        here = best
+
+
+def _first_least(losses: dict[tuple[int, int], float]) -> tuple[int, int]:
+    """Return the point of least loss. Of equal ones, the larger ridge and then the larger width: the smoother scores."""
+    return min(losses, key=lambda point: (losses[point], -point[1], -point[0]))
+
+
+def _every_loss(
+    distance: FloatArray,
+    Y: FloatArray,
+    repetition: FloatArray | None,
+    widths: Sequence[float],
+    ridges: Sequence[float],
+) -> dict[tuple[int, int], float]:
+    """Return the loss of every grid point. The parameters are those of `choose_parameters`."""
+    s = np.ones(len(Y)) if repetition is None else repetition
+    root = np.sqrt(s)
+    target = root[:, None] * (Y - weighted_mean(Y, repetition))
+    losses = {}
+    for i, width in enumerate(widths):
+        # K + λ S⁻¹ = S^−½ (S^½ K S^½ + λ) S^−½: one decomposition of the matrix in brackets serves every ridge.
+        system = kernel_of(distance, width)
+        system *= root[:, None]
+        system *= root[None, :]
+        values, vectors = np.linalg.eigh(system)
+        projected = vectors.T @ target
+        lift = max(0.0, -float(values[0]) * 1.01)  # makes the system positive definite where K is not
+        for j, ridge in enumerate(ridges):
+            inverse = 1.0 / (values + (ridge + lift))
+            alpha = root[:, None] * (vectors @ (inverse[:, None] * projected))
+            diagonal = s * ((vectors * vectors) @ inverse)
+            residuals = left_out_residuals(alpha, diagonal, ridge + lift, repetition)
+            losses[i, j] = mean_square(residuals, repetition)
+    return losses

@@ -1,0 +1,128 @@
+"""Distances of all pairs of rows under feature weights, as a matrix of float64."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._parallel.threads import run_ranges
+from .._typing import FloatArray, IndexArray
+from ..engine import References
+from ..engine.pairs import PackedRows, fixed_ranges
+from ..exceptions import InvalidWeightsError
+
+__all__ = ["Metric"]
+
+#: Columns that are measured together. Wider tables are measured in panels, so that rows stay in the cache, and sparse
+#: ones are made dense panel by panel.
+PANEL = 8192
+_ROWS = 96  # rows per task of a thread
+
+
+class Metric:
+    """Rows whose plain distances are the weighted distances of the library.
+
+    Numbers are multiplied by a (p = 1) or √a (p = 2), and the missing distance, also that of two categories, too.
+
+    Parameters
+    ----------
+    references : References
+        The stored rows. Their weights must be the same for all instances.
+    n_jobs : int
+    """
+
+    def __init__(self, references: References, n_jobs: int = 1) -> None:
+        if references.cells is not None or references.scales is not None:
+            raise InvalidWeightsError(
+                "learned votes need a distance that is the same in both directions: weights per class, instance or "
+                "interval and instance scales belong to the stored side only. Use weights per feature, for example "
+                "those of ReliefF, or a WeightedKNeighborsClassifier"
+            )
+        self.references, self.n_jobs = references, n_jobs
+        self.p, self.n_numeric, self.n, self.m = references.p, references.n_numeric, references.n, references.m
+        weights = references.feature_weights
+        self.weights = np.ones(self.m) if weights is None else weights.astype(np.float64)
+        self.factor = self.weights if self.p == 1 else np.sqrt(self.weights)
+        self.missing_distance = references.gap.astype(np.float64) * self.factor
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the packed rows: they are as large as the table, and are packed again when they are needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_whole"}
+
+    def fold(self, rows: Any) -> Any:
+        """Return rows, in the columns of the references, with the weights folded in: a float64 array or CSR."""
+        if sparse.issparse(rows):
+            return (rows.astype(np.float64) @ sparse.diags(self._numeric_factor)).tocsr()
+        return np.multiply(rows, self._numeric_factor, dtype=np.float64)
+
+    def select(self, queries: Any) -> Any:
+        """Return the columns of queries that the references use, with the weights folded in."""
+        if sparse.issparse(queries):
+            return self.fold(queries.tocsr()[:, self.references.columns])
+        return self.fold(self.references.select(queries))
+
+    @property
+    def _numeric_factor(self) -> FloatArray:
+        """The factor of each column: categories are codes and are not multiplied."""
+        return np.where(np.arange(self.m) < self.n_numeric, self.factor, 1.0)
+
+    @cached_property
+    def _whole(self) -> PackedRows:
+        """The stored rows, packed once, for tables of at most one panel."""
+        return self._pack(self.fold(self.references.rows), 0, self.m)
+
+    def _pack(self, rows: Any, first: int, last: int) -> PackedRows:
+        """Return the columns [first, last) of folded rows, packed."""
+        part = rows[:, first:last]
+        dense = part.toarray() if sparse.issparse(part) else np.ascontiguousarray(part)
+        n_numeric = min(max(self.n_numeric - first, 0), last - first)
+        return PackedRows(
+            dense,
+            n_numeric=n_numeric,
+            gap=self.missing_distance[first:last],
+            missing=bool(np.isnan(dense[:, :n_numeric]).any()),
+            p=self.p,
+        )
+
+    @property
+    def _narrow(self) -> bool:
+        return self.m <= PANEL and not self.references.sparse
+
+    def between(self, folded: Any) -> FloatArray:
+        """Return the distances of folded rows (see `select`) to all stored rows, of shape (n_rows, n)."""
+        out = np.zeros((folded.shape[0], self.n))
+        if self._narrow:
+            dense = folded.toarray() if sparse.issparse(folded) else folded
+            self._add(self._whole, np.ascontiguousarray(dense), out)
+        else:
+            stored = self.fold(self.references.rows)
+            for first in range(0, self.m, PANEL):
+                last = min(first + PANEL, self.m)
+                part = folded[:, first:last]
+                part = part.toarray() if sparse.issparse(part) else np.ascontiguousarray(part)
+                self._add(self._pack(stored, first, last), part, out)
+        if self.p == 2:
+            np.sqrt(out, out=out)
+        return out
+
+    def _add(self, packed: PackedRows, rows: FloatArray, out: FloatArray) -> None:
+        """Add the sums of one panel of columns to ``out``. Every row is measured alone, so threads change no bit."""
+        missing = bool(np.isnan(rows[:, : packed.n_numeric]).any())
+
+        def task(begin: int, end: int) -> None:
+            out[begin:end] += packed.distances(begin, end, rows, missing=missing)[:, : self.n]
+
+        run_ranges(task, fixed_ranges(rows.shape[0], _ROWS), self.n_jobs)
+
+    def all_pairs(self) -> FloatArray:
+        """Return the distances of all pairs of stored rows. A row is at distance 0 from itself, missing cells or not."""
+        out = self.between(self.fold(self.references.rows))
+        np.fill_diagonal(out, 0.0)
+        return out
+
+    def some_pairs(self, rows: IndexArray) -> FloatArray:
+        """Return the distances of all pairs of the stored rows with the numbers ``rows``."""
+        return self.between(self.fold(self.references.rows[rows]))[:, rows] * (1.0 - np.eye(len(rows)))

@@ -1,0 +1,45 @@
+"""Fitted votes of stored rows, and the scores of queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+from .metric import Metric
+from .ridge import kernel_of
+
+__all__ = ["StoredVotes"]
+
+_CELLS = 8_000_000  # kernel values in memory at the same time
+
+
+@dataclass(frozen=True)
+class StoredVotes:
+    """Votes of stored rows for every query: f(q) = μ + Σ_i exp(−d(q, x_i) / L) α_i."""
+
+    metric: Metric
+    alpha: FloatArray  # (n_stored, n_outputs)
+    intercept: FloatArray  # (n_outputs,)
+    width: float
+
+    def kernel(self, queries: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the distances of queries to all stored rows, and their kernel values."""
+        distance = self.metric.between(self.metric.select(queries))
+        return distance, kernel_of(distance, self.width)
+
+    def scores(self, queries: Any) -> FloatArray:
+        """Return the scores of queries, of shape (n_queries, n_outputs)."""
+        out = np.empty((queries.shape[0], len(self.intercept)))
+        size = max(1, _CELLS // self.metric.n)
+        for begin in range(0, len(out), size):
+            batch = slice(begin, begin + size)
+            out[batch] = self.intercept + self.kernel(queries[batch])[1] @ self.alpha
+        return out
+
+    @property
+    def stored_rows(self) -> IndexArray:
+        """Numbers of the stored rows in the training data."""
+        return self.metric.references.row_of_slot
