@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from .classifiers import LWL as LWL
     from .classifiers import WIBK as WIBK
     from .classifiers import IBk as IBk
+    from .classifiers import KernelVotesClassifier as KernelVotesClassifier
     from .classifiers import KStar as KStar
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
+    from .regressors import KernelVotesRegressor as KernelVotesRegressor
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief
@@ -44,6 +46,8 @@ _HOME = {
     "IBk": "classifiers",
     "IntervalTable": "weights",
     "KStar": "classifiers",
+    "KernelVotesClassifier": "classifiers",
+    "KernelVotesRegressor": "regressors",
     "LWL": "classifiers",
     "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
@@ -60,6 +64,7 @@ _PACKAGES = (
     "metrics",
     "plots",
     "presets",
+    "regressors",
     "report",
     "stats",
     "weighers",

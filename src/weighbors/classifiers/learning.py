@@ -23,7 +23,7 @@ from ..weights import Weights
 from .checks import check_fits, class_of_row
 from .training import Training, check_growth, indexable, positive_rows, repetition_weights, scale_repetitions
 
-__all__ = ["Fitted", "KNNParameters", "add_rows", "build_model", "fit_model"]
+__all__ = ["Fitted", "KNNParameters", "add_rows", "build_model", "fit_model", "fit_weigher", "learned_weights"]
 
 
 class KNNParameters(Protocol):
@@ -179,7 +179,7 @@ def build_model(
     weigher = None
     if weights is None:
         weigher = _fit_weigher(model, table, training, classes, coder)
-        weights = _learned_weights(weigher)
+        weights = learned_weights(weigher)
     engine = NeighborEngine(
         training.X,
         weights=weights,
@@ -200,12 +200,32 @@ def _fit_weigher(model: KNNParameters, table: Any, training: Training, classes: 
     """
     if model.weigher is None:
         return None
-    weigher, sample_weight = clone(model.weigher), training.sample_weight
+    sample_weight = training.sample_weight
     if sample_weight is not None:  # The weigher uses the same repetition weights as the vote.
         sample_weight = scale_repetitions(sample_weight, np.arange(len(sample_weight)), int(model.n_neighbors))
+    return fit_weigher(model, table, classes[training.codes], training.X, coder, sample_weight)
+
+
+def fit_weigher(
+    model: Any, table: Any, y: AnyArray, X: Any, coder: TableCoder, sample_weight: FloatArray | None
+) -> Any:
+    """Return a clone of the weigher of ``model``, fitted to a table.
+
+    Parameters
+    ----------
+    model : estimator
+        Its ``weigher`` is cloned, and it routes ``sample_weight``.
+    table, X
+        The rows as the user gave them, to which the weigher is fitted, and coded.
+    y : ndarray of shape (n,)
+    coder : TableCoder
+        Column coding of the model. The weigher gets the same categorical columns.
+    sample_weight : ndarray of shape (n,), or None
+    """
+    weigher = clone(model.weigher)
     named = weigher.get_params(deep=False).get("categorical_features", "unknown")
     if not isinstance(named, str):
-        coder.check_same(named, type(weigher).__name__, training.X)
+        coder.check_same(named, type(weigher).__name__, X)
     elif named == "from_dtype" and coder.nominal.any():
         weigher.set_params(categorical_features=coder.nominal)
     params: dict[str, Any] = {}
@@ -213,10 +233,10 @@ def _fit_weigher(model: KNNParameters, table: Any, training: Training, classes: 
         params = dict(process_routing(model, "fit", sample_weight=sample_weight).weigher.fit)
     elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
         params = {"sample_weight": sample_weight}
-    return weigher.fit(table, classes[training.codes], **params)
+    return weigher.fit(table, y, **params)
 
 
-def _learned_weights(weigher: Any) -> Weights:
+def learned_weights(weigher: Any) -> Weights:
     """Return the weights of a fitted weigher, or empty weights if there is no weigher."""
     if weigher is None:
         return Weights()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -123,6 +124,7 @@ class Metric:
         np.fill_diagonal(out, 0.0)
         return out
 
-    def some_pairs(self, rows: IndexArray) -> FloatArray:
-        """Return the distances of all pairs of the stored rows with the numbers ``rows``."""
-        return self.between(self.fold(self.references.rows[rows]))[:, rows] * (1.0 - np.eye(len(rows)))
+    def some_pairs(self, slots: IndexArray) -> FloatArray:
+        """Return the distances of all pairs of the stored rows with the numbers ``slots``."""
+        some = replace(self.references, rows=self.references.rows[slots], row_of_slot=np.arange(len(slots)))
+        return Metric(some, self.n_jobs).all_pairs()

@@ -1,0 +1,123 @@
+"""Explain scores of learned votes by the rows that they are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..engine import contributions
+from ..kernel.fit import FittedVotes
+from ..kernel.local import LocalVotes
+from ..kernel.ridge import kernel_of, solve_system, weighted_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["explain_scores"]
+
+
+def explain_scores(
+    fitted: FittedVotes,
+    queries: Any,
+    row_numbers: IndexArray,
+    labels: AnyArray,
+    outputs: list[str],
+    names: list[str],
+    top: int | None,
+) -> pd.DataFrame:
+    """Return a table with one row per query and voter, whose votes add up to the scores.
+
+    Parameters
+    ----------
+    fitted : FittedVotes
+    queries : coded rows
+    row_numbers : ndarray of int
+        Number, in the data of the user, of each training row.
+    labels : ndarray of shape (n,)
+        Classes or targets of the training rows.
+    outputs, names : lists of str
+        Names of the columns of votes, and of the features.
+    top : int or None
+        How many rows are listed per query. None: all.
+    """
+    import pandas as pd
+
+    parts = [
+        _explain_one(fitted, queries[i : i + 1], i, row_numbers, labels, outputs, names, top)
+        for i in range(queries.shape[0])
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _explain_one(
+    fitted: FittedVotes,
+    query: Any,
+    number: int,
+    row_numbers: IndexArray,
+    labels: AnyArray,
+    outputs: list[str],
+    names: list[str],
+    top: int | None,
+) -> pd.DataFrame:
+    """Return the rows of the table for one query; ``number`` is its number."""
+    import pandas as pd
+
+    mean, slots, distance, votes = votes_of(fitted, query)
+    # Rows with large votes come first, whether they speak for a class or against it.
+    order = np.argsort(-np.abs(votes).max(axis=1), kind="stable")
+    shown, rest = (order, order[:0]) if top is None else (order[:top], order[top:])
+    rows = fitted.stored_rows[slots[shown]]
+    references = _references(fitted)
+    terms = contributions(references, query, references.row_of_slot[slots[shown]][None, :])[0]
+    total = terms.sum(axis=1, keepdims=True)
+    shares = np.divide(terms, total, out=np.zeros_like(terms), where=total > 0)
+    frame = pd.DataFrame(
+        {
+            "query": number,
+            "voter": ["mean"] + ["row"] * len(shown) + ["others"] * bool(len(rest)),
+            "row": np.concatenate([[-1], row_numbers[rows], [-1] * bool(len(rest))]).astype(np.int64),
+            "label": pd.Series([None, *labels[rows].tolist()] + [None] * bool(len(rest)), dtype=object),
+            "distance": np.concatenate([[np.nan], distance[shown], [np.nan] * bool(len(rest))]),
+        }
+    )
+    cast = np.concatenate([mean[None, :], votes[shown], votes[rest].sum(axis=0, keepdims=True)[: bool(len(rest))]])
+    padded = np.full((len(frame), len(names)), np.nan)
+    padded[1 : 1 + len(shown)] = shares
+    columns = [pd.DataFrame(cast, columns=outputs), pd.DataFrame(padded, columns=[f"share of {n}" for n in names])]
+    return pd.concat([frame, *columns], axis=1)
+
+
+def _references(fitted: FittedVotes) -> Any:
+    """Return the references of the stored rows."""
+    votes = fitted.votes
+    return votes.engine.references if isinstance(votes, LocalVotes) else votes.metric.references
+
+
+def votes_of(fitted: FittedVotes, query: Any) -> tuple[FloatArray, IndexArray, FloatArray, FloatArray]:
+    """Return the mean, and slots, distances and votes of the rows that vote for one query.
+
+    The mean and the votes, of shape (n_voters, n_outputs), add up to the scores.
+    """
+    votes = fitted.votes
+    if not isinstance(votes, LocalVotes):
+        distance, kernel = votes.kernel(query)
+        return votes.intercept, np.arange(votes.metric.n), distance[0], kernel[0][:, None] * votes.alpha
+    distance, slot = votes.neighbors(query)
+    slots, near = slot[0], distance[0].astype(np.float64)
+    targets = votes.targets[slots]
+    Y = targets if targets.ndim == 2 else np.eye(votes.n_outputs)[targets]
+    repetition = None if votes.repetition is None else votes.repetition[slots]
+    mean = weighted_mean(Y, repetition)
+    # For one query the votes α of the neighbours themselves are wanted: the small system is solved once more.
+    between = _distances_between(votes, slots)
+    alpha, _ = solve_system(between, votes.width, votes.ridge, Y - mean, repetition)
+    return mean, slots, near, kernel_of(near, votes.width)[:, None] * alpha
+
+
+def _distances_between(votes: LocalVotes, slots: IndexArray) -> FloatArray:
+    """Return the distances of all pairs of some stored rows."""
+    from ..kernel.metric import Metric
+
+    return Metric(votes.engine.references).some_pairs(slots)

@@ -1,0 +1,441 @@
+"""Learned votes: the nearest-neighbour classifier whose votes are solved for, not guessed."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import HasMethods, Interval, Options, RealNotInt, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from .._frames import as_pandas
+from .._parallel.threads import effective_n_jobs
+from .._random import generators
+from .._typing import AnyArray, FloatArray, IndexArray
+from .._validation import TableCoder, TakesTables, check_labels, check_sample_weight, require_labels
+from ..engine.plan import BACKENDS
+from ..exceptions import InvalidDataError
+from ..kernel import Calibration, fit_calibration
+from ..kernel.fit import FittedVotes, VotesPlan, VotesSettings, fit_votes
+from ..kernel.gradient import Table
+from ..weights import Weights
+from ._importances import feature_importances
+from .checks import check_fits
+from .explain_votes import explain_scores
+from .learning import fit_weigher, learned_weights
+from .training import indexable, repetition_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BaseKernelVotes", "KernelVotesClassifier"]
+
+
+class BaseKernelVotes(TakesTables, BaseEstimator):
+    """Base class of `KernelVotesClassifier` and `KernelVotesRegressor`: parameters, fit of the votes, explanations."""
+
+    _fitted: FittedVotes
+    _coder: TableCoder
+    weights_: Weights
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+        "n_neighbors": [StrOptions({"auto"}), None, Interval(Integral, 1, None, closed="left")],
+        "weigher": [StrOptions({"auto"}), None, Weights, HasMethods(["fit", "get_params"])],
+        "p": [Options(Real, {1, 2})],
+        "width": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "ridge": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "n_stored": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+        ],
+        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+        "handle_unknown": [StrOptions({"different", "error"})],
+        "backend": [StrOptions(set(BACKENDS))],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+    }
+
+    n_neighbors: Any
+    weigher: Any
+    p: int
+    width: Any
+    ridge: Any
+    n_stored: Any
+    categorical_features: Any
+    handle_unknown: str
+    backend: str
+    random_state: Any
+    n_jobs: int | None
+
+    def _check_rows(self, X: Any, y: Any) -> tuple[TableCoder, Any, Any]:
+        """Return a coder, the table to which it was fitted, and the coded rows."""
+        require_labels(self, y)
+        coder = TableCoder(self.categorical_features, self.handle_unknown)
+        X = as_pandas(X)
+        return coder, X, coder.fit_transform(self, X)
+
+    def _fit_votes(
+        self,
+        coder: TableCoder,
+        table: Any,
+        rows: Any,
+        y: AnyArray,
+        targets: FloatArray,
+        codes: IndexArray | None,
+        repetition: FloatArray | None,
+        sample_weight: FloatArray | None,
+    ) -> None:
+        """Learn weights, solve for the votes, and set the fitted attributes.
+
+        Parameters
+        ----------
+        coder : TableCoder
+        table, rows
+            The rows as the user gave them, and coded. Rows of weight 0 are left out.
+        y : ndarray of shape (n,) or (n, n_outputs)
+            Targets as the weigher gets them.
+        targets : ndarray of shape (n, n_outputs)
+            Numbers, or one column per class.
+        codes : ndarray of shape (n,), or None
+            Classes, or None for numbers.
+        repetition, sample_weight : ndarray of shape (n,), or None
+            Repetition weights of the votes, and the weights as the user gave them, for the weigher.
+        """
+        weights = self._weights_of(coder, table, rows, y, sample_weight)
+        if weights is not None and weights.votes is not None:
+            # Rows that a weigher trusts more are fitted more closely: its votes ω, scaled to a mean of 1, multiply the
+            # repetition weights.
+            trusted = weights.votes / weights.votes.mean()
+            repetition = trusted if repetition is None else repetition * trusted
+            repetition = np.maximum(repetition, 1e-6)
+        training = Table(rows, coder.nominal_of(rows), targets, codes, _scaled(repetition))
+        settings = VotesSettings(
+            self.n_neighbors, int(self.p), self.width, self.ridge, self.n_stored, self.backend,
+            effective_n_jobs(self.n_jobs),
+        )  # fmt: skip
+        fitted = fit_votes(training, settings, weights, generators(self.random_state, 1)[0])
+        self._fitted, self._coder, self._training = fitted, coder, training
+        self.weights_, self.alpha_, self.intercept_ = fitted.weights, fitted.alpha, fitted.intercept
+        self.width_, self.ridge_, self.p_ = fitted.width, fitted.ridge, int(self.p)
+        self.loo_rows_ = fitted.loo_rows
+
+    def _weights_of(
+        self, coder: TableCoder, table: Any, rows: Any, y: AnyArray, sample_weight: FloatArray | None
+    ) -> Weights | None:
+        """Return the weights in use, or None if they are learned from the votes. Set ``weigher_``."""
+        self.weigher_ = None
+        if isinstance(self.weigher, str):
+            return None
+        if self.weigher is None:
+            return Weights()
+        if isinstance(self.weigher, Weights):
+            check_fits(self.weigher, rows, coder.names)
+            return self.weigher
+        table = rows if sparse.issparse(rows) else indexable(table, coder.nominal)
+        self.weigher_ = fit_weigher(self, table, y, rows, coder, sample_weight)
+        return learned_weights(self.weigher_)
+
+    @property
+    def plan_(self) -> VotesPlan:
+        """Which rows vote, and why. It can be printed."""
+        check_is_fitted(self, "weights_")
+        return self._fitted.plan
+
+    @property
+    def choice_(self) -> pd.DataFrame:
+        """What was tried: one row per width and ridge, and per exponent of the feature weights."""
+        import pandas as pd
+
+        check_is_fitted(self, "weights_")
+        tried = [{"choice": "width and ridge", **each} for each in self._fitted.tried]
+        chosen = self._fitted.feature_choice
+        weights = [] if chosen is None else [{"choice": "feature weights", **each} for each in chosen.tried]
+        return pd.DataFrame(tried + weights)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The feature weights in use, one number per feature."""
+        check_is_fitted(self, "weights_")
+        return feature_importances(self.weights_, self.n_features_in_)
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Return the scores of queries, of shape (n_queries, n_outputs)."""
+        check_is_fitted(self, "weights_")
+        return self._fitted.votes.scores(self._coder.transform(self, X))
+
+    def _explain(self, X: Any, top: int | None, outputs: list[str], labels: AnyArray) -> pd.DataFrame:
+        """Return the table of `explain`. ``outputs`` name the columns of votes, ``labels`` are those of the rows."""
+        check_is_fitted(self, "weights_")
+        queries = self._coder.transform(self, X)
+        names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
+        return explain_scores(self._fitted, queries, self._row_numbers, labels, outputs, names, top)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the router that passes ``sample_weight`` to this estimator and to its weigher."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if hasattr(self.weigher, "fit"):
+            router.add(weigher=self.weigher, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router
+
+
+def _scaled(repetition: FloatArray | None) -> FloatArray | None:
+    """Return repetition weights. Weights of a mean below 1 only say which rows count more: they get a mean of 1."""
+    if repetition is None or (repetition == 1).all():
+        return None
+    mean = repetition.mean()
+    return repetition if mean >= 1 - 1e-9 else repetition / mean
+
+
+class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
+    """Nearest-neighbour classifier with learned votes: kernel ridge regression under the library's distance.
+
+    Every stored row x_i has a signed vote α_i for each class. A query q gets the scores f(q) = μ + Σ_i exp(−d(q, x_i)/L) α_i,
+    where μ are the shares of the classes, and the class with the largest score is predicted. The votes are solved for:
+    they minimise the squared error of the scores on the training rows, with a penalty λ on their size. Width L, ridge λ
+    and feature weights are chosen by leave-one-out and cross-validation inside the training rows. In the literature this
+    is regularised least-squares classification [1]_, and the feature weights are those of recursive feature machines [2]_.
+
+    Numbers should be on comparable scales, for example by :class:`sklearn.preprocessing.StandardScaler`.
+
+    Parameters
+    ----------
+    n_neighbors : "auto", None or int, default="auto"
+        Which rows vote for a query. None: all stored rows. An integer: that many nearest rows, whose votes are solved for
+        each query, for any number of rows. "auto": all rows up to 4000 different ones, else the 100 nearest; ``plan_`` says
+        which.
+    weigher : "auto", None, Weights or weigher, default="auto"
+        Where feature weights come from. "auto": from the votes themselves (how strongly the scores change with a feature),
+        if cross-validation finds that they help. A weigher is an estimator whose ``fit(X, y)`` sets ``weights_``. If the
+        weights select instances, only these rows are stored, and their votes are solved over all rows. Votes ω of the
+        weights multiply ``sample_weight``.
+    p : {1, 2}, default=1
+        1 for the city-block distance, 2 for the Euclidean distance.
+    width : "auto" or float, default="auto"
+        The width L of the kernel exp(−d/L). "auto": a multiple of the median distance, chosen by leave-one-out.
+    ridge : "auto" or float, default="auto"
+        The penalty λ. "auto": from 0.001 to 3, chosen by leave-one-out.
+    n_stored : int, float below 1 or None, default=None
+        How many rows, or which share of them, are stored. They are drawn at random, and their votes are solved over all
+        rows. None: all rows, or those that the weights select. An integer for ``n_neighbors`` goes first.
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+        Columns whose values differ by 0 or 1. "from_dtype": the columns of a DataFrame that contain
+        categories or text.
+    handle_unknown : {"different", "error"}, default="different"
+        What happens if a query has a category that was not in the training data. "different": it differs from all
+        known categories. "error": an error is raised.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of ``sample_weight`` for each class, as in scikit-learn.
+    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
+        Which search finds the nearest rows, if they vote.
+    random_state : int, RandomState or None, default=0
+        Draws the folds for feature weights, the stored rows, and the rows on which large tables choose their parameters.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    alpha_ : ndarray of shape (n_samples, n_classes), or None
+        Signed votes of the training rows. Rows that are not stored have 0. None if the nearest rows vote, since then
+        every query has votes of its own.
+    intercept_ : ndarray of shape (n_classes,)
+        The shares μ of the classes.
+    width_, ridge_ : float
+        L and λ.
+    p_ : int
+    weights_ : Weights
+        The weights in use.
+    weigher_ : estimator or None
+        The fitted clone of ``weigher``.
+    feature_importances_ : ndarray of shape (n_features,)
+    loo_rows_ : ndarray of int
+        Rows that were left out, one at a time: all, or drawn ones of large tables.
+    loo_predictions_ : ndarray
+        The predicted class of each of these rows when it is left out. Feature weights stay as they are.
+    loo_decision_function_ : ndarray of shape (len(loo_rows_), n_classes)
+        Their scores.
+    loo_score_ : float
+        Accuracy of these predictions.
+    calibration_ : Calibration
+        The slope that turns scores into probabilities, and its log-loss on the rows left out.
+    choice_ : DataFrame
+        The widths, ridges and feature weights that were tried, with their losses.
+    plan_ : VotesPlan
+        Which rows vote, and why.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if ``X`` had column names.
+
+    Notes
+    -----
+    Leave-one-out costs no refit: the residual of a row left out is α_i over the i-th diagonal element of (K + λI)⁻¹ [1]_.
+    ``sample_weight`` counts as repetition; weights of a mean below 1 are scaled to a mean of 1. All rows voting needs
+    3 n² numbers of memory.
+
+    A missing value is at the full column range from every other value (HEOM), but a row is at distance 0 from itself.
+
+    References
+    ----------
+    .. [1] R. Rifkin, R. Lippert, "Notes on regularized least squares", MIT-CSAIL-TR-2007-025, 2007.
+    .. [2] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, "Mechanism for feature learning in neural networks and
+       backpropagation-free machine learning models", Science 383, 2024.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from weighbors import KernelVotesClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), KernelVotesClassifier(weigher=None)).fit(X[::2], y[::2])
+    >>> round(model.score(X[1::2], y[1::2]), 3)
+    0.989
+    >>> print(model[-1].plan_)
+    all rows vote: 89 different rows are at most 4000
+      rows      89 of 13 features, of which 89 vote for a query
+      distance  city-block, equal weights
+      memory    0.19 MB for the matrices of the fit
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **BaseKernelVotes._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int | str | None = "auto",
+        weigher: Any = "auto",
+        *,
+        p: int = 1,
+        width: float | str = "auto",
+        ridge: float | str = "auto",
+        n_stored: float | None = None,
+        categorical_features: Any = "from_dtype",
+        handle_unknown: str = "different",
+        class_weight: Any = None,
+        backend: str = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weigher = weigher
+        self.p = p
+        self.width = width
+        self.ridge = ridge
+        self.n_stored = n_stored
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
+        self.class_weight = class_weight
+        self.backend = backend
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelVotesClassifier:
+        """Learn weights and votes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
+
+        Returns
+        -------
+        self
+        """
+        coder, table, rows = self._check_rows(X, y)
+        self.classes_, codes = check_labels(y)
+        check_consistent_length(rows, codes)
+        weight = check_sample_weight(sample_weight, rows)
+        repetition = repetition_weights(codes, self.classes_, weight, self.class_weight)
+        self._row_numbers = np.arange(len(codes))
+        if repetition is not None and (repetition == 0).any():
+            kept = self._row_numbers = np.flatnonzero(repetition > 0)
+            if len(np.unique(codes[kept])) < 2:
+                raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
+            table = rows[kept] if sparse.issparse(rows) else _safe_indexing(indexable(table, coder.nominal), kept)
+            rows = coder.fit_transform(self, table) if coder.nominal.any() else rows[kept]
+            codes, repetition = codes[kept], repetition[kept]
+            weight = None if weight is None else weight[kept]
+        targets = np.eye(len(self.classes_))[codes]
+        self._fit_votes(coder, table, rows, self.classes_[codes], targets, codes, repetition, weight)
+        left_out = self._fitted.loo_scores
+        weights_of_loo = None if self._training.repetition is None else self._training.repetition[self.loo_rows_]
+        self.calibration_: Calibration = fit_calibration(left_out, codes[self.loo_rows_], weights_of_loo)
+        self.loo_decision_function_ = left_out
+        self.loo_predictions_: AnyArray = self.classes_[left_out.argmax(axis=1)]
+        self.loo_score_ = float(
+            np.average(left_out.argmax(axis=1) == codes[self.loo_rows_], weights=weights_of_loo)
+        )
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores of the classes, or for two classes the score of the second minus that of the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_classes), or (n_queries,) for two classes
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the class with the largest score. Of equal scores, the class that comes first in ``classes_`` wins.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        labels: AnyArray = self.classes_[self._scores(X).argmax(axis=1)]
+        return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the classes, calibrated on the rows left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_classes)
+            Positive, with row sums of 1, in the order of the scores.
+        """
+        return self.calibration_(self._scores(X))
+
+    def explain(self, X: Any, top: int | None = None) -> pd.DataFrame:
+        """Return a table that explains the scores: whose votes they are made of.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+        top : int, optional
+            Only the rows with the largest votes, by absolute value; the others are one line. By default all rows.
+
+        Returns
+        -------
+        DataFrame
+            One row per query and voter. ``voter`` is "mean" for the shares of the classes, "row" for a training row, and
+            "others" for all rows below the top ones. ``row`` is the number of the training row, ``label`` its class,
+            ``distance`` its distance to the query; ``vote for <class>`` adds up to the score of the class over the rows of
+            a query. ``share of <feature>`` is the feature's share of the distance.
+        """
+        names = [f"vote for {label}" for label in self.classes_.tolist()]
+        return self._explain(X, top, names, self.classes_[self._training.codes])

@@ -1,0 +1,208 @@
+"""Learned votes for numeric targets: kernel ridge regression under the library's distance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.metrics import r2_score
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.validation import check_consistent_length
+
+from .._frames import as_pandas
+from .._typing import FloatArray
+from .._validation import check_sample_weight
+from ..classifiers.kernel_votes import BaseKernelVotes
+from ..classifiers.training import indexable
+from ..exceptions import InvalidDataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["KernelVotesRegressor"]
+
+
+class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
+    """Nearest-neighbour regressor with learned votes: kernel ridge regression under the library's distance.
+
+    Every stored row x_i has a signed vote α_i. A query q gets the prediction f(q) = μ + Σ_i exp(−d(q, x_i)/L) α_i, where μ is
+    the mean target. Votes, width, ridge and feature weights are found as in `KernelVotesClassifier`.
+
+    Parameters
+    ----------
+    n_neighbors, weigher, p, width, ridge, n_stored
+        As in `KernelVotesClassifier`. A weigher must accept numeric targets.
+    categorical_features, handle_unknown, backend, random_state, n_jobs
+        As in `KernelVotesClassifier`.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
+        Signed votes of the training rows, in units of the target. None if the nearest rows vote.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        The mean target μ.
+    width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_, loo_rows_
+        As in `KernelVotesClassifier`.
+    loo_predictions_ : ndarray of shape (len(loo_rows_),) or (len(loo_rows_), n_outputs)
+        Predictions of training rows, each left out.
+    loo_score_ : float
+        R² of these predictions.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if ``X`` had column names.
+
+    Notes
+    -----
+    With several outputs, width, ridge and feature weights are the same for all of them. They are chosen by the squared error
+    of the outputs, each divided by its standard deviation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from weighbors import KernelVotesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X = scale(X)
+    >>> model = KernelVotesRegressor(weigher=None).fit(X[::2], y[::2])
+    >>> round(model.loo_score_, 2), round(model.score(X[1::2], y[1::2]), 2)
+    (0.44, 0.47)
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | str | None = "auto",
+        weigher: Any = "auto",
+        *,
+        p: int = 1,
+        width: float | str = "auto",
+        ridge: float | str = "auto",
+        n_stored: float | None = None,
+        categorical_features: Any = "from_dtype",
+        handle_unknown: str = "different",
+        backend: str = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weigher = weigher
+        self.p = p
+        self.width = width
+        self.ridge = ridge
+        self.n_stored = n_stored
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
+        self.backend = backend
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelVotesRegressor:
+        """Learn weights and votes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
+
+        Returns
+        -------
+        self
+        """
+        coder, table, rows = self._check_rows(X, y)
+        targets = _check_targets(y)
+        check_consistent_length(rows, targets)
+        self._one_output = targets.ndim == 1
+        Y = targets.reshape(len(targets), -1)
+        weight = check_sample_weight(sample_weight, rows)
+        self._row_numbers = np.arange(len(Y))
+        if weight is not None and (weight == 0).any():
+            kept = self._row_numbers = np.flatnonzero(weight > 0)
+            table = rows[kept] if sparse.issparse(rows) else _safe_indexing(indexable(table, coder.nominal), kept)
+            rows = coder.fit_transform(self, table) if coder.nominal.any() else rows[kept]
+            Y, targets, weight = Y[kept], targets[kept], weight[kept]
+        if rows.shape[0] < 2:
+            raise InvalidDataError(f"at least 2 rows are needed; got {rows.shape[0]} (n_samples)")
+        # Targets are standardised inside: then all outputs count alike, and no target is too large for the sums.
+        center = np.average(Y, axis=0, weights=weight)
+        spread = np.sqrt(np.average((Y - center) ** 2, axis=0, weights=weight))
+        self._center, self._spread = center, np.where(spread > 0, spread, 1.0)
+        scaled = (Y - center) / self._spread
+        self._fit_votes(coder, table, rows, targets, scaled, None, weight, weight)
+        if self.alpha_ is not None:
+            self.alpha_ = self._in_units(self.alpha_, center=False)
+        self.intercept_ = self._in_units(self.intercept_[None, :], center=True)[0]
+        self.loo_predictions_ = self._in_units(self._fitted.loo_scores, center=True)
+        weights_of_loo = None if weight is None else weight[self.loo_rows_]
+        with np.errstate(all="ignore"):
+            self.loo_score_ = float(
+                r2_score(targets[self.loo_rows_], self.loo_predictions_, sample_weight=weights_of_loo)
+            )
+        self._targets = targets
+        return self
+
+    def _in_units(self, scores: FloatArray, *, center: bool) -> FloatArray:
+        """Return scores or votes in units of the targets: one column if there is one output."""
+        out = scores * self._spread + (self._center if center else 0.0)
+        return out[:, 0] if self._one_output else out
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predicted targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries,) or (n_queries, n_outputs)
+        """
+        return self._in_units(self._scores(X), center=True)
+
+    def explain(self, X: Any, top: int | None = None) -> pd.DataFrame:
+        """Return a table that explains the predictions: whose votes they are made of.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+        top : int, optional
+            Only the rows with the largest votes; the others are one line. By default all rows.
+
+        Returns
+        -------
+        DataFrame
+            As in `KernelVotesClassifier.explain`. ``vote`` (``vote for output 0`` and so on if there are several) adds up
+            to the prediction over the rows of a query.
+        """
+        n_outputs = len(self._spread)
+        names = ["vote"] if self._one_output else [f"vote for output {t}" for t in range(n_outputs)]
+        frame = self._explain(X, top, names, self._targets)
+        frame[names] = frame[names] * self._spread
+        frame.loc[frame["voter"] == "mean", names] += self._center
+        return frame
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _check_targets(y: Any) -> FloatArray:
+    """Return numeric targets of one or two dimensions. Raise InvalidDataError if they are no finite numbers."""
+    y = as_pandas(y) if hasattr(y, "columns") or hasattr(y, "to_pandas") else y
+    try:
+        out: FloatArray = check_array(
+            y, dtype=np.float64, ensure_2d=False, ensure_all_finite=True, ensure_min_samples=1, input_name="y"
+        )
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(
+            f"{str(error).strip()} A regressor needs a finite number per row: drop rows without a target, or use "
+            "KernelVotesClassifier for labels"
+        ) from error
+    if out.ndim > 2:
+        raise InvalidDataError(f"y must have one or two dimensions; got {out.ndim}")
+    return out
