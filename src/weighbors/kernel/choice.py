@@ -38,14 +38,13 @@ def median_distance(distance: FloatArray, repetition: FloatArray | None = None) 
 
     A row of repetition weight s counts as s rows, which have distance 0 from each other.
     """
-    n = len(distance)
-    upper = np.triu_indices(n, 1)
-    pairs = distance[upper]
+    pair = np.tri(len(distance), k=-1, dtype=bool)  # every pair once
+    pairs = distance[pair]
     if repetition is None:
         found = float(np.median(pairs)) if len(pairs) else 0.0
     else:
         copies = float((repetition * np.maximum(repetition - 1.0, 0.0)).sum() / 2.0)
-        found = _weighted_median(pairs, repetition[upper[0]] * repetition[upper[1]], copies)
+        found = _weighted_median(pairs, np.outer(repetition, repetition)[pair], copies)
     if found > 0:
         return found
     mean = float(pairs.mean()) if len(pairs) else 0.0
