@@ -9,7 +9,7 @@ import numpy as np
 
 from .._parallel.executors import DaskExecutor
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine import Extent, NeighborEngine, References, build_references, merge_lists, rooted
+from ..engine import ColumnRanges, NeighborEngine, References, build_references, merge_lists, rooted
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .block import Block
@@ -29,7 +29,7 @@ class Search:
     transform: Any
     p: int
     nominal: BoolArray | None
-    measured: Extent
+    measured: ColumnRanges
     grouped: bool
     n_groups: int
     class_of_code: IndexArray | None  # position of each class in ``weights.classes``
@@ -180,7 +180,7 @@ class BlockEngine:
         table: BlockTable,
         *,
         transform: Any = None,
-        measured: Extent | None = None,
+        measured: ColumnRanges | None = None,
         weights: Weights | None = None,
         p: int = 2,
         nominal: BoolArray | None = None,

@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import codes_of
-from ..engine.references import Extent, bounds, integral
+from ..engine.references import ColumnRanges, bounds, integral
 from ..exceptions import InvalidDataError
 from .block import Block, Header, Piece
 from .encode import BlockEncoder, ColumnCoding
@@ -27,7 +27,7 @@ class BlockProfile:
 
     rows: int
     dtype: Any
-    column_range: Extent | None  # NaN if all values of a column are missing; None if there are no rows
+    column_range: ColumnRanges | None  # NaN if all values of a column are missing; None if there are no rows
     coding: ColumnCoding | None
     labels: AnyArray  # the distinct labels, sorted
     codes: AnyArray  # position of the label of each row in ``labels``
@@ -144,7 +144,7 @@ def count_rows(block: Block) -> int:
     return sum(len(piece.table) for piece in block.pieces([0], labels=False))
 
 
-def block_range(block: Block, kept: BoolArray, encoder: BlockEncoder) -> Extent | None:
+def block_range(block: Block, kept: BoolArray, encoder: BlockEncoder) -> ColumnRanges | None:
     """Return the column ranges of some rows of a block, or None if no row is kept.
 
     ``kept`` is a mask of the rows of the block.
@@ -159,12 +159,12 @@ def block_range(block: Block, kept: BoolArray, encoder: BlockEncoder) -> Extent 
     return merge_ranges(ranges)
 
 
-def merge_ranges(ranges: Sequence[Extent | None]) -> Extent | None:
+def merge_ranges(ranges: Sequence[ColumnRanges | None]) -> ColumnRanges | None:
     """Combine the column ranges of several parts of a table. Return None if no part has rows."""
     known = [part for part in ranges if part is not None]
     if not known:
         return None
-    return Extent(
+    return ColumnRanges(
         np.fmin.reduce([part.low for part in known]),
         np.fmax.reduce([part.high for part in known]),
         np.any([part.missing for part in known], axis=0),

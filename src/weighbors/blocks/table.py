@@ -11,7 +11,7 @@ import numpy as np
 from .._labels import check_classes
 from .._parallel.executors import Executor, executor_for
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..engine import Extent
+from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
 from .block import Header
 from .encode import BlockEncoder, ColumnCoding, take_block
@@ -110,7 +110,7 @@ class BlockTable(RowBlocks):
         self.coder, self.broken = profile.coding.coder, profile.broken
         self.nominal: BoolArray = profile.coding.nominal(header.width)
         low, high = (np.nan_to_num(end, nan=0.0).astype(profile.dtype) for end in profile.column_range[:2])
-        self.measured = Extent(low, high, profile.column_range.missing)
+        self.measured = ColumnRanges(low, high, profile.column_range.missing)
         encoder = BlockEncoder(header, profile.coding, np.dtype(profile.dtype), self.classes)
         # The label parts are not needed any more, because the codes of all rows are in memory.
         measured = replace(source, sizes=sizes, label_parts=None)

@@ -240,13 +240,15 @@ class LocalNaiveBayes:
         center = np.median(self.rows[known, j]) if known.any() else 0.0
         width = _mean_gap(self.rows[known, j], W[known] > 0)
         column = np.rint(self.rows[known, j][:, None] / width) * width - center
-        mass, mean, square = (self._sums(column**power, W, known) for power in range(3))
-        everything = [_sum_classes(part) for part in (mass, mean, square)]
+        weight_sum, mean, square = (self._sums(column**power, W, known) for power in range(3))
+        everything = [_sum_classes(part) for part in (weight_sum, mean, square)]
         # If all values of this feature are missing in a class, the class gets the mean and deviation of all rows.
-        mass, mean, square = (np.where(mass > 0, *pair) for pair in zip((mass, mean, square), everything, strict=True))
-        mass = np.where(mass > 0, mass, 1.0)
-        mean = mean / mass
-        deviation = np.maximum(np.sqrt(np.maximum(square / mass - mean**2, 0.0)), width / 6)
+        weight_sum, mean, square = (
+            np.where(weight_sum > 0, *pair) for pair in zip((weight_sum, mean, square), everything, strict=True)
+        )
+        weight_sum = np.where(weight_sum > 0, weight_sum, 1.0)
+        mean = mean / weight_sum
+        deviation = np.maximum(np.sqrt(np.maximum(square / weight_sum - mean**2, 0.0)), width / 6)
         value = np.rint(query / width) * width - center
         log = _log_interval((value - mean) / deviation, width / deviation)
         return np.where(everything[0] > 0, log, 0.0)

@@ -46,7 +46,7 @@ class Fitted(NamedTuple):
     weigher: Any  # fitted, or None
     weights: Weights
     engine: SearchEngine
-    mass: FloatArray | None  # repetition weights of the stored rows; None: every row counts once
+    repetition: FloatArray | None  # repetition weights of the stored rows; None: every row counts once
     n_given: int  # number of rows given, including rows of weight 0
 
 

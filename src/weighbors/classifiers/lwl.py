@@ -21,7 +21,7 @@ from ._lazy import LazyClassifier
 from ._local_models import LocalNaiveBayes, LocalStump
 from ._ranges import range_weights
 from .checks import check_enough
-from .ib import reach
+from .ib import count_until_weight
 from .training import scale_repetitions
 
 __all__ = ["LWL"]
@@ -51,14 +51,14 @@ class LocalModel(Protocol):
 MODELS: dict[str, Callable[..., LocalModel]] = {"stump": LocalStump, "naive_bayes": LocalNaiveBayes}
 
 
-def kernel_weights(distance: FloatArray, mass: FloatArray, kernel: str, k: int | None) -> FloatArray:
+def kernel_weights(distance: FloatArray, repetition: FloatArray, kernel: str, k: int | None) -> FloatArray:
     """Return the weights of rows by nearness. Their sum is the total repetition weight of the rows that count.
 
     Parameters
     ----------
     distance : ndarray of shape (n_queries, n)
         Distances of the rows from each query, in ascending order.
-    mass : ndarray of the same shape
+    repetition : ndarray of the same shape
         Repetition weight of each row.
     kernel : str
         A key of `KERNELS`.
@@ -67,12 +67,12 @@ def kernel_weights(distance: FloatArray, mass: FloatArray, kernel: str, k: int |
         distance of the farthest row that counts.
     """
     n_queries, n = distance.shape
-    count = np.full(n_queries, n) if k is None else reach(distance, mass, k)[1]
+    count = np.full(n_queries, n) if k is None else count_until_weight(distance, repetition, k)[1]
     bandwidth = distance[np.arange(n_queries), count - 1][:, None]
     scaled = np.divide(distance, bandwidth, out=np.ones_like(distance), where=bandwidth > 0)
     counts = np.arange(n) < count[:, None]
-    weights = np.where(counts, mass * KERNELS[kernel](np.minimum(scaled, 1.0)), 0.0)
-    total = np.where(counts, mass, 0.0).sum(axis=1, keepdims=True)
+    weights = np.where(counts, repetition * KERNELS[kernel](np.minimum(scaled, 1.0)), 0.0)
+    total = np.where(counts, repetition, 0.0).sum(axis=1, keepdims=True)
     scaled_weights: FloatArray = weights * (total / weights.sum(axis=1, keepdims=True))
     return scaled_weights
 
@@ -214,15 +214,15 @@ class LWL(LazyClassifier):
         """
         n = self._engine.n_references
         size = max(1, _BATCH_CELLS // max(n, cells))
-        k, mass = None if self.n_neighbors is None else int(self.n_neighbors), self._mass
+        k, repetition = None if self.n_neighbors is None else int(self.n_neighbors), self._repetition
         if k is not None:
-            mass = scale_repetitions(mass, self._engine.stored_rows, k)
-            check_enough(k, self._engine, mass)
+            repetition = scale_repetitions(repetition, self._engine.stored_rows, k)
+            check_enough(k, self._engine, repetition)
         for begin in range(0, len(queries), size):
             batch = slice(begin, begin + size)
             distance, row = self._engine.search(queries[batch], n, n_jobs=self.n_jobs)
             W = np.zeros((n, len(distance)))
-            W[row, np.arange(len(distance))[:, None]] = kernel_weights(distance, mass[row], self.kernel, k)
+            W[row, np.arange(len(distance))[:, None]] = kernel_weights(distance, repetition[row], self.kernel, k)
             yield batch, W
 
     def predict_proba(self, X: Any) -> FloatArray:

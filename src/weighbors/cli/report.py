@@ -11,7 +11,7 @@ import typer
 from ._data import check_output, read_data, split_labels
 from ._errors import UsageError
 from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
-from ._progress import progress_bar
+from ._progress_bar import progress_bar
 from ._say import note, notes, say, set_quiet, write_raw
 
 if TYPE_CHECKING:

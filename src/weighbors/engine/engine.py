@@ -14,7 +14,7 @@ from ..weights import Weights
 from .backends.bytes import Bytes
 from .backends.scan import Scan
 from .plan import Plan, make_plan, part_bytes_of, queries_at_once
-from .references import Extent, References, build_references
+from .references import ColumnRanges, References, build_references
 
 __all__ = ["NeighborEngine", "rooted"]
 
@@ -76,7 +76,7 @@ class NeighborEngine:
     part_bytes : int, optional
         Memory for packed references and for copies of queries. By default as `part_bytes_of` says, at least
         32 MiB.
-    measured : Extent, optional
+    measured : ColumnRanges, optional
         Column ranges of the whole table if ``X`` is a part of it. Missing distances are computed from them.
 
     Examples
@@ -104,7 +104,7 @@ class NeighborEngine:
         backend: str = "auto",
         n_jobs: int | None = None,
         part_bytes: int | None = None,
-        measured: Extent | None = None,
+        measured: ColumnRanges | None = None,
     ) -> None:
         self.references = build_references(
             X,

@@ -20,7 +20,7 @@ from ..weights import Weights
 from .backends.scan import Scan, aligned_empty, lane_layout
 from .pairs import fixed_ranges
 from .plan import lanes_of
-from .references import build_references, extent
+from .references import build_references, column_ranges
 
 __all__ = ["Margins", "margin_sum", "simba_steps"]
 
@@ -34,7 +34,7 @@ class Lists(NamedTuple):
 
     row: IndexArray  # (n, 2, width), -1: none
     square: FloatArray  # their squared distances
-    reach: FloatArray  # (n, 2) all rows that are not listed are at least this far
+    unlisted_distance: FloatArray  # (n, 2) all rows that are not listed are at least this far
     reference: FloatArray  # (m,) the weights under which the lists were made
 
 
@@ -65,9 +65,9 @@ class Margins:
         return cls(rows, np.asarray(codes, dtype=np.int64), n_classes, nominal, n_jobs)
 
     def __post_init__(self) -> None:
-        low, high, missing = extent(self.rows)
+        low, high, missing = column_ranges(self.rows)
         self.mixed = bool(self.nominal.any() or missing.any())
-        self.gap = np.where(self.nominal, 1.0, high - low)
+        self.missing_distance = np.where(self.nominal, 1.0, high - low)
         self.center = np.where(self.nominal, 0.0, low / 2 + high / 2)
         largest = np.where(self.nominal, 0.0, np.maximum(high - self.center, self.center - low))
         # Packed values are (x - center) * levels, rounded to 16 bits, or floats where some are missing or nominal.
@@ -100,7 +100,7 @@ class Margins:
         )
         listed = np.full((n, 2, most), -1, dtype=np.int64)
         square = np.full((n, 2, most), np.inf)
-        reach = np.full((n, 2), np.inf)
+        unlisted_distance = np.full((n, 2), np.inf)
         hit = np.arange(self.n_classes)[None, :] == self.codes[:, None]
         # The scan gives the nearest of every class: hits are those of a row's own class, misses those of all others,
         # merged. One more than is listed tells how far the first row that is not listed is.
@@ -112,8 +112,8 @@ class Margins:
             kept = min(most, rows.shape[1])
             listed[:, side, :kept], square[:, side, :kept] = rows[:, :kept], ranked[:, :kept]
             if rows.shape[1] > most:
-                reach[:, side] = np.sqrt(ranked[:, most])
-        return Lists(listed, square, reach, w)
+                unlisted_distance[:, side] = np.sqrt(ranked[:, most])
+        return Lists(listed, square, unlisted_distance, w)
 
     def lists_pay(self, w: FloatArray, order: IndexArray, step: FloatArray) -> bool:
         """Estimate whether weights will move so little that lists hold for many steps.
@@ -132,7 +132,7 @@ class Margins:
         if len(order) < len(self.rows) // 8:
             return False
         x, z = self.rows[order[0]], self.rows[order[min(1, len(order) - 1)]]
-        difference = np.where(np.isnan(x - z), self.gap, x - z)
+        difference = np.where(np.isnan(x - z), self.missing_distance, x - z)
         length = np.sqrt(np.sum((w * difference) ** 2))
         change = float(step.max()) * np.max(difference**2) / length if length > 0 else 0.0
         return bool(change * np.sqrt(len(self.rows) / 8) < 0.2)
@@ -149,7 +149,7 @@ class Margins:
         """
         m = self.rows.shape[1]
         # (Σ part)² / Σ part² is the effective number of features: m where all are equal, 1 where one carries all.
-        part = (w * self.gap) ** 2
+        part = (w * self.missing_distance) ** 2
         gathered = float(part.sum()) ** 2 < 0.5 * m * float((part**2).sum())
         feature_order = np.argsort(-part, kind="stable") if gathered else np.arange(m)
         lanes = lanes_of(np.dtype(np.float32))
@@ -214,7 +214,7 @@ class Margins:
         return _native.take_simba_steps(
             rows=self.rows,
             codes=self.codes,
-            missing_distance=self.gap,
+            missing_distance=self.missing_distance,
             nominal=self.nominal,
             mixed=self.mixed,
             packed=blocks.packed,
@@ -228,7 +228,7 @@ class Margins:
             expanded=blocks.expanded,
             listed=lists.row,
             listed_square=lists.square,
-            unlisted_distance=lists.reach,
+            unlisted_distance=lists.unlisted_distance,
             reference=lists.reference,
             order=order,
             step=step,

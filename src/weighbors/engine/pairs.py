@@ -33,13 +33,14 @@ class PackedRows:
     """Rows, packed once for computations on all pairs. Numeric columns come first, categories last."""
 
     def __init__(
-        self, rows: FloatArray, *, n_numeric: int, gap: FloatArray | None = None, missing: bool = False
+        self, rows: FloatArray, *, n_numeric: int, missing_distance: FloatArray | None = None, missing: bool = False
     ) -> None:
         self.rows = np.ascontiguousarray(rows)
         self.n, self.m = self.rows.shape
         self.n_numeric = n_numeric
         self.missing = missing
-        self.gap = np.ones(self.m, dtype=self.rows.dtype) if gap is None else gap.astype(self.rows.dtype)
+        given = np.ones(self.m) if missing_distance is None else missing_distance
+        self.missing_distance = given.astype(self.rows.dtype)
         lanes = lanes_of(self.rows.dtype)
         n_blocks = -(-self.n // lanes)
         order = np.full(n_blocks * lanes, -1, dtype=np.int64)
@@ -74,7 +75,7 @@ class PackedRows:
         _native.compute_distances(
             queries=self.rows,
             packed=self.packed,
-            missing_distance=self.gap,
+            missing_distance=self.missing_distance,
             n_numeric=self.n_numeric,
             missing=self.missing,
             distance=out,
@@ -107,7 +108,7 @@ class PackedRows:
         _native.compute_zone_coefficients(
             rows=self.rows,
             packed=self.packed,
-            missing_distance=self.gap,
+            missing_distance=self.missing_distance,
             n_numeric=self.n_numeric,
             missing=self.missing,
             class_start=class_start,
@@ -248,45 +249,52 @@ def sum_listed(
     query: IndexArray,
     neighbor: IndexArray,
     coefficient: FloatArray,
-    credit: IndexArray,
-    n_credits: int,
+    output_row: IndexArray,
+    n_output_rows: int,
     n_jobs: int,
     total: FloatArray | None = None,
 ) -> FloatArray:
-    """Return sums of coefficient · |difference| between rows and listed neighbours, for each credit and feature.
-
-    The credit of a pair is the row of the result to which the pair is added.
+    """Return sums of coefficient · |difference| between rows and listed neighbours, for each output row and feature.
 
     Parameters
     ----------
     rows : (n, m) array or CSR
         CSR holds numbers only.
-    query : (n_lists,) rows
-    neighbor, coefficient, credit : (n_lists, width)
-        -1 for no neighbour.
-    total : (n_credits, m), optional
-        A sum over earlier lists, in whole chunks of `LISTS`, to go on with: added to, to the same bits
-        as one call with all lists.
+    n_numeric : int
+        Number of numeric columns, which come first. In all others a pair differs by 0 or 1.
+    query : (n_lists,) array
+        The row to which each list belongs.
+    neighbor : (n_lists, width) array
+        The rows in each list; -1 means that there is no neighbour at this place.
+    coefficient, output_row : (n_lists, width) arrays
+        The factor of each pair, and the row of the result to which the pair is added.
+    n_output_rows : int
+        Number of rows of the result.
+    n_jobs : int
+        Number of threads.
+    total : (n_output_rows, m) array, optional
+        Sums over earlier lists, to which these lists are added in place. If the earlier lists were a multiple of
+        `LISTS`, the result has the same bits as one call with all lists.
 
     Returns
     -------
-    ndarray of shape (n_credits, m)
+    ndarray of shape (n_output_rows, m)
     """
     neighbor = np.ascontiguousarray(neighbor, dtype=np.int64)
     coefficient = np.ascontiguousarray(coefficient, dtype=np.float64)
-    credit = np.ascontiguousarray(credit, dtype=np.int64)
+    output_row = np.ascontiguousarray(output_row, dtype=np.int64)
     query = np.ascontiguousarray(query, dtype=np.int64)
 
     def dense(begin: int, end: int) -> FloatArray:
         """Sum over some lists of dense rows."""
-        total = np.zeros((n_credits, rows.shape[1]))
+        total = np.zeros((n_output_rows, rows.shape[1]))
         _native.add_listed_differences(
             rows=rows,
             n_numeric=n_numeric,
             query=query,
             neighbor=neighbor,
             coefficient=coefficient,
-            output_row=credit,
+            output_row=output_row,
             total=total,
             begin=begin,
             end=end,
@@ -299,12 +307,12 @@ def sum_listed(
         pair_query = np.repeat(query[begin:end], real.sum(axis=1))
         difference = abs(rows[pair_query] - rows[neighbor[begin:end][real]])
         pairs = np.arange(len(pair_query))
-        weights = (coefficient[begin:end][real], (credit[begin:end][real], pairs))
-        return np.asarray((sparse.csr_matrix(weights, shape=(n_credits, len(pairs))) @ difference).toarray())
+        weights = (coefficient[begin:end][real], (output_row[begin:end][real], pairs))
+        return np.asarray((sparse.csr_matrix(weights, shape=(n_output_rows, len(pairs))) @ difference).toarray())
 
     task = scattered if sparse.issparse(rows) else dense
     size = 32 if sparse.issparse(rows) else LISTS
-    total = np.zeros((n_credits, rows.shape[1])) if total is None else total
+    total = np.zeros((n_output_rows, rows.shape[1])) if total is None else total
     for part in run_ranges(task, fixed_ranges(len(query), size), n_jobs):
         total += part
     return total

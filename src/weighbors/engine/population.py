@@ -1,7 +1,7 @@
 """Leave-one-out predictions of many individuals at once, for the evaluations of an evolutionary search.
 
 An individual selects instances and features and weighs both (methods §0). There are three ways to compute
-the same predictions. `plan_population` chooses one:
+the same predictions. `choose_population_method` chooses one:
 
 - ``walk``: only instances are selected, so distances never change. Neighbour lists are sorted once,
   and an evaluation goes through a list to the first selected neighbour, for 64 individuals at a time. Lists are
@@ -27,7 +27,7 @@ from .backends.scan import Scan, aligned_empty
 from .plan import lanes_of
 from .references import References, build_references
 
-__all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationPlan", "Selections", "plan_population"]
+__all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationMethod", "Selections", "choose_population_method"]
 
 #: Memory for lists or distances that are kept for a whole search.
 CACHE_BYTES = 256 * 2**20
@@ -63,7 +63,7 @@ class Selections:
 
 
 @dataclass(frozen=True)
-class PopulationPlan:
+class PopulationMethod:
     """How predictions are computed, and why. It prints as one line per fact."""
 
     way: str
@@ -76,34 +76,34 @@ class PopulationPlan:
         return f"{self.way}: {self.reason}\n  memory      {kept}"
 
 
-def plan_population(
+def choose_population_method(
     n: int, itemsize: int, *, features_change: bool, scales_change: bool, limit: int = CACHE_BYTES
-) -> PopulationPlan:
+) -> PopulationMethod:
     """Choose how predictions are computed, from the sizes and from what differs between individuals.
 
     ``n`` is the number of rows, ``itemsize`` the bytes of a number, and ``limit`` the memory that may be kept.
 
     Examples
     --------
-    >>> print(plan_population(2000, 4, features_change=False, scales_change=False))
+    >>> print(choose_population_method(2000, 4, features_change=False, scales_change=False))
     walk: only instances are selected: neighbour lists are sorted once
       memory      15.3 MiB kept for the whole search
-    >>> plan_population(100_000, 4, features_change=False, scales_change=True).way
+    >>> choose_population_method(100_000, 4, features_change=False, scales_change=True).way
     'scan'
     """
     if features_change:
-        return PopulationPlan("scan", "features are weighed or selected, so distances change", 0, 0)
+        return PopulationMethod("scan", "features are weighed or selected, so distances change", 0, 0)
     if scales_change:
         size = n * (n + 16) * itemsize
         if size <= limit:
-            return PopulationPlan("matrix", "only instances change: distances are computed once", 0, size)
-        return PopulationPlan("scan", f"all distances would take {size / 2**20:.0f} MiB", 0, 0)
+            return PopulationMethod("matrix", "only instances change: distances are computed once", 0, size)
+        return PopulationMethod("scan", f"all distances would take {size / 2**20:.0f} MiB", 0, 0)
     width = min(n - 1, limit // (4 * n))
     if width < min(n - 1, _LEAST_WIDTH):
-        return PopulationPlan("scan", "neighbour lists do not fit the byte limit", 0, 0)
+        return PopulationMethod("scan", "neighbour lists do not fit the byte limit", 0, 0)
     cut = "" if width == n - 1 else f", cut to the {width} nearest"
     reason = f"only instances are selected: neighbour lists are sorted once{cut}"
-    return PopulationPlan("walk", reason, width, 4 * n * width)
+    return PopulationMethod("walk", reason, width, 4 * n * width)
 
 
 class PopulationNeighbors:
@@ -154,22 +154,22 @@ class PopulationNeighbors:
         middle = np.where(numeric, self.references.low / 2 + self.references.high / 2, 0).astype(self.references.dtype)
         self._centered = np.ascontiguousarray(self.references.rows - middle)
         self._rows = np.arange(self.references.n, dtype=np.int64)
-        self.plan = plan_population(
+        self.method = choose_population_method(
             self.references.n,
             self.references.dtype.itemsize,
             features_change=features_change,
             scales_change=scales_change,
             limit=cache_bytes,
         )
-        self._lists = self._sorted_lists(self.plan.width) if self.plan.way == "walk" else None
+        self._lists = self._sorted_lists(self.method.width) if self.method.way == "walk" else None
         self._guesses = np.empty((self.references.n, 0), dtype=np.int32)
-        if self.plan.way == "scan" and n_neighbors == 1:
+        if self.method.way == "scan" and n_neighbors == 1:
             self._guesses = self._sorted_lists(min(_GUESSES, self.references.n - 1))
         self._orders: AnyArray | None = None
-        if self.plan.way == "scan" and scales_change:  # scaled instances are searched by their heaviest feature
+        if self.method.way == "scan" and scales_change:  # scaled instances are searched by their heaviest feature
             by_feature = np.argsort(self.references.rows, axis=0, kind="stable").T
             self._orders = np.ascontiguousarray(by_feature, dtype=np.int32)
-        self._square = self._all_distances() if self.plan.way == "matrix" else None
+        self._square = self._all_distances() if self.method.way == "matrix" else None
 
     def predict(self, selections: Selections) -> AnyArray:
         """Return the class of every row by its nearest selected instances, without the row itself.
@@ -180,9 +180,9 @@ class PopulationNeighbors:
             -1 if the individual selects no other instance.
         """
         predicted = np.empty((selections.count, self.references.n), dtype=np.int32)
-        if self.plan.way == "walk" and selections.instance_mask is not None:
+        if self.method.way == "walk" and selections.instance_mask is not None:
             self._walk(selections, predicted)
-        elif self.plan.way == "matrix":
+        elif self.method.way == "matrix":
             self._read(selections, predicted)
         else:
             self._scan(selections, self._rows, predicted)
@@ -197,7 +197,7 @@ class PopulationNeighbors:
             _native.predict_by_scan(
                 rows=r.rows,
                 centered=self._centered,
-                missing_distance=r.gap,
+                missing_distance=r.missing_distance,
                 n_numeric=r.n_numeric,
                 missing=r.missing,
                 codes=self.codes,
@@ -340,7 +340,7 @@ class PopulationNeighbors:
         def task(begin: int, end: int) -> None:
             _native.compute_squared_distances(
                 rows=r.rows,
-                missing_distance=r.gap,
+                missing_distance=r.missing_distance,
                 n_numeric=r.n_numeric,
                 missing=r.missing,
                 query=self._rows,

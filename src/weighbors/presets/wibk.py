@@ -219,8 +219,8 @@ def beside_paper(found: pd.DataFrame, table: str) -> pd.DataFrame:
 
 def to_the_digit(ours: Any, printed: Any, digits: int = 3) -> Any:
     """Return whether our number is equal to the printed number if it is cut off after ``digits`` decimals."""
-    gap = ours - printed
-    return (gap > -1e-9) & (gap < 10.0**-digits)
+    difference = ours - printed
+    return (difference > -1e-9) & (difference < 10.0**-digits)
 
 
 def on_paper_folds(beside: dict[str, pd.DataFrame]) -> pd.DataFrame:

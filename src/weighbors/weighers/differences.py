@@ -16,7 +16,7 @@ from scipy import sparse
 
 from .._ranges import invert_ranges
 from .._typing import FloatArray, IndexArray
-from ..engine.references import Extent
+from ..engine.references import ColumnRanges
 from ..exceptions import InvalidDataError
 
 __all__ = ["Expectation", "RangeScale", "absolute_sums"]
@@ -71,7 +71,7 @@ class RangeScale:
     factor: FloatArray
 
     @classmethod
-    def of(cls, measured: Extent, n_numeric: int) -> RangeScale:
+    def of(cls, measured: ColumnRanges, n_numeric: int) -> RangeScale:
         """Make the scale of columns of these ranges, of which the first ``n_numeric`` are numbers."""
         with np.errstate(over="ignore"):
             span = measured.high - measured.low

@@ -27,13 +27,17 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
     (misses). γ is the probability that the instance is no outlier: the share of the hits in all these terms.
     """
     # Weights are folded into the rows, so that the plain city-block kernel computes the weighted distances.
-    # Categories differ by 0 or 1 and cannot be scaled: their weight is the distance of two categories (``gap``).
+    # Categories differ by 0 or 1 and cannot be scaled. Their weight is instead the distance of two different
+    # categories, which is what ``missing_distance`` means for nominal columns.
     ordered = w[instances.columns].astype(np.float64)
     base = instances.pairs.rows
     factor = np.where(np.arange(instances.n_features) < instances.n_numeric, ordered, 1.0)
-    gap = instances.pairs.gap.astype(np.float64) * ordered
+    missing_distance = instances.pairs.missing_distance.astype(np.float64) * ordered
     weighted = PackedRows(
-        (base * factor).astype(base.dtype), n_numeric=instances.n_numeric, gap=gap, missing=instances.missing
+        (base * factor).astype(base.dtype),
+        n_numeric=instances.n_numeric,
+        missing_distance=missing_distance,
+        missing=instances.missing,
     )
     n, codes = instances.n, instances.codes
 

@@ -18,7 +18,7 @@ from .._parallel.threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
 from ..engine.pairs import PackedRows, sum_listed
-from ..engine.references import as_rows, extent
+from ..engine.references import as_rows, column_ranges
 from ..exceptions import InvalidDataError
 from .differences import Expectation, RangeScale, absolute_sums
 
@@ -128,7 +128,7 @@ class Neighborhoods(ABC):
 
     @property
     @abstractmethod
-    def gap(self) -> FloatArray:
+    def missing_distance(self) -> FloatArray:
         """What a missing value counts, per column."""
 
     @abstractmethod
@@ -218,7 +218,7 @@ class Neighborhoods(ABC):
         np.abs(out, out=out)
         out[:, self.n_numeric :] = a[:, self.n_numeric :] != b[:, self.n_numeric :]
         if self.missing:
-            out = np.where(np.isnan(out), self.gap.astype(np.float64), out)
+            out = np.where(np.isnan(out), self.missing_distance.astype(np.float64), out)
         out[z < 0] = 0.0
         return self.in_place(out)
 
@@ -229,7 +229,7 @@ class Neighborhoods(ABC):
         """
         at = int(np.flatnonzero(self.columns == j)[0])
         column = self.column(at)
-        gap = float(self.gap[at])
+        missing_distance = float(self.missing_distance[at])
         known = ~np.isnan(column)
         out = np.empty((self.n_classes, self.n))
         for c in range(self.n_classes):
@@ -246,8 +246,8 @@ class Neighborhoods(ABC):
                 sums = len(values) - equal
             else:
                 sums = absolute_sums(column, values)
-            sums = np.where(known, sums, gap * len(values))
-            out[c] = sums + gap * lacking - np.where(members & ~known, gap, 0.0)
+            sums = np.where(known, sums, missing_distance * len(values))
+            out[c] = sums + missing_distance * lacking - np.where(members & ~known, missing_distance, 0.0)
         return out
 
     def in_place(self, total: FloatArray) -> FloatArray:
@@ -283,7 +283,7 @@ class Instances(Neighborhoods):
         order = self.columns
         self.rows = X if np.array_equal(order, np.arange(self.n_features)) else as_rows(X[:, order])
         if scaled:
-            self.rows = RangeScale.of(extent(self.rows), self.n_numeric)(self.rows)
+            self.rows = RangeScale.of(column_ranges(self.rows), self.n_numeric)(self.rows)
         self.dtype, self.sparse = self.rows.dtype, bool(sparse.issparse(self.rows))
         self.missing = bool(np.isnan(self.rows.data if self.sparse else self.rows).any())
 
@@ -314,9 +314,9 @@ class Instances(Neighborhoods):
         )
 
     @property
-    def gap(self) -> FloatArray:
+    def missing_distance(self) -> FloatArray:
         """What a missing value counts, per column."""
-        return self.engine.references.gap
+        return self.engine.references.missing_distance
 
     def expectations(self) -> Iterable[tuple[int, Expectation]]:
         """The columns that have missing values, and their differences."""
@@ -348,8 +348,8 @@ class Instances(Neighborhoods):
     def pairs(self) -> PackedRows:
         """All pairs of rows; in distances missing numbers are at full range."""
         rows = to_dense(self.rows, "a weigher that compares all pairs")
-        gap = None if self.plain else self.gap
-        return PackedRows(rows, n_numeric=self.n_numeric, gap=gap, missing=self.missing)
+        missing_distance = None if self.plain else self.missing_distance
+        return PackedRows(rows, n_numeric=self.n_numeric, missing_distance=missing_distance, missing=self.missing)
 
     @cached_property
     def _complete_rows(self) -> Any:

@@ -54,7 +54,7 @@ def measure_candidates(
             weight_row=weight_row,
             scales=references.scales,
             own_row=own_slot,
-            missing_distance=references.gap,
+            missing_distance=references.missing_distance,
             n_numeric=references.n_numeric,
             p=references.p,
             distance=distance,

@@ -156,8 +156,8 @@ class Faiss:
         """
         length = np.linalg.norm(asked.astype(np.float64), axis=1)
         longest = float(np.linalg.norm(self._stored.astype(np.float64), axis=1).max())
-        reach = length * longest if self._inner_product else (length + longest) ** 2
-        error = (asked.shape[1] + 8) * float(np.finfo(np.float32).eps) * reach
+        largest_score = length * longest if self._inner_product else (length + longest) ** 2
+        error = (asked.shape[1] + 8) * float(np.finfo(np.float32).eps) * largest_score
         squared = -last.astype(np.float64) if self._inner_product else last.astype(np.float64)
         unseen: FloatArray = np.sqrt(np.maximum(squared - error, 0.0))
         return unseen

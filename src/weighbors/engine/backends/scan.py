@@ -194,7 +194,7 @@ class Scan:
                     scales=part.scales,
                     ids=part.ids,
                     group_start=part.group_start,
-                    missing_distance=references.gap if fold is None else fold.gap,
+                    missing_distance=references.missing_distance if fold is None else fold.missing_distance,
                     n_numeric=references.n_numeric,
                     missing=references.missing or missing,
                     p=references.p,
@@ -215,18 +215,18 @@ class Scan:
         if references.feature_weights is None:
             return dict.fromkeys(names)
         slack = self._slack(folded, part.largest_norm)
-        values = (part.source, part.order, queries, references.feature_weights, references.gap, slack)
+        values = (part.source, part.order, queries, references.feature_weights, references.missing_distance, slack)
         return dict(zip(names, values, strict=True))
 
     def _slack(self, folded: FloatArray, largest_norm: float) -> FloatArray:
         """Return how much the rounding of folded data can change a distance (not squared) of each query at most."""
         numeric = np.nan_to_num(folded[:, : self.references.n_numeric])
         if self.references.p == 2:
-            reach = np.sqrt(np.einsum("ij,ij->i", numeric, numeric, dtype=np.float64)) + np.sqrt(largest_norm)
+            largest_sum = np.sqrt(np.einsum("ij,ij->i", numeric, numeric, dtype=np.float64)) + np.sqrt(largest_norm)
         else:
-            reach = np.abs(numeric).sum(axis=1, dtype=np.float64) + largest_norm
+            largest_sum = np.abs(numeric).sum(axis=1, dtype=np.float64) + largest_norm
         if self.references.scales is not None:
-            reach = reach * float(self.references.scales.max()) ** (1 / self.references.p)
+            largest_sum = largest_sum * float(self.references.scales.max()) ** (1 / self.references.p)
         # center, factor and product round once each on either side; the rest is margin
-        slack: FloatArray = (8 * np.finfo(self.references.dtype).eps * reach).astype(self.references.dtype)
+        slack: FloatArray = (8 * np.finfo(self.references.dtype).eps * largest_sum).astype(self.references.dtype)
         return slack

@@ -21,7 +21,7 @@ from ..folds import Split, make_folds
 from .arguments import check_measures, check_scoring, load_data, name_datasets, resolve_methods
 from .cell import Cell, Job, StudyData, package_versions
 from .processes import Task, run_here, run_in_processes
-from .progress import CellProgress
+from .progress_bar import CellProgressBar
 from .results import StudyResults, read_results
 from .store import SCHEMA, Store
 
@@ -238,7 +238,7 @@ class Study(Result):
         ]
         n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
         job = Job(self._methods_of, self.scoring, self.measures)
-        with CellProgress(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
+        with CellProgressBar(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
             tasks = self._skip_written(todo, bar)
             if self.executor == "dask" and todo:
                 self._run_on_cluster(tasks, job, bar, n_jobs)
@@ -251,7 +251,7 @@ class Study(Result):
         results.save_in(self.store.path)
         return results
 
-    def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: CellProgress, n_jobs: int | None) -> None:
+    def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: CellProgressBar, n_jobs: int | None) -> None:
         """Compute the tasks on the Dask cluster."""
         from .cluster import run_on_cluster
 
@@ -268,7 +268,7 @@ class Study(Result):
         except FileNotFoundError:
             return None
 
-    def _skip_written(self, todo: list[tuple[Task, int | None]], bar: CellProgress) -> Iterator[Task]:
+    def _skip_written(self, todo: list[tuple[Task, int | None]], bar: CellProgressBar) -> Iterator[Task]:
         """Yield the tasks from a random position on, except tasks that another process has written meanwhile.
 
         ``todo`` holds each task with the time of its file when the tasks were listed.

@@ -20,7 +20,7 @@ from .operators import ClassGuard
 from .parameters import SearchParameters
 from .pareto import ParetoSearch
 from .results import describe_search
-from .run import Limits, ProgressBar, Run
+from .run import Limits, Run, SearchProgressBar
 from .scores import check_score
 from .search import EvolutionSearch, Settings
 
@@ -154,5 +154,5 @@ def _build_run(
         [] if kept is None else kept.history,
         checkpoint,
         given.checkpoint_seconds,
-        tuple(w for w in (given.callback, ProgressBar() if given.verbose else None) if w is not None),
+        tuple(w for w in (given.callback, SearchProgressBar() if given.verbose else None) if w is not None),
     )

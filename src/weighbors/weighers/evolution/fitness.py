@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ...engine.population import PopulationNeighbors, PopulationPlan
+from ...engine.population import PopulationMethod, PopulationNeighbors
 from ...exceptions import InvalidDataError
 from .genome import Genome, Population
 from .scores import confusion_counts, score_counts
@@ -63,9 +63,9 @@ class NeighborPredictor:
         )
 
     @property
-    def plan(self) -> PopulationPlan:
+    def method(self) -> PopulationMethod:
         """How predictions are computed, and why."""
-        return self.neighbors.plan
+        return self.neighbors.method
 
     def predict(self, population: Population) -> AnyArray:
         """Return the predicted class of each row for each individual, shape (P, N).

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._progress import StatusLine, draw_bar
+from ..._status_line import StatusLine, draw_bar
 from ..._typing import FloatArray
 from ..._warnings import warn
 from ...exceptions import InterruptedSearchWarning
@@ -18,7 +18,7 @@ from .checkpoint import Checkpoint
 from .genome import Population
 from .search import EvolutionSearch
 
-__all__ = ["Limits", "Progress", "ProgressBar", "Run"]
+__all__ = ["Limits", "Progress", "SearchProgressBar", "Run"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Progress:
     seconds_left: float  # estimated time until the limit of evaluations or the time limit, whichever comes first
 
 
-class ProgressBar:
+class SearchProgressBar:
     """Progress bar of a search, on stderr."""
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ class Run:
             raise
         finally:
             for watcher in self.watchers:
-                if isinstance(watcher, ProgressBar):
+                if isinstance(watcher, SearchProgressBar):
                     watcher.close()
 
     def _end(self) -> None:

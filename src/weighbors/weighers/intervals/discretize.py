@@ -21,7 +21,7 @@ from ..._names import require_text
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder
 from ..._warnings import warn
-from ...engine.references import Extent, extent, integral
+from ...engine.references import ColumnRanges, column_ranges, integral
 from ...exceptions import InvalidDataError, NoCutWarning, UnknownCategoryError
 from ..neighborhoods import to_dense
 
@@ -180,7 +180,7 @@ class IntegerCoder:
             If a column has numbers that are not whole and ``discretize`` is None, or if a column has integers
             so large that the dtype cannot tell neighbouring integers apart.
         """
-        numeric, measured = ~self.table.nominal_of(X), extent(X)
+        numeric, measured = ~self.table.nominal_of(X), column_ranges(X)
         real = numeric & ~integral(X)
         wide = numeric & ~real & _spans(measured, self.n_bins)
         if self.discretize is not None and (real.any() or wide.any()):
@@ -196,7 +196,7 @@ class IntegerCoder:
 
     def learn_columns(
         self,
-        measured: Extent,
+        measured: ColumnRanges,
         numeric: BoolArray,
         real: BoolArray,
         dtype: Any,
@@ -208,7 +208,7 @@ class IntegerCoder:
 
         Parameters
         ----------
-        measured : Extent
+        measured : ColumnRanges
             Column ranges.
         numeric, real : bool ndarrays of shape (M,)
             Which columns hold numbers, and which of these have numbers that are not whole.
@@ -363,7 +363,7 @@ class IntegerCoder:
             )
 
 
-def _spans(measured: Extent, least: int) -> BoolArray:
+def _spans(measured: ColumnRanges, least: int) -> BoolArray:
     """Return which columns have a range of at least ``least``. A range that overflows counts as larger."""
     with np.errstate(over="ignore"):
         wide: BoolArray = measured.high - measured.low >= least

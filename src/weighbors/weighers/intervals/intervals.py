@@ -133,8 +133,8 @@ def scaled_table(
     if normalize == "max":
         divisor = np.full(len(weight), weight.max())
     else:
-        total, mass = class_sums(table)
-        mean = total / np.maximum(mass, 1e-300)
+        total, weight_sum = class_sums(table)
+        mean = total / np.maximum(weight_sum, 1e-300)
         per_class = table.start[:: table.n_features]
         divisor = np.repeat(np.where(mean > 0, mean, 1.0), np.diff(per_class))
     return IntervalTable(table.start, table.low, table.high, weight / divisor, table.n_features)
@@ -154,8 +154,8 @@ def class_sums(table: IntervalTable, X: Any, codes: IndexArray, sample_weight: F
     """
     batches = range(0, X.shape[0], 4096)
     sums = [table.lookup(_dense(X[i : i + 4096]), codes[i : i + 4096]).sum(axis=1) for i in batches]
-    mass = np.ones(len(codes)) if sample_weight is None else sample_weight
-    parts = (mass * np.concatenate(sums), mass)
+    weight = np.ones(len(codes)) if sample_weight is None else sample_weight
+    parts = (weight * np.concatenate(sums), weight)
     return np.array([np.bincount(codes, weights=part, minlength=table.n_classes) for part in parts])
 
 

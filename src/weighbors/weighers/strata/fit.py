@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_consistent_length
 from ..._parallel.executors import executor_for
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder, check_labels
-from ...engine import Extent, NeighborEngine
-from ...engine.references import extent
+from ...engine import ColumnRanges, NeighborEngine
+from ...engine.references import column_ranges
 from ...exceptions import InvalidDataError
 from ...weights import Weights
 from .draw import Outcome, Stratum, count_strata, draw_strata, fit_stratum, rows_of_strata
@@ -92,7 +92,7 @@ def level_neighbors(
     own_row: IndexArray,
     *,
     k: int,
-    measured: Extent,
+    measured: ColumnRanges,
     nominal: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> tuple[FloatArray, IndexArray, IndexArray]:
@@ -111,7 +111,7 @@ def level_neighbors(
         Row number of the query itself, which must not be its neighbour, or -1.
     k : int
         Number of neighbours.
-    measured : Extent
+    measured : ColumnRanges
         Column ranges of the whole table, from which missing distances are computed.
     nominal : bool ndarray of shape (M,), optional
         Columns that hold categories.
@@ -199,7 +199,7 @@ class LocalRows:
         client: Any,
     ) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
         """Return the result of `level_neighbors` for each of the ``weights``."""
-        nominal, measured = self.nominal if self.nominal.any() else None, extent(self.X)
+        nominal, measured = self.nominal if self.nominal.any() else None, column_ranges(self.X)
         return [
             level_neighbors(
                 self.X,

@@ -29,7 +29,7 @@ from ...blocks import (
     open_source,
     read_labels,
 )
-from ...engine import Extent
+from ...engine import ColumnRanges
 from ...engine.references import bounds
 from ...exceptions import InvalidDataError
 from ...weights import Weights
@@ -183,7 +183,7 @@ class BlockRows:
         merged = merge_ranges([one[3] for one in found])
         assert merged is not None
         low, high = (np.nan_to_num(end, nan=0.0) for end in merged[:2])  # 0 if all values of a column are missing
-        self.column_range = Extent(low, high, merged.missing)
+        self.column_range = ColumnRanges(low, high, merged.missing)
         return rows, np.concatenate([one[1] for one in found]), np.concatenate([one[2] for one in found])
 
     def neighbors(
@@ -274,7 +274,7 @@ def fit_strata(block: Block, part: Part, reader: Reader) -> tuple[int, list[tupl
 
 def draw_rows(
     block: Block, number: int, seed: int, reader: Reader
-) -> tuple[IndexArray, FloatArray, IndexArray, Extent]:
+) -> tuple[IndexArray, FloatArray, IndexArray, ColumnRanges]:
     """Draw about ``number`` rows of a block. Return their numbers in the block, values, classes, and column ranges.
 
     The column ranges are those of the whole block.
@@ -298,7 +298,7 @@ def block_neighbors(
     n_levels: int,
     queries: FloatArray,
     own_row: IndexArray,
-    measured: Extent,
+    measured: ColumnRanges,
     k: int,
 ) -> list[Lists]:
     """Run `level_neighbors` in one block.
@@ -317,7 +317,7 @@ def block_neighbors(
         As in `level_neighbors`.
     own_row : int ndarray of shape (n_queries,)
         Row number, in the whole table, of the query itself, which must not be its neighbour, or -1.
-    measured : Extent
+    measured : ColumnRanges
         Column ranges of the whole table.
     """
     _, encoded, codes = reader.read(block)
