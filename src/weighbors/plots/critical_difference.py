@@ -22,7 +22,10 @@ _ADJUSTED = ("holm", "hochberg", "shaffer", "bergmann", "wilcoxon_holm")
 
 
 def _groups(alike: BoolArray) -> list[tuple[int, int]]:
-    """Find the maximal runs of methods, in the order of ranks, whose pairs do not differ: first and last."""
+    """Return the first and last position of each maximal run of methods whose pairs do not differ.
+
+    Methods are ordered by rank. ``alike[i, j]`` says whether methods i and j do not differ.
+    """
     k, runs = len(alike), list[tuple[int, int]]()
     for first in range(k):
         last = first
@@ -35,7 +38,10 @@ def _groups(alike: BoolArray) -> list[tuple[int, int]]:
 
 
 def _ranks_of(result: Posthoc) -> pd.Series:
-    """Compute mean ranks from their differences; together they sum to k (k + 1) / 2."""
+    """Compute the mean ranks of the methods from the differences of ranks in ``result``.
+
+    The mean ranks of k methods sum to k (k + 1) / 2.
+    """
     import pandas as pd
 
     pairs = result.comparisons
@@ -48,7 +54,7 @@ def _ranks_of(result: Posthoc) -> pd.Series:
 
 
 class CriticalDifferenceDisplay(Display):
-    """Methods on a scale of mean ranks, the best on the left; a bar joins methods that do not differ.
+    """A diagram of the mean ranks of methods, the best on the left. A bar joins methods that do not differ.
 
     Parameters
     ----------
@@ -152,7 +158,7 @@ class CriticalDifferenceDisplay(Display):
         cls, results: Any, score: str = "accuracy", *, adjust: str = "nemenyi", alpha: float = 0.05,
         higher_is_better: bool = True, control: Any = None, ax: Any = None,
     ) -> CriticalDifferenceDisplay:  # fmt: skip
-        """Compare the methods of a study over its data sets and draw that.
+        """Compare the methods of a study over its data sets, and draw the result.
 
         Parameters
         ----------
@@ -173,7 +179,7 @@ class CriticalDifferenceDisplay(Display):
         return cls.from_result(found, adjust=adjust, alpha=alpha, ax=ax)
 
     def groups(self) -> list[tuple[Any, ...]]:
-        """Groups of methods that do not differ, best first; with a control, only the group of the control."""
+        """Return the groups of methods that do not differ, best first. With a control, return only its group."""
         names = list(self.mean_ranks.index)
         return [tuple(names[i] for i in members) for members in self._members()]
 
@@ -185,6 +191,7 @@ class CriticalDifferenceDisplay(Display):
             i, j = names.index(first), names.index(second)
             alike[i, j] = alike[j, i] = not differs
         if self.control is None:
+            # A group must be one bar in the diagram, so its methods must have neighbouring ranks.
             return [list(range(first, last + 1)) for first, last in _groups(alike)]
         same = np.flatnonzero(alike[names.index(self.control)]).tolist()
         return [same] if len(same) > 1 else []

@@ -31,11 +31,12 @@ def relative_margins(
     nominal: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """(‖x − m(x)‖ − ‖x − h(x)‖) / (‖x − m(x)‖ + ‖x − h(x)‖): ndarray of shape (n,), from −1 to 1.
+    """Return the relative margin of each row, from −1 to 1: ndarray of shape (n,).
 
-    m(x) is the nearest miss and h(x) the nearest hit, under ``weights``. Twice the hypothesis margin
-    (paper 000, eq. 1) over the sum of the distances, so that metrics of different scales compare. 0
-    where both distances are 0; NaN for the only instance of a class.
+    It is (‖x − m(x)‖ − ‖x − h(x)‖) / (‖x − m(x)‖ + ‖x − h(x)‖), where m(x) is the nearest miss and h(x) the nearest
+    hit under ``weights``: twice the hypothesis margin (paper 000, eq. 1), divided by the sum of the distances, so
+    that metrics of different scales can be compared. It is 0 if both distances are 0, and NaN for the only instance
+    of a class.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def relative_margins(
 
 
 class MarginProfileDisplay(Display):
-    """Share of the instances up to each margin; those left of 0 are nearer to another class.
+    """A curve of the share of instances up to each margin. Instances left of 0 are nearer to another class.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ __all__ = ["ParetoFrontDisplay"]
 
 
 class ParetoFrontDisplay(Display):
-    """Two goals of a Pareto front; the row in use is marked.
+    """Two goals of a Pareto front. The solution in use is marked.
 
     Parameters
     ----------

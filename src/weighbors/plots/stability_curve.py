@@ -21,7 +21,7 @@ __all__ = ["StabilityCurveDisplay"]
 
 
 class StabilityCurveDisplay(Display):
-    """How stable the choice of the best k features is, for every k, beside what chance would give.
+    """A curve of how stable the choice of the best k features is, for every k, beside what chance would give.
 
     Parameters
     ----------
@@ -77,11 +77,14 @@ class StabilityCurveDisplay(Display):
         return cls({name: stability_curve(weigher, X, y, **options)}).plot(ax)
 
     def _z(self) -> float:
-        """Quantile of the normal distribution for the level of the intervals."""
+        """Return the quantile of the normal distribution for the level of the intervals."""
         return float(norm.isf((1 - self.level) / 2))
 
     def frame(self) -> pd.DataFrame:
-        """One row per curve and size: curve, size, stability, low, high, tied, and the end of chance's band."""
+        """Return a table with one row per curve and number of features.
+
+        The columns are curve, size, stability, low, high, tied, and the upper end of the band of chance.
+        """
         import pandas as pd
 
         parts = []
@@ -96,7 +99,7 @@ class StabilityCurveDisplay(Display):
 
     @staticmethod
     def _chance(curve: StabilityCurve) -> float:
-        """Standard deviation of a curve whose runs choose features at random."""
+        """Return the standard deviation of the stability if each run chooses its features at random."""
         return chance_deviation(curve.weights.shape[1], np.bincount(curve.repetition))
 
     def plot(self, ax: Any = None) -> StabilityCurveDisplay:

@@ -22,7 +22,7 @@ __all__ = ["WeightsDisplay"]
 
 
 class WeightsDisplay(Display):
-    """Which features matter: a dot per feature, largest weight first, a line for the spread.
+    """A dot for the weight of each feature, largest first, with a line for the spread over resamples.
 
     Parameters
     ----------

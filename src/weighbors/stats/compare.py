@@ -85,9 +85,10 @@ def compare(
     higher_is_better : bool, default=True
         False for errors and times.
     rope : float, optional
-        Width of practical equivalence; with it every pair also gets a Bayesian signed-rank test.
+        Half width of the region of practical equivalence. If it is given, every pair also gets a Bayesian
+        signed-rank test.
     random_state : int, RandomState or None, default=0
-        For the samples of its posterior.
+        Seed for the posterior samples of that test.
 
     Returns
     -------
