@@ -54,6 +54,7 @@ def contributions(references: References, queries: Any, rows: IndexArray) -> Flo
     if references.feature_weights is not None:
         terms *= references.feature_weights
     elif references.cells is not None:
+        # The weights are looked up for the stored row, since weights per instance belong to it and not to the query.
         table, row = references.cells.of(slots.ravel(), references.dtype)
         terms *= table[row].reshape(terms.shape)
     if references.scales is not None:

@@ -30,7 +30,7 @@ def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
 
 
 class PackedRows:
-    """Rows, packed once for computations on all pairs. Numeric columns come first, categories last."""
+    """Rows that are packed once for computations on all pairs. Numeric columns come first, categories last."""
 
     def __init__(
         self, rows: FloatArray, *, n_numeric: int, missing_distance: FloatArray | None = None, missing: bool = False
@@ -41,6 +41,7 @@ class PackedRows:
         self.missing = missing
         given = np.ones(self.m) if missing_distance is None else missing_distance
         self.missing_distance = given.astype(self.rows.dtype)
+        # The kernel reads a block of rows at once, one per vector lane. The last block is padded.
         lanes = lanes_of(self.rows.dtype)
         n_blocks = -(-self.n // lanes)
         order = np.full(n_blocks * lanes, -1, dtype=np.int64)
@@ -66,6 +67,7 @@ class PackedRows:
 
     def ranges(self) -> list[tuple[int, int]]:
         """Return chunks of rows whose distances fit in the memory of one thread."""
+        # The kernel takes six queries at a time, so chunks are multiples of six.
         size = max(6, _CHUNK_BYTES // (self.width * self.rows.dtype.itemsize) // 6 * 6)
         return fixed_ranges(self.n, size)
 
@@ -96,14 +98,32 @@ class PackedRows:
         far: bool,
         tolerance: float,
     ) -> FloatArray:
-        """Coefficients of rows [begin, end) for `sum_differences`, by city-block distance zones.
+        """Return the coefficients of rows [begin, end) for `sum_differences`, by zones of city-block distance.
 
-        Rows are ordered by class. Near is below ``threshold`` and far above it; without one, below a
-        row's mean distance less half its standard deviation, and above the mean plus half of it. A
-        neighbour of class c counts ``weight[row] * factor[own, c]`` over the number of its class in
-        the zone; far ones, where wanted, the other way round.
+        Rows must be ordered by class. A neighbour is near if its distance is below ``threshold`` and far if it is
+        above. A near neighbour of class c has the coefficient ``weight[row] * factor[own, c]``, divided by the number
+        of near neighbours of its class. A far neighbour has the opposite sign.
+
+        Parameters
+        ----------
+        begin, end : int
+            The rows whose coefficients are computed.
+        class_start : int ndarray of shape (n_classes + 1,)
+            The first row of each class, and the number of rows.
+        factor : ndarray of shape (n_classes, n_classes)
+            How much a neighbour of each class counts for a row of each class.
+        weight : ndarray of shape (n,)
+            How much each row counts.
+        threshold : float or None
+            The limit between near and far. None gives each row limits of its own: the mean of its distances less
+            (plus) half their standard deviation.
+        far : bool
+            Whether far neighbours count at all.
+        tolerance : float
+            Relative difference up to which a distance counts as equal to a limit.
         """
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
+        # The compiled core takes a negative threshold for "each row has limits of its own".
         limit = -1.0 if threshold is None else threshold
         _native.compute_zone_coefficients(
             rows=self.rows,
@@ -134,11 +154,15 @@ class PackedRows:
         far: bool,
         tolerance: float,
     ) -> FloatArray:
-        """Σ over pairs of coefficient · |difference|, coefficients as `zone_coefficients` has them.
+        """Return the sum over all pairs of coefficient · |difference| for each feature.
+
+        The coefficients and parameters are those of `zone_coefficients`. The rows must be float64 numbers, none of them
+        missing.
 
         For float64 rows of numbers, none missing.
         """
         rows = aligned_empty((self.n, -(-self.m // 8) * 8), self.rows.dtype)  # whole cache lines
+        # |x − z| = 2 max(x, z) − x − z: with sums of rows at hand, the kernel adds only maxima.
         row_sums = np.zeros(self.width)
 
         def prepare(begin: int, end: int) -> None:
@@ -147,6 +171,7 @@ class PackedRows:
             row_sums[begin:end] = self.rows[begin:end].sum(axis=1)
 
         def task(begin: int, end: int) -> FloatArray:
+            """Return the sums of rows [begin, end)."""
             total = np.zeros(rows.shape[1])
             limit = -1.0 if threshold is None else threshold
             _native.add_zone_differences(
@@ -178,6 +203,7 @@ class PackedRows:
         """
 
         def task(begin: int, end: int) -> FloatArray:
+            """Return the sums of rows [begin, end)."""
             total = np.zeros(self.m)
             weights = np.ascontiguousarray(coefficients(begin, end), dtype=self.rows.dtype)
             _native.add_differences(
@@ -212,6 +238,7 @@ def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None
     end = packed.n if end is None else end
 
     def task(first: int, last: int) -> None:
+        """Write the sums of some rows to ``sums``."""
         _native.sum_distances(
             queries=packed.rows, packed=packed.packed, n=packed.n, sums=sums, begin=begin + first, end=begin + last
         )
@@ -221,14 +248,19 @@ def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None
 
 
 def _sparse_distance_sums(rows: Any, n_jobs: int) -> FloatArray:
-    """Sum distances by products, |a|² + |b|² − 2 ab; by differences where those would leave few digits."""
+    """Return the sums of distances of sparse rows, by products: |a|² + |b|² − 2 ab.
+
+    If the result is small beside |a|² + |b|², few of its digits are right, and the difference is computed directly.
+    """
     n = rows.shape[0]
     squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     columns = rows.T.tocsr()
 
     def task(begin: int, end: int) -> FloatArray:
+        """Return the sums of rows [begin, end)."""
         scale = squares[begin:end, None] + squares[None, :]
         squared = scale - 2.0 * (rows[begin:end] @ columns).toarray()
+        # The product leaves rounding errors where the distance of a row to itself is 0.
         own = np.arange(begin, end)
         squared[own - begin, own] = 0.0
         scale[own - begin, own] = 0.0
@@ -303,6 +335,7 @@ def sum_listed(
 
     def scattered(begin: int, end: int) -> FloatArray:
         """Sum over some lists of sparse rows, as a product of sparse matrices."""
+        # Each pair is one row of ``difference``. A matrix with one entry per pair adds it to its output row.
         real = neighbor[begin:end] >= 0
         pair_query = np.repeat(query[begin:end], real.sum(axis=1))
         difference = abs(rows[pair_query] - rows[neighbor[begin:end][real]])
@@ -311,6 +344,8 @@ def sum_listed(
         return np.asarray((sparse.csr_matrix(weights, shape=(n_output_rows, len(pairs))) @ difference).toarray())
 
     task = scattered if sparse.issparse(rows) else dense
+    # Sparse differences have unknown sizes, so chunks are small. Sums are added in order, to the same bits for any
+    # number of threads.
     size = 32 if sparse.issparse(rows) else LISTS
     total = np.zeros((n_output_rows, rows.shape[1])) if total is None else total
     for part in run_ranges(task, fixed_ranges(len(query), size), n_jobs):

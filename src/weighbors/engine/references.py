@@ -33,7 +33,7 @@ __all__ = [
 
 
 class ColumnRanges(NamedTuple):
-    """Column ranges of a table, without missing values."""
+    """The smallest and largest value of each column of a table, apart from missing values."""
 
     low: FloatArray  # (M,) smallest value, 0 if all are missing
     high: FloatArray  # (M,) largest value
@@ -46,7 +46,7 @@ class ColumnRanges(NamedTuple):
 
 @dataclass(frozen=True)
 class CellWeights:
-    """Weights ``a`` per stored instance and feature.
+    """Weights ``a`` for each stored instance and feature.
 
     The weights of a slot are the row ``row_of_slot[slot]`` of ``table``, or are looked up in intervals.
     """
@@ -80,7 +80,7 @@ class CellWeights:
 
     @cached_property
     def _found(self) -> AnyArray | None:
-        """Interval of every stored value in the columns that need a search, or None if no column needs one."""
+        """The interval of every stored value in the columns that need a search, or None if no column needs one."""
         assert self.lookup is not None
         if not len(self.lookup.searched):
             return None
@@ -91,7 +91,7 @@ class CellWeights:
 
 @dataclass(frozen=True)
 class Fold:
-    """``(x − center) · factor`` turns weighted distances into plain ones, up to rounding."""
+    """The transformation ``(x − center) · factor``, which turns weighted distances into plain ones, up to rounding."""
 
     center: FloatArray
     factor: FloatArray
@@ -112,17 +112,17 @@ class References:
     columns: IndexArray  # (m,)
     n_numeric: int
     p: int
-    missing_distance: FloatArray  # (m,) missing distance, and for nominal columns the distance of different categories
-    feature_weights: FloatArray | None  # (m,) one a for all, or None
-    cells: CellWeights | None  # a per instance, or None
-    scales: FloatArray | None  # (n,) v ** p
-    groups: IndexArray | None  # (n,) code per slot
+    missing_distance: FloatArray  # (m,) also the distance of different categories in nominal columns
+    feature_weights: FloatArray | None  # (m,) the weights a, if they are the same for all instances
+    cells: CellWeights | None  # the weights a per instance or class, if they differ
+    scales: FloatArray | None  # (n,) instance scales v, as v ** p
+    groups: IndexArray | None  # (n,) group of each slot
     n_groups: int
-    missing: bool  # among numeric columns
+    missing: bool  # whether numeric columns have missing values
     largest: FloatArray  # (m,) largest absolute value per column
     low: FloatArray  # (m,) smallest value per column
     high: FloatArray
-    n_columns: int  # of the original table
+    n_columns: int  # number of columns of the original table
 
     @property
     def n(self) -> int:
@@ -131,12 +131,12 @@ class References:
 
     @property
     def m(self) -> int:
-        """Number of features that count."""
+        """Number of columns that are used."""
         return int(self.rows.shape[1])
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
+        """The dtype of the rows: float32 or float64."""
         dtype: np.dtype[Any] = self.rows.dtype
         return dtype
 
@@ -224,6 +224,7 @@ def build_references(
     _check_sizes(weights, n, M)
     nominal = np.zeros(M, dtype=bool) if nominal is None else nominal
     row_of_slot = np.arange(n, dtype=np.int64)
+    # A mask selects rows here. Weights of instances that are not kept are never looked up.
     if weights.instance_mask is not None:
         row_of_slot = np.flatnonzero(weights.instance_mask)
     columns = _columns(weights, nominal, M)
@@ -235,6 +236,8 @@ def build_references(
     missing_distance = compute_missing_distance(ranges, n_numeric, rows.dtype)
     a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
     scales = None
+    # Scales of 1 change nothing, and the kernel is faster without scales. Distances are ranked as d ** p, so the scale
+    # v is raised to the same power.
     if weights.instance_scales is not None and (weights.instance_scales != 1).any():
         scales = _cast(weights.instance_scales[row_of_slot] ** p, rows.dtype)
     references = References(
@@ -273,6 +276,7 @@ def _columns(weights: Weights, nominal: BoolArray, M: int) -> IndexArray:
     keep = np.ones(M, dtype=bool) if weights.feature_mask is None else weights.feature_mask.copy()
     if weights.feature_weights is not None:
         a = np.atleast_2d(weights.feature_weights)
+        # A column whose weight is 0 in every class and instance adds nothing to any distance.
         keep &= (a > 0).any(axis=0)
     if not keep.any():
         raise InvalidWeightsError("feature_mask leaves only features of weight 0: no distance would be left")
@@ -327,6 +331,7 @@ def integral(rows: Any) -> BoolArray:
         broken = (rows.data != np.rint(rows.data)) & ~np.isnan(rows.data)
         whole[rows.indices[broken]] = False
         return whole
+    # In parts, so that the temporary arrays stay in the cache.
     for begin in range(0, rows.shape[0], 4096):
         part = rows[begin : begin + 4096]
         whole &= ((part == np.rint(part)) | np.isnan(part)).all(axis=0)
@@ -361,6 +366,7 @@ def _attach(
     if weights.kind == "feature":
         assert weights.feature_weights is not None
         a = weights.feature_weights[columns]
+        # Weights of 1 are left out, so that the plain and faster kernel is used.
         return (None if (a == 1).all() else _cast(a, dtype)), None
     if weights.kind == "instance":
         table = weights.feature_weights
@@ -390,6 +396,7 @@ def _heaviest(references: References) -> FloatArray:
         return cells.table.max(axis=0).astype(np.float64)
     assert cells.lookup is not None
     table = cells.lookup.table
+    # Weights that are normalised per instance sum to 1, so none is larger than 1.
     largest = 1.0 if table.normalize == "instance" else float(table.weight.max())
     return np.full(references.m, largest + table.smoothing)
 
@@ -435,6 +442,7 @@ def _cast(weights: FloatArray, dtype: Any) -> FloatArray:
     Raise an error if weights are too large for the dtype, or if none stays positive.
     """
     with np.errstate(over="ignore", under="ignore"):
+        # The range of float32 is smaller than that of the weights, which are float64.
         out = np.ascontiguousarray(weights, dtype=dtype)
     if not np.isfinite(out).all() or not (out > 0).any():
         raise InvalidWeightsError(

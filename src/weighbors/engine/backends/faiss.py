@@ -62,6 +62,7 @@ class Faiss:
     def __getstate__(self) -> dict[str, Any]:
         return {"references": self.references, "scan": self.scan, "approximate": self.approximate}
 
+    # Weights per class or instance, and instance scales, differ from row to row.
     @property
     def _inner_product(self) -> bool:
         """Whether distances are inner products: weights per instance cannot be folded into the data."""
@@ -104,6 +105,7 @@ class Faiss:
         q = queries.astype(np.float64) - self._center
         if self._inner_product:
             vectors = np.hstack([q * q, q, np.ones((len(q), 1))])
+            # A zero for the extra coordinate of the stored vectors, so that it does not change the products.
             if self.approximate:
                 vectors = np.hstack([vectors, np.zeros((len(q), 1))])
         else:
@@ -154,6 +156,7 @@ class Faiss:
 
         ``asked`` are the query vectors, ``last`` is the score of the last candidate of each query.
         """
+        # Sums of float32 products have a relative error of about eps per term, of the largest score that is possible.
         length = np.linalg.norm(asked.astype(np.float64), axis=1)
         longest = float(np.linalg.norm(self._stored.astype(np.float64), axis=1).max())
         largest_score = length * longest if self._inner_product else (length + longest) ** 2
