@@ -61,8 +61,10 @@ class RowBlocks:
 
         ``transform`` is applied to the coded rows. ``columns`` are the columns to return after that, by default all.
         """
+        # Each row is read once, however often it is asked for.
         unique, inverse = np.unique(rows, return_inverse=True)
         cut = np.searchsorted(unique, self.first)
+        # Blocks without a row that is asked for are not read.
         touched = [i for i in range(len(self.blocks)) if cut[i] < cut[i + 1]]
         tasks = [(self.blocks[i], unique[cut[i] : cut[i + 1]] - self.first[i]) for i in touched]
         parts = self.executor.map(take_block, tasks, self.encoder, transform, columns)

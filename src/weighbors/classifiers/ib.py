@@ -43,6 +43,7 @@ def count_until_weight(distance: FloatArray, repetition: FloatArray | None, k: i
     if repetition is None:
         needed = np.full(n, min(k, width + 1), dtype=np.int64)
     else:
+        # Sums of fractions may miss k by their last bits.
         needed = 1 + (np.cumsum(repetition, axis=1) < k * (1 - 1e-12)).sum(axis=1)
     last = distance[np.arange(n), np.minimum(needed, width) - 1]
     limit = last * (1 + _TIED[distance.dtype])

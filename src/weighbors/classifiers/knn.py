@@ -138,6 +138,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
             raise InvalidDataError(f"mode must be 'connectivity' or 'distance'; got {mode!r}")
         distance, row = self.kneighbors(X, n_neighbors)
         n, k = row.shape
+        # CSR from its parts: every row has exactly k entries, which are in place already.
         data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
         return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
 
@@ -153,6 +154,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
 
         ``shares`` are the votes that follow from the repetition weights, or None if there are no repetition weights.
         """
+        # The largest distance of two min-max scaled rows with M features is M to the power 1/p.
         span = self.n_features_in_ ** (1 / int(self.p))
         return distance_votes(distance, self.weights, span=span, shares=shares)
 
@@ -284,6 +286,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         queries, own = self._queries(X)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         found = list(self._neighbors_and_votes(queries, own))
+        # Only the neighbours that voted are read, since rows may be in blocks.
         rows = np.unique(np.concatenate([voters.row.ravel() for voters in found]))
         references = self._fitted.engine.references_of(rows)
         return explain_votes(references, queries, found, self._fitted.training, self.classes_, list(names))

@@ -39,6 +39,7 @@ def _safe_distances(query: FloatArray, values: FloatArray) -> tuple[FloatArray, 
     else:
         distance = np.abs(query[:, None] - values)
     span = np.ldexp(high, power) - np.ldexp(low, power)
+    # Only differences of distances enter the scale, so their range decides whether products are safe.
     widest = np.ptp(distance, axis=1)
     extreme = (widest > 0) & ~((widest > 2.0**-_SAFE_DISTANCE) & (widest < 2.0**_SAFE_DISTANCE))
     if extreme.any():
@@ -74,6 +75,7 @@ def _included(
     square = e * e
     first, second = np.einsum("ij,j->i", e, repetition), np.einsum("ij,j->i", square, repetition)
     first_slope, second_slope = np.einsum("ij,ij->i", e, moment), np.einsum("ij,ij->i", square, moment)
+    # Logarithms make the equation nearly linear, so that Newton's method needs few steps.
     return 2 * np.log(first) - np.log(second), 4.0 * scale * (second_slope / second - first_slope / first)
 
 
@@ -87,6 +89,7 @@ def _scale(excess: FloatArray, repetition: FloatArray, wanted: FloatArray) -> Fl
     moment = excess * repetition
     nearest = np.where(excess > 0, excess, np.inf).min(axis=1)
     aim, total = np.log(wanted), repetition.sum()
+    # Beyond these bounds all instances, or only the nearest, are included up to rounding.
     low, high = np.log(1e-12 / excess.max(axis=1)), np.log(400.0 / nearest)
     # For evenly spread values, a scale includes an interval of about 2 / scale, which gives a good first guess.
     log_scale = np.clip(np.log(total / wanted * total / (2 * moment.sum(axis=1))), low, high)
@@ -102,6 +105,7 @@ def _scale(excess: FloatArray, repetition: FloatArray, wanted: FloatArray) -> Fl
         # Newton's step is used if it stays inside the bracket. Otherwise the middle of the bracket is used.
         inside = (step > low[rows]) & (step < high[rows])
         log_scale[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
+        # Queries that are solved are left out, and their scale is not changed any more.
         doing = np.abs(error) > _CLOSE
         log_scale[rows[~doing]] = at[~doing]
         if not doing.any():
@@ -135,12 +139,14 @@ def numeric_log_chances(
     """
     distance, span = _safe_distances(query, values)
     excess = distance - distance.min(axis=1, keepdims=True)
+    # Distances that differ only by rounding count as equally near.
     excess[excess <= 1e-10 * span[:, None]] = 0.0
     informative: BoolArray = (excess > 0).any(axis=1)
     out = np.zeros(distance.shape)
     if informative.any():
         smallest = np.where(excess[informative] == 0, repetition, 0.0).sum(axis=1)
         scale = _scale(excess[informative], repetition, smallest + blend * (repetition.sum() - smallest))
+        # P* of a number is a Laplace density (Cleary & Trigg 1995), up to a factor that cancels.
         out[informative] = np.log(scale)[:, None] - 2.0 * scale[:, None] * distance[informative]
     return out, informative
 
@@ -271,6 +277,7 @@ class KStar(LazyClassifier):
         for column in self._rows.T:
             known = ~np.isnan(column)
             values = np.unique(column[known])
+            # Missing values have the position after the last value.
             position = np.where(known, np.searchsorted(values, column), len(values))
             repetition = np.bincount(position, self._repetition, len(values) + 1)[:-1].astype(np.float64)
             self._columns.append((values, repetition, position))
@@ -300,7 +307,9 @@ class KStar(LazyClassifier):
         for j in range(queries.shape[1]):
             log += self._log_chances(j, queries[:, j])
         known = (~np.isnan(queries)).sum(axis=1)
+        # A query with few known features must not have larger probabilities than others: its logs are scaled up.
         log *= (queries.shape[1] / np.maximum(known, 1))[:, None]
+        # The largest probability becomes 1, so that the others do not underflow. Only ratios matter.
         chance = np.exp(log - log.max(axis=1, keepdims=True)) * self._repetition
         of_class = [np.flatnonzero(self._codes == c) for c in range(len(self.classes_))]
         total = np.stack([np.take(chance, rows, axis=1).sum(axis=1) for rows in of_class], axis=1)
@@ -313,6 +322,7 @@ class KStar(LazyClassifier):
         ``query`` holds the value of the feature in each query.
         """
         values, repetition, position = self._columns[j]
+        # Queries often repeat a value. Each distinct value is computed once.
         asked, back = np.unique(query, return_inverse=True)
         known = ~np.isnan(asked)
         table = np.zeros((len(asked), len(values) + 1))

@@ -122,6 +122,7 @@ def add_rows(
         rows = coder.extend(model, _safe_indexing(X, kept)) if len(kept) else rows[:0]
     new = Training(rows, codes[kept], kept + before.n_given, None if sample_weight is None else sample_weight[kept])
     training, n = before.training.joined(new), before.n_given + len(codes)
+    # Weights of single rows say nothing about new rows, so they are learned again.
     if refresh is None:
         refresh = before.weights.instance_bound
     if before.weigher is None or not refresh:
@@ -203,6 +204,7 @@ def _fit_weigher(model: KNNParameters, table: Any, training: Training, classes: 
     weigher, sample_weight = clone(model.weigher), training.sample_weight
     if sample_weight is not None:  # The weigher uses the same repetition weights as the vote.
         sample_weight = scale_repetitions(sample_weight, np.arange(len(sample_weight)), int(model.n_neighbors))
+    # The weigher must treat the same columns as categories as the k-NN does.
     named = weigher.get_params(deep=False).get("categorical_features", "unknown")
     if not isinstance(named, str):
         coder.check_same(named, type(weigher).__name__, training.X)

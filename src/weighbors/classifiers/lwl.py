@@ -69,10 +69,12 @@ def kernel_weights(distance: FloatArray, repetition: FloatArray, kernel: str, k:
     n_queries, n = distance.shape
     count = np.full(n_queries, n) if k is None else count_until_weight(distance, repetition, k)[1]
     bandwidth = distance[np.arange(n_queries), count - 1][:, None]
+    # If all rows that count are at distance 0, all have the same nearness.
     scaled = np.divide(distance, bandwidth, out=np.ones_like(distance), where=bandwidth > 0)
     counts = np.arange(n) < count[:, None]
     weights = np.where(counts, repetition * KERNELS[kernel](np.minimum(scaled, 1.0)), 0.0)
     total = np.where(counts, repetition, 0.0).sum(axis=1, keepdims=True)
+    # Weka's LWL scales the weights to the number of rows that count, which local models with counts depend on.
     scaled_weights: FloatArray = weights * (total / weights.sum(axis=1, keepdims=True))
     return scaled_weights
 
@@ -260,6 +262,7 @@ class LWL(LazyClassifier):
         rows: IndexArray = np.flatnonzero(w)
         present = np.unique(self._codes[rows])
         shares = np.zeros(len(self.classes_))
+        # Many classifiers raise an error for a single class.
         if len(present) == 1:
             shares[present] = 1.0
             return shares

@@ -85,12 +85,16 @@ class BlockInstances(Neighborhoods):
     def _sum_listed(
         self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_output_rows: int
     ) -> FloatArray:
+        """Return the sums that `Neighborhoods._sum_listed` describes. Rows are read from the blocks."""
         total = np.zeros((n_output_rows, self.n_features))
         row_bytes = self.n_features * self.dtype.itemsize
+        # A multiple of LISTS per round: chunks then begin where those of one large call begin, which gives the same
+        # bits.
         size = max(1, self.table.max_bytes // 4 // row_bytes // (neighbor.shape[1] + 1) // LISTS) * LISTS
         for begin in range(0, len(query), size):
             some = slice(begin, begin + size)
             named = neighbor[some]
+            # A row that is in several lists is read once.
             rows = np.unique(np.concatenate([query[some], named[named >= 0]]))
             values = self.take(rows)
             values[:, self.measured.missing] = 0.0  # columns with missing values are added elsewhere

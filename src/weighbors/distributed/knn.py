@@ -178,6 +178,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
     def _engine(self, table: BlockTable, weights: Weights, kept: BoolArray | None) -> BlockEngine:
         """Return the engine over the rows that both ``kept`` and the instance mask of the weights keep."""
         if kept is not None:
+            # A row counts only if it is both of positive weight and selected by the weigher.
             mask = kept if weights.instance_mask is None else weights.instance_mask & kept
             weights = replace(weights, instance_mask=mask, fingerprint=None)
         return BlockEngine(
@@ -204,6 +205,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
         return plan
 
     def _queries(self, X: Any) -> tuple[Any, IndexArray | None]:
+        """Return the queries, which may be in blocks, and the row that each query must not find."""
         check_is_fitted(self, "classes_")
         if X is None:
             repetition = self._fitted.repetition
@@ -218,6 +220,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on ``X``. ``y`` holds the labels, or names the column of ``X`` that holds them."""
         if isinstance(y, str):
+            # Only the labels are read here. ``predict`` reads the rows.
             source = open_source(X, y, piece_bytes=int(self.max_bytes) // 8)
             y = np.concatenate(self._table.executor.map(read_labels, [(part,) for part in source.label_parts or ()]))
         y = y.compute() if is_dask(y) else y

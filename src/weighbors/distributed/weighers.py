@@ -77,12 +77,14 @@ class _BlockWeigher(OverBlocks):
         return self
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
+        """Learn the weights from a measured table."""
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
         self._coder = table.coder
         self.sample_indices_ = drawn_rows(table.n, self.n_samples, self.random_state)
         weight = np.ones(table.n) if sample_weight is None else sample_weight
         if self.n_samples is not None:
+            # Only the drawn rows contribute. Their neighbours may be any rows.
             weight = np.where(np.isin(np.arange(table.n), self.sample_indices_, assume_unique=True), weight, 0.0)
         if not weight.any():
             raise InvalidDataError("at least one of the rows that count must have a positive sample weight")

@@ -224,7 +224,6 @@ def build_references(
     _check_sizes(weights, n, M)
     nominal = np.zeros(M, dtype=bool) if nominal is None else nominal
     row_of_slot = np.arange(n, dtype=np.int64)
-    # A mask selects rows here. Weights of instances that are not kept are never looked up.
     if weights.instance_mask is not None:
         row_of_slot = np.flatnonzero(weights.instance_mask)
     columns = _columns(weights, nominal, M)

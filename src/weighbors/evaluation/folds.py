@@ -66,6 +66,7 @@ def _splitter_folds(cv: Any, X: Any, y: AnyArray, groups: Any, seeds: np.random.
     ``seeds`` is used only if the ``random_state`` of the splitter is None.
     """
     if getattr(cv, "random_state", 0) is None:  # not set: take the seed of the study, so that a run can be repeated
+        # A copy is changed, because the splitter belongs to the user.
         cv = copy.deepcopy(cv)
         cv.random_state = integer_seed(seeds.spawn(1)[0])
         # scikit-learn raises an error for a splitter that has a random_state and does not shuffle.

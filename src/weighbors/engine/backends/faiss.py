@@ -62,7 +62,6 @@ class Faiss:
     def __getstate__(self) -> dict[str, Any]:
         return {"references": self.references, "scan": self.scan, "approximate": self.approximate}
 
-    # Weights per class or instance, and instance scales, differ from row to row.
     @property
     def _inner_product(self) -> bool:
         """Whether distances are inner products: weights per instance cannot be folded into the data."""
