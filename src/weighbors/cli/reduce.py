@@ -85,6 +85,7 @@ def run(
         y.to_numpy(),
         wanted,
         fitness=fitness,
+        # A search needs at least one evaluation per individual of its first population.
         population_size=min(population, evaluations),
         max_evaluations=evaluations,
         checkpoint=place,
@@ -96,6 +97,7 @@ def run(
     _check_end(found, evaluations, place)
     rows = X.index[found.rows]
     write_frame(_select_cells(table.cells(), rows, found.columns, str(y.name)), output)
+    # The default checkpoint is only for interrupted searches. One that the user named stays.
     if checkpoint is None:
         place.unlink(missing_ok=True)
     if json:

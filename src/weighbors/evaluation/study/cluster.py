@@ -48,6 +48,7 @@ def run_on_cluster(
     token, sent = uuid.uuid4().hex, list[Task]()
 
     def calls() -> Iterator[tuple[Any, ...]]:
+        """Yield the arguments of each cell. A data set is shared once for all its cells."""
         shared, name, data = executor.share(job), None, None
         for task in tasks:
             if task.cell.dataset != name:

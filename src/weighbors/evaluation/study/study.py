@@ -131,6 +131,7 @@ class Study(Result):
         self.scoring = check_scoring(scoring)
         self.measures = check_measures(measures, self.scoring)
         self.store = Store(store)
+        # An iterator of folds can be read only once, but every data set needs the folds.
         self.cv = list(cv) if isinstance(cv, Iterator) else cv
         self.n_repeats = whole_number(n_repeats, "n_repeats")
         self.time_limit = time_limit
@@ -159,6 +160,7 @@ class Study(Result):
     def _list_tasks_of(self, name: str) -> list[Task]:
         """Return the tasks of one data set: one for every method and fold."""
         data = self._load(name)
+        # The size is needed for study.json, and later calls should not load the data set again.
         self._shapes[name] = _describe_shape(data)
         content = digest_table(data.X, np.asarray(data.y))
         shared = [SCHEMA, content, list(self.scoring), describe(self.measures)]
@@ -236,12 +238,14 @@ class Study(Result):
         todo = [
             (task, self._time_written(task)) for task in wanted if self.store.status(task.cell.identity) not in done
         ]
+        # More workers than cells would only wait.
         n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
         job = Job(self._methods_of, self.scoring, self.measures)
         with CellProgressBar(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
             tasks = self._skip_written(todo, bar)
             if self.executor == "dask" and todo:
                 self._run_on_cluster(tasks, job, bar, n_jobs)
+            # Without a time limit one process is enough, which also makes debugging easier.
             elif n_workers == 1 and self.time_limit is None:
                 run_here(tasks, job, self._load, self.store, bar.tell)
             elif todo:
@@ -276,6 +280,7 @@ class Study(Result):
         # Several processes may work on one store. If they start at different cells, they rarely compute the same cell.
         start = int.from_bytes(os.urandom(4), "little") % max(1, len(todo))
         for task, listed in todo[start:] + todo[:start]:
+            # The file has changed since the tasks were listed, so another process has computed the cell.
             if self._time_written(task) in (None, listed):
                 yield task
             else:

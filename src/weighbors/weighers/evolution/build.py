@@ -66,6 +66,7 @@ def build_search(
         if kept is not None:  # the continued search draws the same rows and folds
             seeds = np.random.SeedSequence(kept.entropy)
         checkpoint = replace(checkpoint, entropy=seeds.entropy)
+    # Independent generators: undersampling, course of the search, folds, and rows for margins do not affect each other.
     draw, course, learner, margins = generators(seeds, 4)
     rows = undersample_rows(codes, given.undersample, draw)
     genome = Genome(tasks, len(rows), X.shape[1], len(classes) if given.per_class else 1)

@@ -115,6 +115,7 @@ class Run:
         """
         first = self.search.evaluations
         self._before = float(self.history[-1]["seconds"]) if self.history else 0.0
+        # A continued search has a complete generation already.
         if len(self.search.fitness):
             self._keep()
         try:
@@ -177,6 +178,7 @@ class Run:
         limits = self.limits
         if self.search.evaluations >= limits.evaluations:
             return "max_evaluations"
+        # The first population is always evaluated, since without it there is no result.
         if limits.seconds is not None and len(self.search.fitness) and self._seconds() >= limits.seconds:
             return "time_limit"
         if self.search.exhausted:
@@ -200,6 +202,7 @@ class Run:
     def _progress(self, first: int) -> Progress:
         """Return the progress of the search. ``first`` is the number of evaluations before this run."""
         s, row, seconds = self.search, self.history[-1], self._seconds()
+        # The remaining time is estimated from the mean time per evaluation in this run.
         left = (self.limits.evaluations - s.evaluations) * seconds / max(1, s.evaluations - first)
         if self.limits.seconds is not None:
             left = min(left, max(0.0, self.limits.seconds - seconds))

@@ -115,6 +115,7 @@ class EvolutionSearch:
         self.population = self._first_population()
         self.fitness: FloatArray = np.empty(0)
         self.evaluations = self.generation = self.restarts = self.accepted = self.stagnant = 0
+        # CHC (Eshelman 1991): parents must differ in more than a quarter of the bits.
         self.threshold = genome.n_bits / 4
         self._asked: tuple[Population, IndexArray] | None = None
 
@@ -124,6 +125,7 @@ class EvolutionSearch:
         s = self.settings
         if not len(self.fitness) or (s.restart and self.genome.n_bits):
             return False
+        # Below a threshold of 0 no bits cross any more, and without weights nothing else can change.
         if s.incest_prevention and self.threshold < 0 and not self.genome.n_weights:
             return True
         return bool(self.population.same_as(self.population.take([0])).all())
@@ -143,6 +145,7 @@ class EvolutionSearch:
         else:
             self._asked = self._make_trials()
         individuals, places = self._asked
+        # The last generation may be cut short by the limit of evaluations.
         if at_most is not None and len(places) > at_most:
             self._asked = individuals.take(slice(at_most)), places[:at_most]
         return self._asked[0]
@@ -162,6 +165,7 @@ class EvolutionSearch:
             self.fitness, self.accepted = fitness.copy(), len(places)
             return
         best = self.fitness.max()
+        # A generation that only equals the best counts as stagnant.
         self.stagnant = 0 if fitness.max(initial=-np.inf) > best else self.stagnant + 1
         if self._must_restart():
             self._settle(individuals, places, fitness)
@@ -170,6 +174,7 @@ class EvolutionSearch:
         better = fitness > self.fitness[places]  # paper 004: the trial must be strictly fitter
         self._settle(individuals.take(better), places[better], fitness[better])
         self.accepted = int(better.sum())
+        # No trial was accepted: the population has converged, so more similar parents may cross (CHC).
         if self.accepted == 0 and self.genome.n_bits:
             self.threshold -= 1
 

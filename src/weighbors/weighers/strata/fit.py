@@ -61,6 +61,7 @@ def cut(
     strata, rows
         The strata, and the rows of each.
     """
+    # Seeds belong to the round and the stratum, so that results do not depend on the order of the fits.
     draw, *fits = seeds.spawn(1 + n_strata)
     stratum = draw_strata(codes, n_strata, np.random.Generator(np.random.PCG64(draw)))
     places = [
@@ -171,6 +172,7 @@ class LocalRows:
 
         def tasks() -> Iterator[tuple[Any, ...]]:
             # The rows of a stratum are copied only when a worker process is free to take them.
+            """Yield one task per stratum."""
             for stratum, mine in zip(strata, rows, strict=True):
                 params = {name: _safe_indexing(value, mine) for name, value in self.params.items()}
                 yield stratum, _safe_indexing(self.table, mine), y[mine], params
@@ -241,6 +243,7 @@ def proportional(codes: IndexArray, number: int, rng: np.random.Generator) -> In
 
 
 def _checked_param(name: str, value: Any, N: int) -> AnyArray:
+    """Return a fit parameter as an array. Raise InvalidDataError if it has not one entry per row."""
     array = value if hasattr(value, "shape") else np.asarray(value)
     if not array.shape or array.shape[0] != N:
         raise InvalidDataError(

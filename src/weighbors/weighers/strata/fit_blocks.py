@@ -105,9 +105,11 @@ class BlockRows:
 
     @property
     def _reader(self) -> Reader:
+        """The objects that a task needs to read a block."""
         return Reader(self.weigher, self.coding, self.classes, self.source.header)
 
     def _executor(self, client: Any, n_jobs: int | None) -> Executor:
+        """Return the executor for a client, or for joblib."""
         return executor_for(client, n_jobs, dask=self.source.dask, threads=False)
 
     def _count(self, client: Any, n_jobs: int | None) -> None:
@@ -152,6 +154,7 @@ class BlockRows:
         return fits
 
     def _strata_per_block(self, given: Cut) -> list[int]:
+        """Return how many strata each block is cut into."""
         n_blocks = len(self.source.blocks)
         wanted: list[Any] = ["auto"] * n_blocks
         if given.n_strata != "auto":
