@@ -292,5 +292,5 @@ def _map_in_chunks(tasks: Iterable[Task], width: int, run: Callable[[Iterator[li
 
 
 def _identity(value: Any) -> Any:
-    """Return the value. It is a task that Dask can repeat."""
+    """Return the value unchanged. As a task it makes a value that Dask can compute again if a worker dies."""
     return value

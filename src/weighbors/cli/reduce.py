@@ -59,8 +59,8 @@ def run(
 ) -> None:
     """Keep the rows and columns worth keeping.
 
-    An evolutionary search looks for those that tell the classes apart. What is kept is written as it was
-    read. Ctrl-C keeps the search; --resume goes on with it, to the same result.
+    An evolutionary search looks for the rows and columns that tell the classes apart. Their cells are written as they
+    were read. Ctrl-C stops the search and keeps it, and --resume continues it, to the same result.
     """
     set_quiet(quiet)
     wanted = _check_tasks(tasks)

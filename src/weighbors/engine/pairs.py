@@ -158,8 +158,6 @@ class PackedRows:
 
         The coefficients and parameters are those of `zone_coefficients`. The rows must be float64 numbers, none of them
         missing.
-
-        For float64 rows of numbers, none missing.
         """
         rows = aligned_empty((self.n, -(-self.m // 8) * 8), self.rows.dtype)  # whole cache lines
         # |x − z| = 2 max(x, z) − x − z: with sums of rows at hand, the kernel adds only maxima.

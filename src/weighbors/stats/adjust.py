@@ -121,7 +121,7 @@ def hochberg(p_values: Any) -> Any:
 
 
 def _n_methods(m: int, name: str) -> int:
-    """Return the number k of methods that have ``m`` pairs. ``name`` is the procedure in the message."""
+    """Return the number of methods among which there are ``m`` pairs. ``name`` is the procedure in the message."""
     # k (k − 1) / 2 = m is solved for k. Integer arithmetic gives an exact answer, which is checked below.
     k = (1 + isqrt(1 + 8 * m)) // 2
     if comb(k, 2) != m:

@@ -39,7 +39,7 @@ def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *
         Neighbours per class.
     sample_weight : ndarray of shape (n,)
     ties : {"share", "index"}
-        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+        Whether neighbours tied at the k-th distance share its slots, or the rows with lower numbers are taken.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray
         Neighbours per class.
     sample_weight : ndarray of shape (n,)
     ties : {"share", "index"}
-        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+        Whether neighbours tied at the k-th distance share its slots, or the rows with lower numbers are taken.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, 
         Neighbours per class.
     sample_weight : ndarray of shape (n,)
     ties : {"share", "index"}
-        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+        Whether neighbours tied at the k-th distance share its slots, or the rows with lower numbers are taken.
 
     Returns
     -------

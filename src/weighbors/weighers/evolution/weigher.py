@@ -147,7 +147,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     stop_reason_ : str
         Why the search ended: "max_evaluations", "time_limit", "n_iter_no_change", "callback", "converged"
         or "interrupted".
-    plan_ : PopulationPlan or None
+    plan_ : PopulationMethod or None
         How evaluations were computed. None with ``estimator``.
     classes_ : ndarray of shape (n_classes,)
 
@@ -321,7 +321,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         for name in ("selected_", "_front", "class_feature_weights_"):
             self.__dict__.pop(name, None)
         run, fitness, search = parts.run, parts.fitness, parts.run.search
-        self.plan_ = getattr(fitness.predictor, "plan", None)
+        self.plan_ = getattr(fitness.predictor, "method", None)
         self.history_ = pd.DataFrame(run.history)
         self.n_evaluations_, self.n_iter_, self.stop_reason_ = search.evaluations, search.generation, run.reason
         self._genome, self._rows, self._n = fitness.genome, parts.rows, len(X)
