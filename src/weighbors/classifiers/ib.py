@@ -167,12 +167,15 @@ class IBk(WeightedKNeighborsClassifier):
         most = self._fitted.engine.n_references - (own is not None)
         size = max(64, BATCH_CELLS // k)
         for begin in range(0, X.shape[0], size):
+            # A few more than k, because the ties with the k-th neighbour must be in the list, too.
             pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k + 4, most)
             while len(pending):
                 not_this = None if own is None else own[pending]
                 distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
                 needed, tied = count_until_weight(distance, None if repetition is None else repetition[row], k)
+                # A list is complete if it goes beyond the ties, or contains all rows.
                 done = ((needed <= width) & (tied < width)) | (width == most)
+                # Voters of a batch have arrays of one width, so queries are grouped by their number of neighbours.
                 for count in np.unique(tied[done]):
                     at = np.flatnonzero(done & (tied == count))
                     yield self._voters(pending[at], distance[at, :count], row[at, :count], repetition)

@@ -307,7 +307,7 @@ class KStar(LazyClassifier):
         for j in range(queries.shape[1]):
             log += self._log_chances(j, queries[:, j])
         known = (~np.isnan(queries)).sum(axis=1)
-        # A query with few known features must not have larger probabilities than others: its logs are scaled up.
+        # Missing features of a query are left out. The known ones stand for all of them.
         log *= (queries.shape[1] / np.maximum(known, 1))[:, None]
         # The largest probability becomes 1, so that the others do not underflow. Only ratios matter.
         chance = np.exp(log - log.max(axis=1, keepdims=True)) * self._repetition

@@ -33,7 +33,7 @@ def _counted(values: FloatArray, codes: IndexArray, weight: FloatArray | None, n
     if (high - low + 1) * n_classes <= min(_DENSE, 16 * len(values) + 1024) and (whole == values).all():
         place = (whole - low).astype(np.int64) * n_classes + codes
         table = np.bincount(place, weights=weight)
-        # Weights may sum to 0, so the pairs that occur are found from their counts.
+        # Whether a pair occurs is decided by counting rows, not by the sum of their weights.
         at = np.flatnonzero(table if weight is None else np.bincount(place))
         return Counts(at // n_classes + low, at % n_classes, table[at])
     order = np.lexsort((codes, values))

@@ -149,6 +149,7 @@ class MarginProfileDisplay(Display):
         for place, (name, values) in enumerate(self.margins.items()):
             known = np.sort(values[~np.isnan(values)])
             share = np.arange(1, len(known) + 1) / max(1, len(known))
+            # Styles differ as well as colours, for printing in black and white.
             style = ("-", "--", "-.", ":")[place % 4]
             label = f"{shorten_name(name, 40)} ({np.mean(known < 0) if len(known) else 0:.0%} below 0)"
             (self.lines_[name],) = ax.step(

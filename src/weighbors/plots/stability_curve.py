@@ -116,14 +116,17 @@ class StabilityCurveDisplay(Display):
         for place, (name, curve) in enumerate(self.curves.items()):
             colour, margin = COLOURS[place % len(COLOURS)], self._z() * curve.standard_error
             style = ("-", "--", "-.", ":")[place % 4]
+            # Dots would hide a curve of many sizes.
             dots = "o" if len(curve.sizes) < 15 else None
             (line,) = ax.plot(
                 curve.sizes, curve.stability, style, color=colour, marker=dots, label=shorten_name(name, 40)
             )
             self.lines_[name] = line
+            # An index cannot be larger than 1.
             low, high = curve.stability - margin, np.minimum(curve.stability + margin, 1.0)
             self.intervals_[name] = ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.2, linewidth=0)
             lowest = min(lowest, float(low.min()))
+        # Few features matter most, and a log scale gives them room.
         if last > 60:
             ax.set_xscale("log")
             ax.xaxis.set_major_formatter("{x:g}")

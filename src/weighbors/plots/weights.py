@@ -130,6 +130,7 @@ class WeightsDisplay(Display):
         WeightsDisplay
         """
         if isinstance(result, StabilityCurve):
+            # A few extreme runs should not stretch the line.
             low, high = np.quantile(result.weights, [0.1, 0.9], axis=0)
             label = f"middle 80 % of {len(result.weights)} runs"
             display = cls(result.weights.mean(axis=0), result.feature_names, low=low, high=high, spread=label)
@@ -168,6 +169,7 @@ class WeightsDisplay(Display):
         if self.low is not None and self.high is not None:
             ends = (self.low[shown], self.high[shown])
             self.spread_ = ax.hlines(place, *ends, color=BLUE, alpha=0.5, linewidth=4, label=self.spread)
+        # Dots are drawn above the lines.
         self.points_ = ax.scatter(self.weights[shown], place, color=BLUE, s=26, zorder=3, label="weight")
         if self.found is not None:
             self.points_.set_facecolor([BLUE if found else "white" for found in self.found[shown]])
@@ -178,6 +180,7 @@ class WeightsDisplay(Display):
             self.chance_ = ax.axvline(self.chance, color=GREY, linestyle="--", linewidth=1.2, label=self.chance_label)
         ax.set_yticks(place, [shorten_name(self.feature_names[j]) for j in shown])
         disable_math(ax.get_yticklabels())
+        # The largest weight is at the top.
         ax.set_ylim(len(shown) - 0.4, -0.6)
         ax.set_xlabel("weight")
         if self.spread_ is not None or self.chance_ is not None or self.found is not None:

@@ -168,6 +168,7 @@ def build_report(
     require_text([target, title, *notes], "title, target or note")
     full = prepare_report_data(X, y, row_labels=row_labels, groups=groups)
     root = seed_sequence(random_state)
+    # Separate seeds: more permutations, for example, do not change the folds.
     sample_seed, fold_seed, chance_seed = root.spawn(3)
     effort = effort_for(full)
     table, drawn = sample_rows(full, effort.rows, np.random.default_rng(sample_seed))

@@ -113,6 +113,7 @@ def compare(
     if control is not None:
         check_control(control, frame.columns)
     better = {"higher_is_better": higher_is_better}
+    # With two methods, ranks only say who wins. Friedman's test would add nothing to Wilcoxon's.
     if frame.shape[1] == 2:
         overall, f_test = None, None
         if not np.ptp(frame.to_numpy(), axis=1).any():
@@ -168,6 +169,7 @@ def _pairs(
     counts = [wins(frame, a, b, higher_is_better=higher) for a, b in zip(pairs["first"], pairs["second"], strict=True)]
     for place, name in enumerate(("wins", "ties", "losses")):
         pairs.insert(2 + place, name, [count[place] for count in counts])
+    # Shaffer's and Bergmann and Hommel's procedures use the logic of all pairs, which a control does not have.
     names = ["holm", "hochberg"] + (["shaffer", "bergmann"] if control is None else [])
     steps = []
     if control is None and k > _MOST_METHODS:
@@ -201,6 +203,7 @@ def _add_bayes(pairs: pd.DataFrame, frame: pd.DataFrame, higher: bool, rope: flo
     """
     if rope is None:
         return "No Bayesian test: no rope was given"
+    # The Bayesian test takes higher scores as better, so errors change their sign.
     sign = 1.0 if higher else -1.0
     found = [
         bayesian_signed_rank(sign * frame[a], sign * frame[b], rope=rope, random_state=random_state)

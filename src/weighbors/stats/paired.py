@@ -160,7 +160,7 @@ def wilcoxon(
 def _deviation(kept: FloatArray, ranks: FloatArray, zero_method: str) -> float:
     """Return the standard deviation of a rank sum if the methods are equal, with a correction for ties."""
     n, n_zero = len(kept), int((kept == 0).sum())
-    # The variance of a sum of the ranks 1 to n with random signs, before the corrections for zeros and ties.
+    # The variance of the sum of those ranks from 1 to n that get a positive sign at random, before corrections.
     variance = n * (n + 1) * (2 * n + 1) / 24
     if zero_method == "pratt":
         # Zeros take the smallest ranks but add to neither sum, so that their part of the variance is removed.

@@ -108,6 +108,7 @@ class _Lanes:
         with self.lock:
             self.busy.add(me)
             known = self.lanes.get(me)
+            # A lane knows the methods of one study only.
             if known is not None and known[0] != token:
                 known[1].close()
                 known = None

@@ -297,6 +297,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         self
         """
         X, codes = self._check_input(X, y)
+        # The lock is held until the search has ended, so that no other search writes to the checkpoint.
         with hold_checkpoint(self.checkpoint):
             parts = build_search(SearchParameters.of(self), X, codes, self.classes_, self._coder.nominal_of(X))
             parts.run.drive()
@@ -331,6 +332,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
             self.select(chosen)
             warn_of_lost_classes(fitness, self._front.take([chosen]))
             return
+        # An individual that selects nothing is no result, even if no other has a larger fitness.
         best = search.population.take([find_fittest(search, fitness.genome)])
         judged = fitness(best)
         self.fitness_, self.performance_ = float(judged.fitness[0]), float(judged.performance[0])

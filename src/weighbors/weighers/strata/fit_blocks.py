@@ -129,6 +129,7 @@ class BlockRows:
                 f"partition {p} of {len(found)} has no row of class {name}, and strata need every "
                 f"class. Shuffle the rows among partitions, or use fewer partitions ({len(lacking)} such gaps)"
             )
+        # Row numbers go through all blocks in order.
         self.start = np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])
         self.N = int(self.start[-1])
 
@@ -177,6 +178,7 @@ class BlockRows:
         It also sets ``column_range``.
         """
         sizes = share_out(min(number, self.N), np.diff(self.start))
+        # One seed per block, drawn here, so that results do not depend on which worker reads it.
         seeds = rng.integers(2**63 - 1, size=len(sizes))
         tasks = [
             (block, int(size), int(seed)) for block, size, seed in zip(self.source.blocks, sizes, seeds, strict=True)
@@ -205,6 +207,7 @@ class BlockRows:
         tasks: list[tuple[Any, ...]] = []
         for p, block in enumerate(self.source.blocks):
             rows = np.arange(self.start[p], self.start[p + 1])
+            # A block gets only the weights of its own rows.
             mine = [one.take(rows) if one.instance_bound else one for one in weights]
             tasks.append((block, int(self.start[p]), level[rows], mine))
         shared = self._reader, n_levels, queries, own_row, self.column_range, k
@@ -217,6 +220,7 @@ def _open(X: Any, y: Any) -> Source:
     """Open the table in blocks, from which strata are drawn: partitions of Dask, or about 32 MiB of a file each."""
     if is_path(X):
         source = open_source(X, y, piece_bytes=BLOCK_BYTES)
+        # Row groups may be small. Blocks of about the same size make strata of about the same size.
         return source.combined(1, max(16, BLOCK_BYTES // (8 * max(1, source.header.width))))
     if not (is_dask(X) and is_dask(y)):
         raise InvalidDataError(
@@ -243,6 +247,7 @@ def share_out(number: int, sizes: AnyArray) -> IndexArray:
     exact = number * sizes / sizes.sum()
     out = np.maximum(1, np.floor(exact)).astype(np.int64)
     while out.sum() < number:
+        # Largest remainders first, so that the shares come as close as whole numbers allow.
         out[np.argmax(exact - out)] += 1
     while out.sum() > number and (out > 1).any():
         out[np.argmin(np.where(out > 1, exact - out, np.inf))] -= 1
@@ -324,6 +329,7 @@ def block_neighbors(
         Column ranges of the whole table.
     """
     _, encoded, codes = reader.read(block)
+    # A query that belongs to another block has no row of its own here.
     own = np.where((own_row >= start) & (own_row < start + len(codes)), own_row - start, -1)
     out = []
     for one in weights:

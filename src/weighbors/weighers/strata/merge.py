@@ -52,7 +52,7 @@ def join(outcomes: Sequence[Outcome], rows: Sequence[IndexArray], N: int, n_roun
         for outcome, mine in zip(outcomes, rows, strict=True):
             votes[mine] += np.asarray(outcome.votes)
         votes /= n_rounds
-        # Means over rounds keep the mean of 1 only if all strata are of equal size.
+        # Each stratum has a mean of 1, so this only removes rounding errors.
         votes /= votes.mean()
     n_rows = np.array([outcome.n for outcome in outcomes], dtype=np.float64)
     columns = None if one.columns is None else np.array([outcome.columns for outcome in outcomes])
