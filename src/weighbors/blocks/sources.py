@@ -172,7 +172,7 @@ def _of_frame(X: Any, y: Any, piece_bytes: int) -> Source:
 
 
 def _of_dask_array(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Source:
-    """Cut a Dask array into one block per chunk of rows."""
+    """Cut a Dask array into one block per chunk of rows. The parameters are those of `open_source`."""
     if getattr(X, "ndim", 0) != 2:
         raise InvalidDataError(f"a table of shape (n_samples, n_features) is needed; got {X!r}")
     if not as_partitions:
@@ -236,7 +236,7 @@ def _labels_like(y: Any, rows: list[int]) -> list[Any]:
 
 
 def _of_dask_frame(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Source:
-    """Cut a Dask DataFrame into one block per partition."""
+    """Cut a Dask DataFrame into one block per partition. The parameters are those of `open_source`."""
     header, y = _frame_header(list(X.columns), y)
     size = _rows_of(header.width, 8, piece_bytes)
     parts = X.to_delayed()
@@ -258,7 +258,10 @@ def _of_dask_frame(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Sou
 
 
 def _of_parquet(path: Path, y: Any, piece_bytes: int, names: Any) -> Source:
-    """Cut parquet files into one block per row group. Only their metadata are read."""
+    """Cut parquet files into one block per row group. Only their metadata are read.
+
+    ``path`` is a file or a folder. The other parameters are those of `open_source`.
+    """
     require_pyarrow(path.name)
     import pyarrow.parquet as pq
 

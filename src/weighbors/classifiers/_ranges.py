@@ -32,6 +32,7 @@ def range_weights(X: Any, nominal: BoolArray, *, p: int = 2) -> Weights:
         raise InvalidDataError(
             f"column {j} spans only {span[j]:.3g}, too little to be scaled to 1: multiply it by a constant, or drop it"
         )
+    # If all features are constant, all rows are equally near. Weights of 0 would be refused.
     return Weights(feature_weights=a if (a > 0).any() else np.ones(len(a)))
 
 

@@ -24,7 +24,10 @@ class Counts(NamedTuple):
 
 
 def _counted(values: FloatArray, codes: IndexArray, weight: FloatArray | None, n_classes: int) -> Counts:
-    """Count the pairs of value and class. With ``weight``, the weights of the rows are added up."""
+    """Count the pairs of value and class. With ``weight``, the weights of the rows are added up.
+
+    ``values`` and ``codes`` are the value and the class number of each row, and ``n_classes`` is the number of classes.
+    """
     if not len(values):
         return Counts(values.astype(np.float64), codes, np.zeros(0, dtype=np.int64 if weight is None else np.float64))
     low, high = float(values.min()), float(values.max())

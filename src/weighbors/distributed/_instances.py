@@ -85,7 +85,10 @@ class BlockInstances(Neighborhoods):
     def _sum_listed(
         self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_output_rows: int
     ) -> FloatArray:
-        """Return the sums that `Neighborhoods._sum_listed` describes. Rows are read from the blocks."""
+        """Return the sums of listed pairs, whose rows are read from the blocks.
+
+        The parameters are those of `Neighborhoods._sum_listed`.
+        """
         total = np.zeros((n_output_rows, self.n_features))
         row_bytes = self.n_features * self.dtype.itemsize
         # A multiple of LISTS per round: chunks then begin where those of one large call begin, which gives the same

@@ -234,7 +234,11 @@ def _class_sums(table: BlockTable, intervals: IntervalTable, sample_weight: Floa
 
 
 def _block_sums(block: Block, weight: FloatArray | None, intervals: IntervalTable, encoder: BlockEncoder) -> FloatArray:
-    """Return the two sums per class that `class_sums` describes, over one block."""
+    """Return the two sums per class that `class_sums` describes, over one block.
+
+    ``weight`` has the repetition weights of its rows, ``intervals`` is the table of weights, and ``encoder`` codes the
+    rows.
+    """
     total = np.zeros((2, intervals.n_classes))
     begin = 0
     for piece in block.pieces():

@@ -238,9 +238,11 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
             kept,
             None if weight is None else weight[kept],
         )
+        # Weights were learned for all rows, and some rows are left out.
         if weights.instance_bound and len(kept) < table.n:
             weights = weights.take(kept)
         local: classifiers.WeightedKNeighborsClassifier = super().to_local()
+        # The ordinary classifier must not refer to an estimator over blocks.
         local.weigher = self.weigher if isinstance(self.weigher, (Weights, type(None))) else fitted.weigher.to_local()
         whole = build_model(local, training, fitted.coder, fitted.classes, None, weights, table.n)
         return local._use(whole._replace(weigher=None if fitted.weigher is None else fitted.weigher.to_local()))

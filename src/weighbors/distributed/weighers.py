@@ -329,6 +329,7 @@ class MBIW(OverBlocks, weighers.MBIW):
         return self
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
+        """Learn the instance weights from a measured table. Sample weights are not used."""
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
         self.sample_indices_ = drawn_rows(table.n, self.n_samples, self.random_state)
@@ -355,4 +356,5 @@ def _distance_sums(margins: FloatArray, executor: Executor, n_jobs: int) -> Floa
 
 
 def _range_sums(begin: int, end: int, margins: FloatArray) -> FloatArray:
+    """Return the sums of the distances of rows [begin, end) to all margin vectors."""
     return distance_sums(margins, 1, begin, end)

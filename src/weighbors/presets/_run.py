@@ -164,6 +164,9 @@ def _made(
 ) -> dict[str, Any]:
     """Return what ``made.json`` records about the run: command, versions, seed, settings, cells and seconds.
 
+    ``definition`` is what ``preset`` builds, ``study`` and ``results`` are those of the run, ``quick`` says whether it
+    was the small version, and ``seconds`` is the time of this run.
+
     It contains no file paths of this computer.
     """
     cells = results.cells

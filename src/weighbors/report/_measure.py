@@ -166,6 +166,9 @@ def measure_folds(
 def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: Any) -> list[list[Split]]:
     """Return the folds of each repetition. Raise `InvalidDataError` if a training part has only one class.
 
+    ``effort`` has the number of folds, ``repeats`` is the number of repetitions, and rows of one of the ``groups`` stay
+    together.
+
     ``codes`` are the class numbers of the rows, and ``seed`` is a seed sequence.
     """
     with warnings.catch_warnings():
@@ -268,7 +271,9 @@ def mean_recall(truth: AnyArray, predicted: AnyArray) -> float:
 def _measure_shuffled(
     table: ReportData, effort: Effort, seed: np.random.SeedSequence, n_jobs: int | None, progress: Callable[[int], Any]
 ) -> StabilityCurve | None:
-    """Return the stability curve for shuffled labels, from one repetition of the folds.
+    """Return the stability curve for shuffled labels, from one repetition of the folds of ``table``.
+
+    ``effort`` has the number of folds, ``seed`` is a seed sequence, and ``n_jobs`` is the number of threads.
 
     It is None if there is only one feature. ``progress`` is called with the number of the fold.
     """

@@ -161,6 +161,9 @@ def _pairs(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Compute every comparison with every p-value, and describe the steps.
 
+    ``frame`` has the scores, ``control`` is the method that all others are compared with (None: all pairs), and
+    ``random_state`` is the seed of the Bayesian test.
+
     ``higher`` says whether higher scores are better; ``rope`` is None if there is no Bayesian test.
     """
     n, k = frame.shape
@@ -198,6 +201,8 @@ def _add_wilcoxon(pairs: pd.DataFrame, frame: pd.DataFrame) -> str:
 
 def _add_bayes(pairs: pd.DataFrame, frame: pd.DataFrame, higher: bool, rope: float | None, random_state: Any) -> str:
     """Add the Bayesian signed-rank test of every pair to the comparisons and describe it.
+
+    ``pairs`` has the comparisons, ``frame`` the scores, and ``random_state`` is the seed of the posterior samples.
 
     ``higher`` says whether higher scores are better; ``rope`` is None if there is no Bayesian test.
     """

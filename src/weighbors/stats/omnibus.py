@@ -176,7 +176,10 @@ def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: boo
 def _result(
     test: str, statistic: float, p: float, df: tuple[int, ...], frame: pd.DataFrame, ranks: FloatArray, ties: str
 ) -> OmnibusResult:
-    """Collect the figures of a test into a result.
+    """Collect the results of an omnibus test.
+
+    ``p`` is the p-value of ``statistic``, ``frame`` has the scores, and ``ranks`` has the ranks of the methods within
+    each data set.
 
     ``df`` are the degrees of freedom, and ``ties`` says how ties were treated.
     """

@@ -265,6 +265,9 @@ def _critical(
 ) -> CriticalDifference:
     """Mark the pairs that differ, and collect the results of a test.
 
+    ``ranks`` has the mean ranks, ``control`` is the method that all others were compared with (None: all pairs), and
+    ``alpha`` is the significance level.
+
     ``difference`` is the critical difference, ``pairs`` has the comparisons, and ``n`` is the number of data sets.
     """
     pairs["differs"] = pairs["rank_difference"].abs() > difference

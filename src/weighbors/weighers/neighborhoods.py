@@ -347,7 +347,10 @@ class Instances(Neighborhoods):
     def _sum_listed(
         self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_outputs: int
     ) -> FloatArray:
-        """Return the sums of listed pairs from the compiled core. Columns with missing values are 0 there."""
+        """Return the sums of listed pairs from the compiled core, in which columns with missing values are 0.
+
+        The parameters are those of `Neighborhoods._sum_listed`.
+        """
         n_jobs = effective_n_jobs(self.n_jobs)
         return sum_listed(self._complete_rows, self.n_numeric, query, neighbor, weight, output_row, n_outputs, n_jobs)
 

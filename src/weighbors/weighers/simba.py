@@ -124,7 +124,9 @@ class Simba(FeatureWeigher):
         """Learn the weights: one step per instance and pass, and the best of several restarts."""
         margins = Margins.of(to_dense(table.rows, "SIMBA"), table.codes, len(table.classes), table.nominal, self.n_jobs)
         n, rng = len(table.codes), check_random_state(self.random_state)
+        # With steps of 1/n, a whole pass moves the weights about as far as one step of size 1.
         step = np.full(n * self.n_passes, 1.0 / n if self.step == "1/n" else float(self.step))
+        # The compiled core takes beta = 0 for the linear utility.
         beta = self.beta if self.utility == "sigmoid" else 0.0
         best: FloatArray = np.ones(margins.rows.shape[1])
         self.margin_sum_: float | None = None
@@ -134,6 +136,7 @@ class Simba(FeatureWeigher):
             if self.n_restarts == 1:
                 best = w
                 continue
+            # Restarts are compared under weights of the same scale, or larger weights would have larger margins.
             reached = margin_sum(margins, np.sqrt(publish_weights(w)))
             if self.margin_sum_ is None or reached > self.margin_sum_:
                 best, self.margin_sum_ = w, reached

@@ -67,7 +67,10 @@ def run_on_cluster(
 
 
 def _ended(client: Any, future: Any, task: Task, store: Store) -> str:
-    """Return the status of a cell that has ended, after a check that its file is in the store."""
+    """Return the status of a cell that has ended, after a check that its file is in the store.
+
+    ``future`` is the Dask future of the cell ``task``, and ``client`` is the client that submitted it.
+    """
     try:
         status: str = result_of(client, future)
     except dask_module("distributed").scheduler.KilledWorker as error:

@@ -256,7 +256,11 @@ class Study(Result):
         return results
 
     def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: CellProgressBar, n_jobs: int | None) -> None:
-        """Compute the tasks on the Dask cluster."""
+        """Compute the tasks on the Dask cluster.
+
+        ``job`` has the methods and scores, ``bar`` shows the progress, and at most ``n_jobs`` cells are submitted at
+        the same time.
+        """
         from .cluster import run_on_cluster
 
         if n_jobs is not None and n_jobs < 1:

@@ -107,7 +107,11 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
     def _elect(
         self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
     ) -> tuple[BoolArray | None, BoolArray | None]:
-        """Return which instances and which features are kept, each None if the weigher does not select them."""
+        """Return which instances and which features are kept, each None if the weigher does not select them.
+
+        ``table`` has the rows (`LocalRows` or `BlockRows`), ``joined`` the combined results of all strata, ``rng``
+        draws queries, and ``client`` is the Dask client, if there is one.
+        """
 
     def _set_columns(self, table: Any) -> None:
         """Store the column coding, fingerprint or column names of ``table``, which later calls need."""

@@ -162,7 +162,10 @@ class Democratic(CombinedWeigher):
     def _elect(
         self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
     ) -> tuple[BoolArray | None, BoolArray | None]:
-        """Return the instances and features that are kept. Thresholds that are not given are chosen by f."""
+        """Return the instances and features that are kept. Thresholds that are not given are chosen by f.
+
+        The parameters are those of `CombinedWeigher._elect`.
+        """
         del self.thresholds_  # attributes of an earlier fit
         for name in ("removal_votes_", "threshold_", "feature_votes_"):
             self.__dict__.pop(name, None)
@@ -205,6 +208,7 @@ class Democratic(CombinedWeigher):
 
         If several pairs have the same f, the pair that keeps the smaller share of the table is chosen.
         ``removal`` has the votes for the removal of each row, or is None if the weigher selects no instances.
+        ``candidates`` are the sets of features to compare. The other parameters are those of `_elect`.
         """
         n_levels = 1 if removal is None else self.n_rounds
         level = np.zeros(table.N, dtype=np.int64) if removal is None else removal
