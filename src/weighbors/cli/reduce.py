@@ -133,7 +133,7 @@ def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
 
 
 def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:
-    """If the search was interrupted, say where it is kept; no table is written then."""
+    """If the search was interrupted, print where it is kept. No table is written then."""
     search = found.search
     if search.stop_reason_ == "interrupted":
         sys.stderr.write("\n" if on_terminal() else "")  # below the bar

@@ -146,8 +146,8 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
     ) -> tuple[Any, Weights]:
         """Return the fitted weigher, or None, and the weights.
 
-        ``weight`` holds the sample weights, or None. ``kept`` is a mask of the rows of positive weight, or None if all
-        rows have positive weight.
+        ``table`` is the measured table of ``X`` and ``y``. ``weight`` holds the sample weights, or None. ``kept`` is a
+        mask of the rows of positive weight, or None if all rows have positive weight.
         """
         if self.weigher is None:
             return None, Weights()

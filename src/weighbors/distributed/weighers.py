@@ -121,17 +121,17 @@ _PARAMETERS = """
     n_neighbors, n_features_to_select, threshold, ties, categorical_features{more}
         As in :class:`weighbors.{name}`.
     n_samples : int or None, default=None
-        Rows that are drawn and compared with all others. None: every row is, which takes time that grows
-        with the square of their number.
+        Number of rows that are drawn and compared with all rows. None: all rows, which takes time that grows with the
+        square of their number.
     random_state : int, RandomState or None, default=None
-        Draws the rows; the same ones however the table is cut.
+        Seed for drawing the rows. They do not depend on how the table is cut into blocks.
     client : distributed.Client, optional
         Where blocks are processed. By default dask collections go to the current client or to dask's threads,
         files and tables in memory to joblib on this machine.
     max_bytes : int, default=2**28
         Memory for rows and lists, per task: blocks are read in pieces of an eighth of it.
     n_jobs : int, optional
-        Blocks at the same time, where joblib processes them.
+        Number of blocks that joblib processes at the same time.
 
     Attributes
     ----------

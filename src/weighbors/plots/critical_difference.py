@@ -59,11 +59,11 @@ class CriticalDifferenceDisplay(Display):
     Parameters
     ----------
     mean_ranks : Series
-        By name of the method.
+        Mean rank of each method, with its name in the index.
     pairs : DataFrame
         The columns first, second and differs say which pairs of methods differ.
     critical_difference : float, optional
-        Drawn above the scale, where one difference decides for all pairs.
+        It is drawn above the scale, if one difference decides for all pairs.
     control : name of a method, optional
         The method that all others were compared with; the bar then joins it with those that do not differ.
     title : str
@@ -73,9 +73,9 @@ class CriticalDifferenceDisplay(Display):
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     points_ : PathCollection
-        One per method, best first.
+        One point per method, best first.
     bars_ : list of Line2D
-        One per group, as `groups` gives them.
+        One bar per group, as `groups` gives them.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class CriticalDifferenceDisplay(Display):
         ----------
         results : StudyResults, or DataFrame of shape (n_datasets, n_methods)
         score : str, default="accuracy"
-            Of the study.
+            Name of a score of the study.
         adjust, alpha, ax
             As in `from_result`.
         higher_is_better, control

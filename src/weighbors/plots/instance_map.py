@@ -30,19 +30,19 @@ class InstanceMapDisplay(Display):
     ----------
     coordinates : array-like of shape (n_samples, 2)
     instance_weights : array-like of shape (n_samples,)
-        Larger for more usual, as MBIW's ω.
+        Larger weights mean more usual instances, as those of MBIW do.
     labels : array-like of shape (n_samples,)
         Classes.
     rows : sequence, optional
         Names of the rows; their numbers by default.
     explained : array-like of shape (2,), optional
-        Share of the variance that each axis holds.
+        Share of the variance along each axis.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     points_ : list of PathCollection
-        One per class and level of weight.
+        One collection of dots per class and level of weight.
     marked_ : PathCollection
         Rings around the instances of the least weight.
 
@@ -87,7 +87,7 @@ class InstanceMapDisplay(Display):
             The rows that were fitted.
         y : array-like of shape (n_samples,)
         mark : int, default=5
-            How many of the least weight are named.
+            Number of instances with the smallest weights that are named.
         ax : matplotlib Axes, optional
 
         Returns

@@ -101,7 +101,7 @@ class MarginProfileDisplay(Display):
         ----------
         estimator : fitted estimator with ``weights_``, or Weights
         X : array-like or DataFrame of shape (n_samples, n_features)
-            The training rows, where weights belong to rows.
+            The rows. They must be the training rows if the weights belong to single rows.
         y : array-like of shape (n_samples,)
         ax : matplotlib Axes, optional
         n_jobs : int, optional

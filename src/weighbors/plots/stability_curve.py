@@ -26,9 +26,9 @@ class StabilityCurveDisplay(Display):
     Parameters
     ----------
     curves : mapping of name to StabilityCurve
-        All of the same features.
+        The curves, all of the same features.
     level : float, default=0.95
-        Of the intervals and of the band of chance.
+        Level of the intervals and of the band of chance.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class StabilityCurveDisplay(Display):
     lines_ : dict of name to Line2D
     intervals_ : dict of name to PolyCollection
     chance_ : PolyCollection
-        Where a random choice of features would lie.
+        The band in which a random choice of features would lie.
 
     Examples
     --------

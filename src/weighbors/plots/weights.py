@@ -97,7 +97,7 @@ class WeightsDisplay(Display):
         ----------
         estimator : fitted estimator
         top : int or None, default=20
-            The largest so many; None: all.
+            Number of features that are drawn, largest weights first. None: all.
         ax : matplotlib Axes, optional
 
         Returns
@@ -120,8 +120,9 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         result : StabilityCurve, PermutationResult or Weights
-            The mean over the runs of a curve with the span of the middle 80 % of them; the weights a
-            permutation test judged, hollow where the false discovery rate finds nothing; or one weight per feature.
+            A curve is drawn as the mean weights over its runs, with the range of the middle 80 % of them. A
+            permutation test is drawn as its weights, with hollow dots for features that it did not find. `Weights`
+            must have one weight per feature.
         top : int or None, default=20
         ax : matplotlib Axes, optional
 

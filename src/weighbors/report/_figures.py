@@ -180,7 +180,8 @@ def _stability(data: dict[str, Any], ax: Any) -> float | None:
 def _curve(section: dict[str, Any], n_folds: int, n_repeats: int, n_features: int) -> StabilityCurve:
     """Return a stability curve, made from its lists in ``section``.
 
-    The report does not contain the weights of the runs. They are not drawn, and zeros take their place.
+    The report does not contain the weights of the runs. They are not drawn, and zeros take their place. The numbers of
+    folds, repetitions and features say how many weights there were.
     """
     runs = n_folds * n_repeats
     stability, error, tied = (

@@ -156,12 +156,12 @@ class ClassRelief(_NeighborWeigher):
     skip_zero : bool, default=False
         Leave out neighbours at distance 0.
     ranking : {"sum", "variance"}, default="sum"
-        Rank features by RELIEF's weights, or, as the paper's cdRelief, by the w_c of the largest
-        variance. ``feature_weights_`` is that vector.
+        Whether features are ranked by RELIEF's weights, or by the w_c with the largest variance, as in the paper's
+        cdRelief. ``feature_weights_`` is that vector.
     metric : {"sum", "class"}, default="sum"
-        What `weights_` hands to a k-NN: the ranked vector, or one per class, rows normalised.
-        Attached per class, the class with larger weights is farther from everything; on pima a
-        5-NN falls from 74 to 45 % so.
+        What a k-NN gets in `weights_`: the ranked vector, or one normalised vector per class. With a vector per
+        class, the class with larger weights is farther from everything. On pima, the accuracy of a 5-NN falls from
+        74 to 45 %.
     threshold, ties, categorical_features, n_jobs
         As in `Relief`.
 
@@ -171,9 +171,9 @@ class ClassRelief(_NeighborWeigher):
     class_correlations_ : ndarray of shape (n_classes,)
         Pearson correlation of each w_c with RELIEF.
     agreement_ : float
-        The largest of them (the paper's "max corr"); NaN where none is defined.
+        The largest of these correlations (the paper's "max corr"), or NaN if none is defined.
     agreement_reasons_ : dict
-        Class to reason, where a correlation is NaN.
+        The reason for each class whose correlation is NaN.
     feature_weights_, weights_, support_, classes_
         As in `Relief`.
 

@@ -87,7 +87,7 @@ class IRelief(FeatureWeigher):
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        Not negative, of Euclidean length 1.
+        The weights are not negative, and their Euclidean length is 1.
     n_iter_ : int
     sigma_ : float
     weights_, support_, classes_

@@ -152,9 +152,9 @@ class MBIW(TakesTables, BaseEstimator):
     Attributes
     ----------
     instance_weights_ : ndarray of shape (n_samples,)
-        Sum to 1.
+        Weights of the instances, which sum to 1.
     weights_ : Weights
-        With ``votes`` N times as large (mean 1).
+        The same weights as ``votes``, multiplied by N, so that their mean is 1.
     classes_ : ndarray of shape (n_classes,)
 
     References

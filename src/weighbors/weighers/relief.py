@@ -195,9 +195,9 @@ _PARAMETERS = """
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        As the paper prints them; may be negative. Also ``feature_importances_``.
+        The weights as the paper prints them, which may be negative. ``feature_importances_`` has 0 for these.
     weights_ : Weights
-        For a k-NN: negative weights count 0.
+        Weights for a k-NN, in which negative weights are 0.
     support_ : bool ndarray of shape (n_features,)
     classes_ : ndarray of shape (n_classes,)
 """

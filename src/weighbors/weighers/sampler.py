@@ -58,7 +58,7 @@ class InstanceSampler(OneToOneFeatureMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where X is a DataFrame.
+        Only if X is a DataFrame.
 
     Examples
     --------

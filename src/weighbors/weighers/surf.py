@@ -108,9 +108,9 @@ _PARAMETERS = """
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        May be negative. Also ``feature_importances_``.
+        The weights, which may be negative. ``feature_importances_`` has 0 for these.
     weights_ : Weights
-        For a k-NN: negative weights count 0.
+        Weights for a k-NN, in which negative weights are 0.
     support_ : bool ndarray of shape (n_features,)
     classes_ : ndarray of shape (n_classes,)
 """
