@@ -298,7 +298,10 @@ def simba_steps(
 
 
 def margin_sum(margins: Margins, w: FloatArray) -> float:
-    """Return the sum of all margins θ(x) = ½ (‖x − m‖_w − ‖x − h‖_w), by which restarts are compared."""
+    """Return the sum of the margins of all rows, by which restarts are compared.
+
+    The margin of x is θ(x) = ½ (‖x − m‖_w − ‖x − h‖_w), with the near miss m and the near hit h.
+    """
     references = build_references(
         margins.rows,
         weights=Weights(feature_weights=w**2) if (w != 0).any() else None,

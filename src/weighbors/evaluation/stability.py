@@ -198,7 +198,7 @@ def kuncheva_index(selections: Any, n_features: int | None = None) -> float:
 
 
 def _nogueira(matrix: BoolArray) -> tuple[float, float]:
-    """Return Φ and the variance of its estimate (Nogueira et al. 2018, definition 4 and theorem 7)."""
+    """Return Nogueira's stability Φ and the variance of its estimate (2018, definition 4 and theorem 7)."""
     runs, d = matrix.shape
     z = matrix.astype(np.float64)
     share, sizes = z.mean(axis=0), z.sum(axis=1)

@@ -73,7 +73,7 @@ def join(outcomes: Sequence[Outcome], rows: Sequence[IndexArray], N: int, n_roun
 def _check_agreement(outcomes: Sequence[Outcome]) -> None:
     """Raise an error if some strata have a part of the result that others do not have, or of another width.
 
-    ``kept`` is not compared: None means that all rows are kept.
+    The part ``kept`` is not compared, since None has a meaning there: the stratum keeps all its rows.
     """
     for name in ("scales", "votes", "columns", "published", "per_class", "metric"):
         shapes = {None if (part := getattr(o, name)) is None else np.shape(part)[-1:] for o in outcomes}
