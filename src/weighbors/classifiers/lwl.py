@@ -249,6 +249,7 @@ class LWL(LazyClassifier):
             if self._model is not None:
                 shares[batch] = self._model.predict(W, queries[batch])
                 continue
+            # Any other estimator is fitted once per query, which is slow but general.
             numbers = np.arange(batch.start, batch.start + W.shape[1])
             for number, w in zip(numbers, W.T, strict=True):
                 shares[number] = self._cloned(w, stored, _safe_indexing(table, [number]))
@@ -268,6 +269,7 @@ class LWL(LazyClassifier):
             return shares
         model = clone(self.estimator).fit(_safe_indexing(stored, rows), self._codes[rows], sample_weight=w[rows])
         if hasattr(model, "predict_proba"):
+            # The clone knows only the classes of its rows. The others keep a share of 0.
             shares[model.classes_] = model.predict_proba(query)[0]
         else:
             shares[int(model.predict(query)[0])] = 1.0

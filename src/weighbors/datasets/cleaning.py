@@ -255,6 +255,7 @@ def _useless_numbers(numbers: FloatArray, names: list[str], kept: set[str], note
 def _identifier_reason(values: FloatArray, name: str) -> str | None:
     """Return the reason why a column of whole numbers is an identifier, or None if it is not an identifier."""
     n = len(values)
+    # In a very small table, different whole numbers may be measurements.
     if n < FEW or len(np.unique(values)) < n:
         return None
     if values.max() - values.min() == n - 1:

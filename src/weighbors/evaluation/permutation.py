@@ -331,6 +331,7 @@ def _p_values(scores: FloatArray, permuted: FloatArray, null: str) -> tuple[Floa
             "example by numpy.nan_to_num"
         )
     alone, familywise = np.ones(len(scores)), np.ones(len(scores))
+    # A weight that never changes tells nothing, whatever labels there are.
     tested = _changing_features(np.vstack([scores, permuted]))
     if not tested.any():
         return alone, familywise

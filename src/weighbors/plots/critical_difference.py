@@ -212,6 +212,7 @@ class CriticalDifferenceDisplay(Display):
         """Draw into ``ax`` or a new figure."""
         ranks, k = self.mean_ranks.to_numpy(dtype=np.float64), len(self.mean_ranks)
         members, left = self._members(), (len(self.mean_ranks) + 1) // 2
+        # The names come below all bars.
         bars = 0.35 * len(members)
         ax = self._open(ax, (6.4, 1.3 + 0.26 * left + 0.1 * len(members)))
         low, high, span = 1, k, float(k - 1)
@@ -220,6 +221,7 @@ class CriticalDifferenceDisplay(Display):
         for tick in range(low, high + 1):
             ax.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize="small")
         self.bars_ = []
+        # Bars of overlapping groups are drawn below each other.
         for level, group in enumerate(members):
             ends, at = (ranks[group[0]], ranks[group[-1]]), -0.35 * (level + 1)
             self.bars_ += ax.plot(ends, (at, at), color="black", linewidth=3.5, solid_capstyle="round")

@@ -76,6 +76,7 @@ class Report:
         make = makers.get(Path(path).suffix.lower())
         if make is None:
             raise InvalidDataError(f"a report is saved as .html, .md or .json; got '{path}'")
+        # The whole text is made before the file is opened, so that an error leaves no file behind.
         text = make().encode("utf8")
         with atomic_write(path) as file:
             file.write(text)

@@ -26,11 +26,13 @@ def mean_distance(instances: Instances) -> float:
     pairs = instances.pairs
 
     def task(begin: int, end: int) -> float:
+        """Return the sum of the distances of rows [begin, end) to all rows."""
         d = pairs.distances(begin, end)[:, :n]
         d[np.arange(end - begin), np.arange(begin, end)] = 0.0  # a missing value is far from itself
         return float(d.sum(dtype=np.float64))
 
     parts = run_ranges(task, pairs.ranges(), effective_n_jobs(instances.n_jobs))
+    # The distances of all rows to all others count each pair twice.
     return float(np.sum(parts)) / (n * (n - 1))
 
 

@@ -113,6 +113,7 @@ class TuRF(FeatureWeigher):
         X, _ = self._check_input(X, y)
         nominal = self._coder.nominal_of(X)
         M = X.shape[1]
+        # A share of the original number, so that rounds do not become ever smaller.
         drop = max(1, int(self.share * M))
         goal = self._goal(M, drop)
         params = {} if sample_weight is None else {"sample_weight": sample_weight}
