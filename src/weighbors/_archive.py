@@ -56,6 +56,7 @@ class ArchiveKind(NamedTuple):
             raise self.error(self.foreign.format(**parts))
         if header.get("version") != self.version:
             raise self.error(self.other_version.format(**parts, found=repr(header.get("version"))))
+        # The digest is compared last, so that the other messages can say what is wrong more precisely.
         if header.get("digest") != digest_of(state):
             raise self.error(self.changed.format(**parts))
         return header, state
@@ -64,6 +65,7 @@ class ArchiveKind(NamedTuple):
 def digest_of(state: Mapping[str, AnyArray]) -> str:
     """Return a digest of the names, types and values of arrays."""
     digest = hashlib.blake2b(digest_size=16)
+    # The order of the arrays in a file does not matter.
     for key in sorted(state):
         array = np.ascontiguousarray(state[key])
         digest.update(f"{key} {array.dtype.str} {state[key].shape}\n".encode())
@@ -114,6 +116,7 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, AnyArray]:
 def _check_sizes(archive: zipfile.ZipFile, file_size: int) -> None:
     """Raise ValueError for a zip bomb. The declared sizes are checked, since zip never unpacks more bytes."""
     members = archive.infolist()
+    # Sizes are declared in the directory of the archive, so nothing has to be unpacked to know them.
     declared = sum(member.file_size for member in members)
     if _too_packed(declared, file_size):
         raise ValueError(

@@ -67,6 +67,7 @@ def column_kind(X: pd.DataFrame, j: int, dtype: Any) -> str:
     """
     import pandas as pd
 
+    # The dtype decides in most cases. Looking at the cells is slow.
     if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
         return "number"
     if isinstance(dtype, (pd.CategoricalDtype, pd.StringDtype)):

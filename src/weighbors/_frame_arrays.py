@@ -58,6 +58,7 @@ def frame_from_arrays(held: dict[str, Any]) -> pd.DataFrame:
             columns[j] = pd.Categorical.from_codes(values["codes"], dtype=kind)
         else:
             columns[j] = pd.Series(values, dtype=dtype)
+    # Numbers stand for the names until the end, since names may repeat.
     frame = pd.DataFrame(columns)
     frame.columns = pd.Index(held["names"])
     return frame

@@ -38,6 +38,7 @@ def digest_rows(*rows: AnyArray) -> str:
     """Compute a digest of one or more arrays of row numbers."""
     out = hashlib.blake2b(digest_size=16)
     for part in rows:
+        # The separator keeps (1 | 2 3) and (1 2 | 3) apart.
         out.update(np.ascontiguousarray(part, dtype=np.int64).tobytes() + b"|")
     return out.hexdigest()
 
@@ -112,6 +113,7 @@ def _describe_estimator(estimator: Any, above: tuple[int, ...]) -> dict[str, Any
 
     ``above`` is as in `_describe`.
     """
+    # A stored result must still be found if a later release adds a parameter whose default changes nothing.
     neutral = getattr(type(estimator), "_neutral_parameters", {})
     params = {
         name: value
@@ -158,6 +160,7 @@ def _code_of_class(kind: type, above: tuple[int, ...]) -> dict[str, str]:
             continue
         for name, attribute in sorted(vars(base).items()):
             for function in _functions_of(attribute):
+                # The class itself is among the objects above, since its methods may refer to it.
                 parts.append([base.__qualname__, name, _function_digest(function, (*above, id(kind)))])
     return {"code": digest(parts)}
 
@@ -179,6 +182,7 @@ def _is_users(module: str) -> bool:
     top = module.partition(".")[0]
     if top in ("weighbors", "builtins") or top in sys.stdlib_module_names:
         return False
+    # A module of the standard library or of an installed package counts by its name and version only.
     path = getattr(sys.modules.get(module), "__file__", None)
     installed = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
     return path is not None and not path.startswith(tuple(place + os.sep for place in installed))

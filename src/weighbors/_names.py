@@ -87,6 +87,7 @@ def shorten_name(name: Any, most: int = 28) -> str:
     >>> shorten_name("a" * 20 + "z" * 20, 11)
     'aaaaa…zzzzz'
     """
+    # Half of a character (a lone surrogate) cannot be written to a terminal or file.
     text = str(name).encode("utf8", "replace").decode("utf8")
     # Control and format characters (Cc, Cf) and line separators (Zl, Zp) could break or reorder a line.
     text = "".join(" " if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") else char for char in text[:20_000])
@@ -102,6 +103,7 @@ def unique_names(names: list[str]) -> tuple[list[str], list[str]]:
 
     A column without a name is called after its number, and a repeated name gets a count.
     """
+    # Names that come later are taken as well, so that a new name never collides with one of them.
     taken: set[str] = set(names)
     used: set[str] = set()
     out, notes = [], []

@@ -65,6 +65,7 @@ class TableCoder:
         """Learn the columns and categories of ``X``, and return its coded rows."""
         self.categories = {}
         X = as_pandas(X)
+        # A list of lists with text would become an array of text, in which numbers cannot be told from categories.
         if not hasattr(X, "shape") and self.categorical_features not in ("from_dtype", None):
             X = np.asarray(X, dtype=object)
         self.names = [str(name) for name in X.columns] if is_frame(X) else []
@@ -90,6 +91,7 @@ class TableCoder:
 
         frame = pd.DataFrame(X, columns=columns)
         for j in np.flatnonzero(self.nominal).tolist():
+            # A missing value takes the last label, which is None.
             labels = np.append(self.categories[j], [None])
             code = np.where(np.isnan(X[:, j]), len(labels) - 1, X[:, j]).astype(np.int64)
             frame.isetitem(j, labels[code])
@@ -200,6 +202,7 @@ class TableCoder:
             raise InvalidDataError(f"X has {frame.shape[1]} columns; {len(self.nominal)} were there in fit")
         if frame.shape[0] == 0:
             raise InvalidDataError("Found array with 0 sample(s): at least one row is needed")
+        # The table is float32 only if all its numbers are, as scikit-learn would convert it.
         single = all(frame.dtypes.iloc[j] == np.float32 for j in np.flatnonzero(~self.nominal))
         out = np.empty(frame.shape, dtype=np.float32 if single and (~self.nominal).any() else np.float64)
         for j in range(frame.shape[1]):
@@ -286,6 +289,7 @@ def _without_arrow(X: Any) -> Any:
     for j, dtype in enumerate(X.dtypes):
         if isinstance(dtype, pd.ArrowDtype):
             column, number = X.iloc[:, j], column_kind(X, j, dtype) == "number"
+            # NumPy integers cannot be missing, so such a column becomes float.
             if number and column.isna().any():
                 X.isetitem(j, column.to_numpy(dtype=np.float64, na_value=np.nan))
             else:
@@ -379,5 +383,6 @@ def joined_categories(known: AnyArray | None, found: AnyArray) -> AnyArray:
 
     if known is None:
         return found
+    # Known categories keep their codes, and new ones follow in the order of their first appearance.
     new = pd.Index(known, dtype=object).get_indexer(pd.Index(found, dtype=object)) < 0
     return np.concatenate([known, found[new]])

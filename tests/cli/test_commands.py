@@ -106,7 +106,7 @@ def test_colours_only_on_a_terminal_that_wants_them(monkeypatch):
 
 
 def test_a_bar_only_on_a_terminal(monkeypatch):
-    from weighbors.cli._progress import progress_bar
+    from weighbors.cli._progress_bar import progress_bar
     from weighbors.cli._say import set_quiet
 
     with progress_bar() as bar:

@@ -30,7 +30,7 @@ HELPERS = [
     "_warnings",
     "_native",
     "_parallel",
-    "_progress",
+    "_status_line",
     "_random",
     "_ranges",
     "_validation",

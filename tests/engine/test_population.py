@@ -5,7 +5,7 @@ import pytest
 from naive import evolution as naive
 
 from weighbors import _native
-from weighbors.engine.population import PopulationNeighbors, Selections, bit_words, plan_population
+from weighbors.engine.population import PopulationNeighbors, Selections, bit_words, choose_population_method
 
 RNG = np.random.default_rng
 
@@ -78,7 +78,7 @@ def test_lists_and_matrix_give_the_answers_of_the_scan(seed, k):
     options = {"n_classes": classes, "n_neighbors": k, "nominal": nominal}
     scan = PopulationNeighbors(X, y, **options)
     matrix = PopulationNeighbors(X, y, features_change=False, **options)
-    assert (scan.plan.way, matrix.plan.way) == ("scan", "matrix")
+    assert (scan.method.way, matrix.method.way) == ("scan", "matrix")
     for scales, mask in ((v, t), (v, None), (None, t)):
         selections = Selections(len(t), None, scales, mask)
         np.testing.assert_array_equal(matrix.predict(selections), scan.predict(selections))
@@ -87,8 +87,8 @@ def test_lists_and_matrix_give_the_answers_of_the_scan(seed, k):
         walk = PopulationNeighbors(
             X, y, features_change=False, scales_change=False, cache_bytes=4 * n * max(width, 16), **options
         )
-        assert walk.plan.way == "walk"
-        assert walk.plan.width == min(n - 1, max(width, 16))
+        assert walk.method.way == "walk"
+        assert walk.method.width == min(n - 1, max(width, 16))
         np.testing.assert_array_equal(walk.predict(selections), scan.predict(selections))
 
 
@@ -140,7 +140,7 @@ def test_many_rows_in_parts_threads_and_levels(dtype):
 
 def test_plans():
     def way(n, **options):
-        return plan_population(n, 8, **options).way
+        return choose_population_method(n, 8, **options).way
 
     assert way(2, features_change=False, scales_change=False) == "walk"
     assert way(10**6, features_change=False, scales_change=False) == "walk"
@@ -148,7 +148,7 @@ def test_plans():
     assert way(5000, features_change=False, scales_change=True) == "matrix"
     assert way(50_000, features_change=False, scales_change=True) == "scan"
     assert way(50, features_change=True, scales_change=False) == "scan"
-    cut = plan_population(10**6, 4, features_change=False, scales_change=False)
+    cut = choose_population_method(10**6, 4, features_change=False, scales_change=False)
     assert "cut to the 67 nearest" in str(cut)
     assert cut.cache_bytes <= 256 * 2**20
 

@@ -102,33 +102,33 @@ def test_methods_that_raise_hang_or_die_are_failed_cells(client, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc to see child processes")
-def test_lanes_end_with_the_study_and_when_idle(client, tmp_path):
+def test_worker_processes_end_with_the_study_and_when_idle(client, tmp_path):
     workers = list(client.run(os.getpid).values())
     small(tmp_path, executor="dask", client=client).run()
     assert not any(children(pid) for pid in workers)
 
 
-def test_idle_lanes_are_ended(monkeypatch, tmp_path):
+def test_idle_worker_processes_are_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(_dask, "IDLE", 0.2)
-    lanes = _dask._Lanes()
+    processes = _dask._WorkerProcesses()
     closed = []
 
-    class Lane:
+    class Process:
         def close(self):
             closed.append(self)
 
-    lane = lanes.take("a", Lane)
-    assert lanes.take("a", Lane) is lane
+    process = processes.take("a", Process)
+    assert processes.take("a", Process) is process
     time.sleep(0.5)
     assert not closed  # busy
-    lanes.release()
+    processes.release()
     until = time.monotonic() + 10
     while not closed and time.monotonic() < until:
         time.sleep(0.02)
-    assert closed == [lane]
-    other = lanes.take("a", Lane)
-    assert lanes.take("b", Lane) is not other  # another study
-    assert closed == [lane, other]
+    assert closed == [process]
+    other = processes.take("a", Process)
+    assert processes.take("b", Process) is not other  # another study
+    assert closed == [process, other]
 
 
 @pytest.mark.slow

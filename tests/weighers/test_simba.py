@@ -85,7 +85,7 @@ def test_pruning_changes_nothing(monkeypatch, scale):
 
     def no_lists(self, w):
         found = lists(self, w)
-        return found._replace(row=np.full_like(found.row, -1), reach=np.zeros_like(found.reach))
+        return found._replace(row=np.full_like(found.row, -1), unlisted_distance=np.zeros_like(found.unlisted_distance))
 
     with monkeypatch.context() as patch:
         patch.setattr(Margins, "lists", no_lists)

@@ -119,6 +119,7 @@ def width_of(client: Any) -> int:
 
 
 def _no_workers(client: Any) -> ClusterError:
+    """Return the error for a cluster without workers."""
     return ClusterError(
         f"the cluster at {client.scheduler.address if client.scheduler else '?'} has had no worker for "
         f"{PATIENCE:g} seconds. Start workers, and start again"
@@ -154,6 +155,7 @@ def collect(client: Any, futures: Iterable[Any], *, window: int | None = None) -
                 return
             for future in _ended(client, list(pending)):
                 number = pending.pop(future)
+                # A lost scheduler cancels all futures. That is a better message than a cancelled task.
                 if future.status in ("cancelled", "lost"):
                     check_client(client)
                     raise ClusterError(
@@ -161,6 +163,7 @@ def collect(client: Any, futures: Iterable[Any], *, window: int | None = None) -
                     )
                 yield number, future
     finally:
+        # Tasks that nobody waits for must not go on using the cluster.
         if pending and client.status == "running":
             with suppress(Exception):
                 client.cancel(list(pending), force=True)
@@ -186,6 +189,7 @@ class _Patience:
 def _ended(client: Any, futures: list[Any]) -> list[Any]:
     """Wait until at least one future has ended, and return all futures that have ended."""
     wait, patience = dask_module("distributed").wait, _Patience(client)
+    # The wait is cut into seconds, so that a lost scheduler is noticed.
     while not (ended := [future for future in futures if future.done()]):
         with suppress(TimeoutError, asyncio.CancelledError, CancelledError), client.as_current():
             wait(futures, timeout=1.0, return_when="FIRST_COMPLETED")

@@ -90,6 +90,7 @@ class JoblibExecutor:
     def map(self, function: Callable[..., Any], tasks: Iterable[Task], *common: Any) -> list[Any]:
         """Return one result per task, as `Executor.map` does. Short tasks are sent in chunks."""
         tasks, width = iter(tasks), self.n_workers
+        # Two tasks are enough to know whether parallel work is worth starting.
         first = list(islice(tasks, min(width, 2)))
         tasks = chain(first, tasks)
         if len(first) < 2:  # one worker, or one task
@@ -129,6 +130,7 @@ class JoblibExecutor:
         import joblib
 
         with joblib.Parallel(n_jobs=self.n_jobs, prefer=self.prefer) as parallel:
+            # A wave has two tasks per worker, so that all workers are busy while results are merged.
             while wave:
                 yield from parallel(joblib.delayed(function)(*task, *common) for task in wave)
                 wave = list(islice(tasks, 2 * width))
@@ -175,6 +177,7 @@ class DaskExecutor:
         shared = [self.share(value) for value in common]
 
         def run(chunks: Iterator[list[Task]]) -> list[Timed]:
+            """Submit the chunks, and return their results in order."""
             futures = (client.submit(run_chunk, function, chunk, *shared, pure=False) for chunk in chunks)
             return results_of(client, futures, window=2 * width)
 
@@ -191,6 +194,7 @@ class DaskExecutor:
         from dask import delayed
 
         parts = self._graph(function, tasks, common)
+        # Results are merged level by level, FAN_IN at a time, in the order of the tasks.
         while len(parts) > 1:
             groups = [parts[begin : begin + FAN_IN] for begin in range(0, len(parts), FAN_IN)]
             parts = [delayed(merge, pure=False)(group) if len(group) > 1 else group[0] for group in groups]
@@ -227,10 +231,12 @@ class DaskExecutor:
         from dask import delayed
 
         shared = [delayed(value, name=f"weighbors-shared-{uuid4().hex}", traverse=False) for value in common]
+        # Arguments are not searched for Dask objects inside them, which would be slow for large ones.
         run = delayed(function, pure=False, traverse=False)
         return [run(*task, *shared) for task in tasks]
 
     def _compute(self, graph: list[Any]) -> list[Any]:
+        """Compute the tasks of a graph. Large graphs are meant, so Dask does not warn of them."""
         import dask
 
         if not graph:
@@ -278,6 +284,7 @@ def _map_in_chunks(tasks: Iterable[Task], width: int, run: Callable[[Iterator[li
     if not timed:
         return []
     seconds = max(statistics.median(taken for _, taken in timed), 1e-6)
+    # The median is not misled by the first task, which may import modules.
     size = math.ceil(MIN_SECONDS / seconds)
     chunks = iter(lambda: list(islice(tasks, size)), [])
     timed += [one for chunk in run(chunks) for one in chunk]
@@ -285,4 +292,5 @@ def _map_in_chunks(tasks: Iterable[Task], width: int, run: Callable[[Iterator[li
 
 
 def _identity(value: Any) -> Any:
+    """Return the value unchanged. As a task it makes a value that Dask can compute again if a worker dies."""
     return value

@@ -35,6 +35,7 @@ def row_ranges(n: int, n_jobs: int, *, least: int = 48, most: int = 1020) -> lis
     >>> row_ranges(200, 2)
     [(0, 48), (48, 96), (96, 144), (144, 192), (192, 200)]
     """
+    # Four ranges per thread even out their times.
     size = min(max(-(-n // (4 * n_jobs)), least), most)
     size = -(-size // 6) * 6  # whole tiles of six queries
     return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
@@ -46,12 +47,14 @@ def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]]
     The calling thread works, too. If a task raises an error, this function raises it.
     """
     helpers = min(n_jobs, len(ranges)) - 1
+    # One thread needs no pool.
     if helpers < 1:
         return [task(begin, end) for begin, end in ranges]
     todo = list(enumerate(ranges))[::-1]
     results: dict[int, Result] = {}
 
     def work() -> None:
+        """Take ranges from the list until none is left."""
         while True:
             try:
                 number, bounds = todo.pop()  # each range goes to one thread only
@@ -60,6 +63,7 @@ def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]]
             try:
                 results[number] = task(*bounds)
             except BaseException:
+                # After an error the other threads stop at the end of their current range.
                 todo.clear()
                 raise
 
@@ -68,6 +72,7 @@ def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]]
     try:
         work()
     finally:
+        # Helpers that have not started are not needed any more, since all ranges are taken.
         begun = [future for future in futures if not future.cancel()]
         for future in begun:
             future.exception()  # wait: no thread may write into the arrays after this call
@@ -85,6 +90,7 @@ def run_with_helpers(lead: Callable[[_native.HelperThreads], Result], n_jobs: in
     helpers = _native.HelperThreads()
 
     def task(number: int, _: int) -> Result | None:
+        """Lead the work if ``number`` is 0, and help otherwise."""
         if number > 0:
             helpers.help()
             return None

@@ -109,6 +109,7 @@ class ArrayBlock(Block):
             yield Piece(part if sparse.issparse(part) else np.asarray(part), mine)
 
     def _rows(self) -> Any:
+        """Return the rows as an array or CSR matrix, which can be sliced."""
         return self.X.tocsr() if sparse.issparse(self.X) else self.X
 
 
@@ -120,6 +121,7 @@ class MappedBlock(ArrayBlock):
     end: int = 0
 
     def _rows(self) -> Any:
+        """Map the file again, and return the rows of this block."""
         filename, dtype, offset, shape, order = self.X
         whole: AnyArray = np.memmap(filename, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
         return whole[self.begin : self.end]
@@ -128,6 +130,7 @@ class MappedBlock(ArrayBlock):
     def mapped(X: np.memmap[Any, Any]) -> tuple[str, str, int, tuple[int, ...], str]:
         """Return the path, dtype, offset, shape and order of a mapped array, with which it can be mapped again."""
         root: Any = X
+        # A view of a mapped array is itself a memmap. Only its root knows where the file was mapped.
         while isinstance(root.base, np.memmap):
             root = root.base
         offset = int(root.offset) + X.ctypes.data - root.ctypes.data  # a slice keeps the offset of the whole array
@@ -186,6 +189,7 @@ class ParquetBlock(Block):
         wanted = names if target is None else [*names, target]
         with pq.ParquetFile(self.path) as file:
             batches = file.iter_batches(self.size, row_groups=list(self.row_groups), columns=wanted)
+            # The iterator reads the file, so errors of reading appear at ``next`` and not at the call before.
             while True:
                 try:
                     batch = next(batches, None)
@@ -228,6 +232,7 @@ def read_block(block: Block) -> Piece | None:
 def read_labels(part: Any) -> AnyArray:
     """Return labels as one vector. ``part`` is a block, a vector of labels, or a list of blocks or vectors."""
     if isinstance(part, Block):
+        # One column is enough to read the labels of all rows.
         part = [piece.labels for piece in part.pieces([0])]
     elif isinstance(part, list):
         part = [read_labels(one) for one in part]

@@ -88,6 +88,7 @@ class ColumnCoding:
                     f"column {column!r} holds categories in some partitions and numbers in others (block {number}): "
                     "convert it, or name the columns in categorical_features"
                 )
+            # Categories of later pieces follow those of earlier ones, as if the table had been coded as a whole.
             for j, found in other.categories.items():
                 table.categories[j] = joined_categories(table.categories.get(j), found)
         return whole
@@ -154,6 +155,7 @@ def take_block(
     begin = 0
     for piece in block.pieces(labels=False):
         end = begin + len(piece.table)
+        # Row numbers ascend, so two binary searches find those of a piece.
         inside = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, end)] - begin
         begin = end
         if not len(inside):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._parallel.executors import DaskExecutor
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine import Extent, NeighborEngine, References, build_references, merge_lists, rooted
+from ..engine import ColumnRanges, NeighborEngine, References, build_references, merge_lists, rooted
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .block import Block
@@ -29,7 +29,7 @@ class Search:
     transform: Any
     p: int
     nominal: BoolArray | None
-    measured: Extent
+    measured: ColumnRanges
     grouped: bool
     n_groups: int
     class_of_code: IndexArray | None  # position of each class in ``weights.classes``
@@ -106,6 +106,7 @@ def search_block(
         can be equal.
     """
     shape = (len(queries), search.n_groups, k)
+    # An empty list has infinite distances, so that merging it with others leaves those.
     lists = [(np.full(shape, np.inf, dtype=search.encoder.dtype), np.full(shape, -1, dtype=np.int64))]
     begin = 0
     for piece in block.pieces(labels=search.labelled):
@@ -120,6 +121,7 @@ def search_block(
         rows = rows if search.transform is None else search.transform(rows)
         codes = search.encoder.encode_labels(piece.labels) if search.labelled else None
         engine = search.engine(rows, codes, mine)
+        # Row numbers of the query itself count the whole table; the engine counts from the first row of the piece.
         own = None if own_row is None else own_row - here
         ranked, row = engine.ranked(queries, k, own_row=own)
         lists = [merge_lists([*lists, (ranked, np.where(row < 0, -1, row + here))])]
@@ -180,7 +182,7 @@ class BlockEngine:
         table: BlockTable,
         *,
         transform: Any = None,
-        measured: Extent | None = None,
+        measured: ColumnRanges | None = None,
         weights: Weights | None = None,
         p: int = 2,
         nominal: BoolArray | None = None,
@@ -189,7 +191,10 @@ class BlockEngine:
         backend: str = "auto",
     ) -> None:
         self.table = table
+        # Votes and fingerprint do not matter for a search, and need not be sent with every task.
         self.weights = None if weights is None else replace(weights, votes=None, fingerprint=None)
+        # If there are fewer blocks than workers, each block is searched by several threads. Dask starts its own
+        # threads.
         threads = 1
         if not isinstance(table.executor, DaskExecutor):
             threads = max(1, table.executor.n_workers // max(1, len(table.blocks)))
@@ -270,6 +275,7 @@ class BlockEngine:
         The queries and their neighbour lists should be a small part of the memory of a task. A merge holds two lists.
         """
         item = self.table.dtype.itemsize
+        # The factor 4 leaves room for the lists that a merge reads and writes.
         each = self.table.header.width * item + self.search_of.n_groups * k * (item + 8) * 4
         room = self.table.max_bytes // 4
         if isinstance(self.table.executor, DaskExecutor):
@@ -277,9 +283,11 @@ class BlockEngine:
         return max(6, room // each // 6 * 6)
 
     def _ranked(self, queries: FloatArray, k: int, own_row: IndexArray | None) -> tuple[FloatArray, IndexArray]:
+        """Return the merged lists of all blocks for one batch of queries, with squared distances for p = 2."""
         tasks: list[tuple[Any, ...]] = []
         for block, (begin, end) in zip(self.table.blocks, self.table.ranges(), strict=True):
             mine = self.weights
+            # Weights that belong to rows are cut like the rows, so that a task gets only its own part.
             if mine is not None and mine.instance_bound and end > begin:
                 mine = _part(mine, begin, end - begin)
             if end > begin and mine is not _NOBODY:

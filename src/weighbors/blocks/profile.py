@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import codes_of
-from ..engine.references import Extent, bounds, integral
+from ..engine.references import ColumnRanges, bounds, integral
 from ..exceptions import InvalidDataError
 from .block import Block, Header, Piece
 from .encode import BlockEncoder, ColumnCoding
@@ -27,7 +27,7 @@ class BlockProfile:
 
     rows: int
     dtype: Any
-    column_range: Extent | None  # NaN if all values of a column are missing; None if there are no rows
+    column_range: ColumnRanges | None  # NaN if all values of a column are missing; None if there are no rows
     coding: ColumnCoding | None
     labels: AnyArray  # the distinct labels, sorted
     codes: AnyArray  # position of the label of each row in ``labels``
@@ -57,6 +57,7 @@ def profile_block(block: Block, header: Header, blank: ColumnCoding, labelled: b
 
 
 def _profile(piece: Piece, header: Header, blank: ColumnCoding, labelled: bool, whole: bool) -> BlockProfile:
+    """Return the profile of one piece. The parameters are those of `profile_block`."""
     coding = blank.blank()
     rows = coding.learn(header, piece.table)
     labels, codes, absent = np.zeros(0), np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64)
@@ -93,6 +94,7 @@ def _smallest_type(n: int) -> Any:
 
 
 def _broken(rows: FloatArray) -> FloatArray:
+    """Return the first value of each column that is not whole, and its row: shape (2, M), NaN if there is none."""
     out = np.full((2, rows.shape[1]), np.nan)
     for j in np.flatnonzero(~integral(rows)).tolist():
         column = rows[:, j]
@@ -118,6 +120,7 @@ def merge_profiles(parts: list[BlockProfile]) -> BlockProfile:
     unlabelled = [int(offset[i]) + part.first_unlabelled for i, part in enumerate(parts) if part.unlabelled]
     return BlockProfile(
         int(sum(part.rows for part in parts)),
+        # The dtype that holds the values of all parts, as for one table in memory.
         np.result_type(*(part.dtype for part in parts)),
         merge_ranges([part.column_range for part in parts]),
         first.coding.merged([part.coding for part in parts]),
@@ -130,9 +133,11 @@ def merge_profiles(parts: list[BlockProfile]) -> BlockProfile:
 
 
 def _first_broken(parts: list[BlockProfile], offset: IndexArray) -> FloatArray | None:
+    """Combine the results of `_broken`. ``offset`` has the number of the first row of each part."""
     if parts[0].broken is None:
         return None
     out = np.full_like(parts[0].broken, np.nan)
+    # From the last part to the first, so that the earliest row remains.
     for part, first in zip(reversed(parts), offset[::-1].tolist(), strict=True):
         assert part.broken is not None
         out = np.where(np.isnan(part.broken[0]), out, part.broken + np.array([[0.0], [first]]))
@@ -144,7 +149,7 @@ def count_rows(block: Block) -> int:
     return sum(len(piece.table) for piece in block.pieces([0], labels=False))
 
 
-def block_range(block: Block, kept: BoolArray, encoder: BlockEncoder) -> Extent | None:
+def block_range(block: Block, kept: BoolArray, encoder: BlockEncoder) -> ColumnRanges | None:
     """Return the column ranges of some rows of a block, or None if no row is kept.
 
     ``kept`` is a mask of the rows of the block.
@@ -159,12 +164,12 @@ def block_range(block: Block, kept: BoolArray, encoder: BlockEncoder) -> Extent 
     return merge_ranges(ranges)
 
 
-def merge_ranges(ranges: Sequence[Extent | None]) -> Extent | None:
+def merge_ranges(ranges: Sequence[ColumnRanges | None]) -> ColumnRanges | None:
     """Combine the column ranges of several parts of a table. Return None if no part has rows."""
     known = [part for part in ranges if part is not None]
     if not known:
         return None
-    return Extent(
+    return ColumnRanges(
         np.fmin.reduce([part.low for part in known]),
         np.fmax.reduce([part.high for part in known]),
         np.any([part.missing for part in known], axis=0),

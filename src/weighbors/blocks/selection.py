@@ -25,6 +25,7 @@ def select_rows(values: Any, kept: BoolArray) -> Any:
     """Return the rows of a Dask collection at which the mask ``kept`` is True. It covers the rows of all partitions."""
     delayed = dask_module("dask").delayed
     found = list(np.ravel(np.asarray(values.to_delayed(), dtype=object)))
+    # The sizes of partitions of a frame are not known before they are computed.
     if hasattr(values, "divisions") or np.isnan(values.chunks[0]).any():
         sizes = DaskExecutor().map(len, [(part,) for part in found])
     else:
@@ -33,6 +34,7 @@ def select_rows(values: Any, kept: BoolArray) -> Any:
         raise InvalidDataError(f"reduce takes the {len(kept)} rows that were fitted; got {sum(sizes)}")
     masks = np.split(kept, np.cumsum(sizes)[:-1])
     parts = [delayed(_safe_indexing)(part, np.flatnonzero(mask)) for part, mask in zip(found, masks, strict=True)]
+    # The metadata of a frame stay the same: only rows are dropped.
     if hasattr(values, "divisions"):
         return dask_module("dask.dataframe").from_delayed(parts, meta=values._meta, verify_meta=False)
     array = dask_module("dask.array")

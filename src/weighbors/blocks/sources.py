@@ -38,6 +38,7 @@ class Source:
         ``piece // 8``.
         """
         assert self.sizes is not None
+        # ``number`` tasks keep all workers busy, but a task should not have less than an eighth of a piece.
         most = min(piece, max(piece // 8, sum(self.sizes) // max(1, number)))
         groups: list[list[int]] = [[]]
         filled = 0
@@ -55,6 +56,7 @@ class Source:
 
 
 def _combine(blocks: list[Any]) -> Any:
+    """Return one block for several blocks, which may be Dask Delayed objects."""
     if len(blocks) == 1:
         return blocks[0]
     if any(not isinstance(block, Block) for block in blocks):
@@ -101,16 +103,19 @@ def open_source(X: Any, y: Any, *, piece_bytes: int, names: Any = None, as_parti
 
 
 def _delayed(function: Any, *arguments: Any) -> Any:
+    """Return a Dask Delayed object that calls the function. It is not cached by its arguments."""
     from dask import delayed
 
     return delayed(function, pure=False)(*arguments)
 
 
 def _rows_of(width: int, itemsize: int, piece_bytes: int) -> int:
+    """Return how many rows fit in a piece: at least 16."""
     return max(16, piece_bytes // max(1, width * itemsize))
 
 
 def _mapped_file(path: Path) -> Any:
+    """Map an npy file into memory. Raise InvalidDataError if that is not possible."""
     if not path.is_file():
         raise InvalidDataError(f"there is no file '{path}'")
     try:
@@ -120,6 +125,7 @@ def _mapped_file(path: Path) -> Any:
 
 
 def _of_array(X: Any, y: Any, piece_bytes: int) -> Source:
+    """Cut an array, or a mapped file, into blocks."""
     if X.ndim != 2:
         raise InvalidDataError(f"a table of shape (n_samples, n_features) is needed; got shape {X.shape}")
     if isinstance(y, (str, os.PathLike)):
@@ -130,6 +136,7 @@ def _of_array(X: Any, y: Any, piece_bytes: int) -> Source:
     _check_lengths(len(X), y)
     header = Header(X.shape[1], None)
     size = _rows_of(X.shape[1], X.dtype.itemsize, piece_bytes)
+    # Only an array that lies in the file in one piece can be mapped again by its offset and shape.
     mapped = isinstance(X, np.memmap) and X.filename is not None and (X.flags.c_contiguous or X.flags.f_contiguous)
     blocks: list[Any] = []
     parts: list[Any] = []
@@ -147,6 +154,7 @@ def _of_array(X: Any, y: Any, piece_bytes: int) -> Source:
 
 
 def _of_frame(X: Any, y: Any, piece_bytes: int) -> Source:
+    """Cut a DataFrame into blocks."""
     header, y = _frame_header(list(X.columns), y)
     y = None if y is None else column_or_1d(_in_memory(y), warn=True)
     _check_lengths(len(X), y)
@@ -164,6 +172,7 @@ def _of_frame(X: Any, y: Any, piece_bytes: int) -> Source:
 
 
 def _of_dask_array(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Source:
+    """Cut a Dask array into one block per chunk of rows. The parameters are those of `open_source`."""
     if getattr(X, "ndim", 0) != 2:
         raise InvalidDataError(f"a table of shape (n_samples, n_features) is needed; got {X!r}")
     if not as_partitions:
@@ -174,6 +183,7 @@ def _of_dask_array(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Sou
         )
     if isinstance(y, str):
         _no_column(y)
+    # A block needs all columns of its rows.
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     size = _rows_of(X.shape[1], X.dtype.itemsize, piece_bytes)
@@ -192,6 +202,7 @@ def _of_dask_array(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Sou
 
 
 def _has_unknown_sizes(y: Any) -> bool:
+    """Return whether ``y`` is a Dask collection whose partitions have unknown sizes."""
     return is_dask(y) and (hasattr(y, "divisions") or bool(np.isnan(y.chunks[0]).any()))
 
 
@@ -225,6 +236,7 @@ def _labels_like(y: Any, rows: list[int]) -> list[Any]:
 
 
 def _of_dask_frame(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Source:
+    """Cut a Dask DataFrame into one block per partition. The parameters are those of `open_source`."""
     header, y = _frame_header(list(X.columns), y)
     size = _rows_of(header.width, 8, piece_bytes)
     parts = X.to_delayed()
@@ -246,6 +258,10 @@ def _of_dask_frame(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Sou
 
 
 def _of_parquet(path: Path, y: Any, piece_bytes: int, names: Any) -> Source:
+    """Cut parquet files into one block per row group. Only their metadata are read.
+
+    ``path`` is a file or a folder. The other parameters are those of `open_source`.
+    """
     require_pyarrow(path.name)
     import pyarrow.parquet as pq
 
@@ -315,6 +331,7 @@ def _frame_header(columns: list[Any], y: Any, everything: list[Any] | None = Non
 
 
 def _no_column(y: Any, columns: list[Any] | None = None) -> None:
+    """Raise InvalidDataError because ``y`` names no column. ``columns`` are the columns that there are, if any."""
     from .._names import hint
 
     if columns is None:
@@ -323,6 +340,7 @@ def _no_column(y: Any, columns: list[Any] | None = None) -> None:
 
 
 def _known_chunks(X: Any, name: str) -> None:
+    """Raise InvalidDataError if a Dask array has chunks of unknown size. ``name`` is its name in the message."""
     if any(np.isnan(n) for sizes in X.chunks for n in sizes):
         raise InvalidDataError(
             f"{name} has chunks of unknown size, so that its rows cannot be numbered. "
@@ -331,9 +349,11 @@ def _known_chunks(X: Any, name: str) -> None:
 
 
 def _check_lengths(n: int, y: Any) -> None:
+    """Raise InvalidDataError if there are not ``n`` labels."""
     if y is not None and len(y) != n:
         raise InvalidDataError(f"Found input variables with inconsistent numbers of samples: {[n, len(y)]}")
 
 
 def _in_memory(y: Any) -> Any:
+    """Return labels in memory: a Dask collection is computed."""
     return y.compute() if is_dask(y) else y

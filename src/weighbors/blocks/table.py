@@ -11,7 +11,7 @@ import numpy as np
 from .._labels import check_classes
 from .._parallel.executors import Executor, executor_for
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..engine import Extent
+from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
 from .block import Header
 from .encode import BlockEncoder, ColumnCoding, take_block
@@ -61,8 +61,10 @@ class RowBlocks:
 
         ``transform`` is applied to the coded rows. ``columns`` are the columns to return after that, by default all.
         """
+        # Each row is read once, however often it is asked for.
         unique, inverse = np.unique(rows, return_inverse=True)
         cut = np.searchsorted(unique, self.first)
+        # Blocks without a row that is asked for are not read.
         touched = [i for i in range(len(self.blocks)) if cut[i] < cut[i + 1]]
         tasks = [(self.blocks[i], unique[cut[i] : cut[i + 1]] - self.first[i]) for i in touched]
         parts = self.executor.map(take_block, tasks, self.encoder, transform, columns)
@@ -110,7 +112,7 @@ class BlockTable(RowBlocks):
         self.coder, self.broken = profile.coding.coder, profile.broken
         self.nominal: BoolArray = profile.coding.nominal(header.width)
         low, high = (np.nan_to_num(end, nan=0.0).astype(profile.dtype) for end in profile.column_range[:2])
-        self.measured = Extent(low, high, profile.column_range.missing)
+        self.measured = ColumnRanges(low, high, profile.column_range.missing)
         encoder = BlockEncoder(header, profile.coding, np.dtype(profile.dtype), self.classes)
         # The label parts are not needed any more, because the codes of all rows are in memory.
         measured = replace(source, sizes=sizes, label_parts=None)

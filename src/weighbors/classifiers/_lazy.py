@@ -36,8 +36,8 @@ class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
         classes, codes = check_labels(y)
         check_consistent_length(rows, codes)
         weight = check_sample_weight(sample_weight, rows)
-        mass = np.ones(len(rows)) if weight is None else weight
-        kept = np.flatnonzero(mass > 0)
+        repetition = np.ones(len(rows)) if weight is None else weight
+        kept = np.flatnonzero(repetition > 0)
         if len(np.unique(codes[kept])) < 2:
             raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
         self.classes_: AnyArray = classes
@@ -46,7 +46,7 @@ class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._kept: IndexArray = kept
         self._rows: FloatArray = np.ascontiguousarray(rows[kept])
         self._codes: IndexArray = codes[kept]
-        self._mass: FloatArray = mass[kept]
+        self._repetition: FloatArray = repetition[kept]
 
     def _refuse_sparse(self, X: Any) -> None:
         """Raise `InvalidDataError` if ``X`` is a sparse matrix."""

@@ -119,12 +119,14 @@ class LocalStump:
         best, total = np.full(n_queries, np.inf), W.sum(axis=0)
         share = np.zeros((n_queries, self.n_classes))
         for j, column in enumerate(self.columns):
+            # A sparse product counts the weight of each class and value, for all queries at once.
             counts = (column.cells @ W).reshape(self.n_classes, -1, n_queries)
             entropy, branch = self._test(column, counts, queries[:, j])
             better = entropy < best - _EQUAL * total  # infinite if the feature has no test
             best[better] = entropy[better]
             share[better] = branch[:, better].T
         everything = np.cumsum(counts, axis=1)[:, -1].T
+        # A branch without weight, up to rounding, says nothing.
         share = np.where(share.sum(axis=1, keepdims=True) > _NOTHING, share, everything)
         share = np.maximum(share, 0.0)
         shares: FloatArray = share / share.sum(axis=1, keepdims=True)
@@ -144,6 +146,7 @@ class LocalStump:
         total = upto[:, -1]
         inside = known if column.nominal else upto[:, :-1]
         outside = total[:, None] - inside
+        # Values without weight are not there for this query.
         present = _sum_classes(known) > 0
         left = _entropy(inside) + _entropy(outside)
         if not column.nominal:  # a test separates two values that occur with weight
@@ -211,6 +214,7 @@ class LocalNaiveBayes:
         ``W`` holds the row weights, of shape (n, n_queries).
         """
         prior = self.classes @ W
+        # Laplace's correction; a class without weight is excluded.
         log = np.where(prior > 0, np.log(prior + 1.0), -np.inf)
         for j in range(self.rows.shape[1]):
             term = self._category(j, W, queries[:, j]) if self.nominal[j] else self._number(j, W, queries[:, j])
@@ -237,16 +241,19 @@ class LocalNaiveBayes:
     def _number(self, j: int, W: FloatArray, query: FloatArray) -> FloatArray:
         """Return the log probability of each query's number in numeric feature ``j``, for each class."""
         known = ~np.isnan(self.rows[:, j])
+        # Values far from 0 would lose digits in the squares below.
         center = np.median(self.rows[known, j]) if known.any() else 0.0
         width = _mean_gap(self.rows[known, j], W[known] > 0)
         column = np.rint(self.rows[known, j][:, None] / width) * width - center
-        mass, mean, square = (self._sums(column**power, W, known) for power in range(3))
-        everything = [_sum_classes(part) for part in (mass, mean, square)]
+        weight_sum, mean, square = (self._sums(column**power, W, known) for power in range(3))
+        everything = [_sum_classes(part) for part in (weight_sum, mean, square)]
         # If all values of this feature are missing in a class, the class gets the mean and deviation of all rows.
-        mass, mean, square = (np.where(mass > 0, *pair) for pair in zip((mass, mean, square), everything, strict=True))
-        mass = np.where(mass > 0, mass, 1.0)
-        mean = mean / mass
-        deviation = np.maximum(np.sqrt(np.maximum(square / mass - mean**2, 0.0)), width / 6)
+        weight_sum, mean, square = (
+            np.where(weight_sum > 0, *pair) for pair in zip((weight_sum, mean, square), everything, strict=True)
+        )
+        weight_sum = np.where(weight_sum > 0, weight_sum, 1.0)
+        mean = mean / weight_sum
+        deviation = np.maximum(np.sqrt(np.maximum(square / weight_sum - mean**2, 0.0)), width / 6)
         value = np.rint(query / width) * width - center
         log = _log_interval((value - mean) / deviation, width / deviation)
         return np.where(everything[0] > 0, log, 0.0)
@@ -270,6 +277,7 @@ def _mean_gap(column: FloatArray, present: BoolArray) -> FloatArray:
 
 def _log_interval(z: FloatArray, width: FloatArray) -> FloatArray:
     """Return the log of the standard normal probability of an interval with centre ``z`` and width ``width``."""
+    # The lower tail is used, where the logarithm of the normal distribution is accurate.
     high, low = -np.abs(z) + width / 2, -np.abs(z) - width / 2
     top = special.log_ndtr(high)
     log: FloatArray = top + np.log1p(-np.exp(np.minimum(special.log_ndtr(low) - top, -1e-300)))

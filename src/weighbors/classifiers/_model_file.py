@@ -83,6 +83,7 @@ def _state(path: str | os.PathLike[str], name: str) -> dict[str, AnyArray]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
+            # The names are checked before any array is read, because a foreign npz file may be large.
             members = [member.removesuffix(".npy") for member in archive.namelist()]
     except DAMAGE as error:
         raise ModelFileError(
@@ -103,6 +104,7 @@ def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
     _require(classes.ndim == 1 and classes.dtype.kind in "iufUb" and len(classes) > 1, "a vector of classes")
     _require(codes.dtype == np.int64 and codes.shape == (len(rows),), "one label per row")
     _require(bool(((codes >= 0) & (codes < len(classes))).all()), "labels among the classes")
+    # A file made on purpose may contain anything, so every part is checked for its type and size.
     settings = {key: _typed(about["settings"][key], kind, key) for key, kind in _SETTINGS.items()}
     _require(1 <= settings["n_neighbors"] <= len(rows), "as many rows as neighbours")
     _require(settings["votes"] in VOTES, "a known way to vote")
@@ -133,6 +135,7 @@ def _scaler(about: dict[str, Any], state: dict[str, AnyArray]) -> TableScaler:
     }
     nominal = np.isnan(low)
     _require({name for name, one in zip(names, nominal, strict=True) if one} == set(known), "categories where needed")
+    # A range of 0 or infinity would make scaled values infinite or NaN.
     _require(bool(np.isfinite(high - low)[~nominal].all() and (high > low)[~nominal].all()), "ranges of the numbers")
     return TableScaler(names, low, high, known)
 

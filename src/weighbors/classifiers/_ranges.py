@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from .._ranges import invert_ranges
 from .._typing import BoolArray
 from .._validation import TableCoder
-from ..engine.references import extent
+from ..engine.references import column_ranges
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 
@@ -23,7 +23,7 @@ def range_weights(X: Any, nominal: BoolArray, *, p: int = 2) -> Weights:
     Categorical features get weight 1. A numeric feature with only one value gets weight 0. If that would make all
     weights 0, all of them are 1. ``nominal`` tells which features are categorical, ``p`` is the power of the distance.
     """
-    low, high, _ = extent(X)
+    low, high, _ = column_ranges(X)
     with np.errstate(over="ignore"):  # an overflow raises an error below, or in the engine
         span = high.astype(np.float64) - low.astype(np.float64)
         a = np.where(nominal, 1.0, invert_ranges(span) ** p)
@@ -32,6 +32,7 @@ def range_weights(X: Any, nominal: BoolArray, *, p: int = 2) -> Weights:
         raise InvalidDataError(
             f"column {j} spans only {span[j]:.3g}, too little to be scaled to 1: multiply it by a constant, or drop it"
         )
+    # If all features are constant, all rows are equally near. Weights of 0 would be refused.
     return Weights(feature_weights=a if (a > 0).any() else np.ones(len(a)))
 
 

@@ -56,7 +56,7 @@ def class_of_row(weights: Weights, classes: AnyArray, codes: IndexArray) -> Inde
     return of_code[codes]
 
 
-def check_enough(k: int, engine: SearchEngine, mass: FloatArray | None, own: bool = False) -> None:
+def check_enough(k: int, engine: SearchEngine, repetition: FloatArray | None, own: bool = False) -> None:
     """Raise `InvalidDataError` if there are fewer than ``k`` training rows, or if their weights sum to less than ``k``.
 
     Parameters
@@ -64,12 +64,12 @@ def check_enough(k: int, engine: SearchEngine, mass: FloatArray | None, own: boo
     k : int
     engine : SearchEngine
         Holds the training rows.
-    mass : ndarray or None
+    repetition : ndarray or None
         Repetition weights of the rows, from `scale_repetitions`. None: every row counts once.
     own : bool
         Whether the queries are the training rows, so that each query leaves itself out.
     """
-    if mass is None:
+    if repetition is None:
         available = engine.n_references - own
         if k > available:
             raise InvalidDataError(
@@ -77,7 +77,7 @@ def check_enough(k: int, engine: SearchEngine, mass: FloatArray | None, own: boo
                 f"{' besides the query itself' if own else ''} (n_samples_fit). Use a smaller n_neighbors"
             )
         return
-    total = float(mass[engine.stored_rows].sum())
+    total = float(repetition[engine.stored_rows].sum())
     if total < k * (1 - 1e-12):
         raise InvalidDataError(
             f"n_neighbors={k} neighbours are wanted, but there are only {engine.n_references} training rows "

@@ -75,12 +75,14 @@ def _explain_batch(
 
     terms = contributions(references, X[found.query], found.row)
     total = terms.sum(axis=2, keepdims=True)
+    # At distance 0 no feature has a share.
     np.divide(terms, total, out=terms, where=total > 0)
     cast = np.ones(found.row.shape) if found.votes is None else found.votes
     width = found.row.shape[1]
     frame = pd.DataFrame(
         {
             "query": np.repeat(found.query, width),
+            # Neighbours are listed nearest first.
             "rank": np.tile(np.arange(1, width + 1), len(found.query)),
             "row": training.row[found.row].ravel(),
             "label": classes[training.codes[found.row]].ravel(),

@@ -16,21 +16,21 @@ from ._ranges import UnitRanges
 from .explain import Voters
 from .knn import BATCH_CELLS, WeightedKNeighborsClassifier
 
-__all__ = ["IB1", "IBk", "reach"]
+__all__ = ["IB1", "IBk", "count_until_weight"]
 
 _OFFSET = 0.001  # Weka's IBk adds this number to d before it computes 1/d
 #: Relative difference up to which a distance is tied with the k-th distance, so that rounding does not break ties.
 _TIED = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 
 
-def reach(distance: FloatArray, mass: FloatArray | None, k: int) -> tuple[IndexArray, IndexArray]:
+def count_until_weight(distance: FloatArray, repetition: FloatArray | None, k: int) -> tuple[IndexArray, IndexArray]:
     """Return how many neighbours reach the weight k, and how many there are if all ties with the last are included.
 
     Parameters
     ----------
     distance : ndarray of shape (n_queries, width)
         Distances of the neighbours of each query, in ascending order.
-    mass : ndarray of the same shape, or None
+    repetition : ndarray of the same shape, or None
         Repetition weight of each neighbour. None: every neighbour counts once.
     k : int
 
@@ -40,10 +40,11 @@ def reach(distance: FloatArray, mass: FloatArray | None, k: int) -> tuple[IndexA
         ``needed`` is width + 1 if the weights of all neighbours add up to less than k.
     """
     n, width = distance.shape
-    if mass is None:
+    if repetition is None:
         needed = np.full(n, min(k, width + 1), dtype=np.int64)
     else:
-        needed = 1 + (np.cumsum(mass, axis=1) < k * (1 - 1e-12)).sum(axis=1)
+        # Sums of fractions may miss k by their last bits.
+        needed = 1 + (np.cumsum(repetition, axis=1) < k * (1 - 1e-12)).sum(axis=1)
     last = distance[np.arange(n), np.minimum(needed, width) - 1]
     limit = last * (1 + _TIED[distance.dtype])
     return needed, (distance <= limit[:, None]).sum(axis=1)
@@ -162,19 +163,22 @@ class IBk(WeightedKNeighborsClassifier):
             yield from super()._neighbors_and_votes(X, own)
             return
         k = int(self.n_neighbors)
-        mass = self._repetitions(own)
+        repetition = self._repetitions(own)
         most = self._fitted.engine.n_references - (own is not None)
         size = max(64, BATCH_CELLS // k)
         for begin in range(0, X.shape[0], size):
+            # A few more than k, because the ties with the k-th neighbour must be in the list, too.
             pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k + 4, most)
             while len(pending):
                 not_this = None if own is None else own[pending]
                 distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
-                needed, tied = reach(distance, None if mass is None else mass[row], k)
+                needed, tied = count_until_weight(distance, None if repetition is None else repetition[row], k)
+                # A list is complete if it goes beyond the ties, or contains all rows.
                 done = ((needed <= width) & (tied < width)) | (width == most)
+                # Voters of a batch have arrays of one width, so queries are grouped by their number of neighbours.
                 for count in np.unique(tied[done]):
                     at = np.flatnonzero(done & (tied == count))
-                    yield self._voters(pending[at], distance[at, :count], row[at, :count], mass)
+                    yield self._voters(pending[at], distance[at, :count], row[at, :count], repetition)
                 pending, width = pending[~done], min(2 * width, most)
 
     @property
@@ -182,12 +186,12 @@ class IBk(WeightedKNeighborsClassifier):
         """1 for each feature, but 0 for a numeric feature with only one value."""
         return (super().feature_importances_ > 0).astype(np.float64)
 
-    def _shares(self, mass: FloatArray) -> FloatArray:
-        """Return how many votes each neighbour has; ``mass`` are the repetition weights of the neighbours.
+    def _shares(self, repetition: FloatArray) -> FloatArray:
+        """Return how many votes each neighbour has; ``repetition`` are the repetition weights of the neighbours.
 
         With ``ties="all"``, each neighbour has its full repetition weight, even if the sum is above k.
         """
-        return super()._shares(mass) if self.ties == "index" else mass
+        return super()._shares(repetition) if self.ties == "index" else repetition
 
     def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
         """Return the factor of each vote that depends on the distance, as in Weka. None: all factors are equal."""

@@ -138,22 +138,29 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
             raise InvalidDataError(f"mode must be 'connectivity' or 'distance'; got {mode!r}")
         distance, row = self.kneighbors(X, n_neighbors)
         n, k = row.shape
+        # CSR from its parts: every row has exactly k entries, which are in place already.
         data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
         return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
 
-    def _shares(self, mass: FloatArray) -> FloatArray:
-        """Return how many of the k votes each neighbour has; ``mass`` are the repetition weights of the neighbours."""
-        return mass_votes(mass, int(self.n_neighbors))[0]
+    def _shares(self, repetition: FloatArray) -> FloatArray:
+        """Return how many of the k votes each neighbour has.
+
+        ``repetition`` has the repetition weights of the neighbours, nearest first.
+        """
+        return mass_votes(repetition, int(self.n_neighbors))[0]
 
     def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
         """Return the factor of each vote that depends on the distance. None: all factors are equal.
 
         ``shares`` are the votes that follow from the repetition weights, or None if there are no repetition weights.
         """
+        # The largest distance of two min-max scaled rows with M features is M to the power 1/p.
         span = self.n_features_in_ ** (1 / int(self.p))
         return distance_votes(distance, self.weights, span=span, shares=shares)
 
-    def _voters(self, query: IndexArray, distance: FloatArray, row: IndexArray, mass: FloatArray | None) -> Voters:
+    def _voters(
+        self, query: IndexArray, distance: FloatArray, row: IndexArray, repetition: FloatArray | None
+    ) -> Voters:
         """Return a batch of queries with their neighbours, and the votes of the neighbours.
 
         Parameters
@@ -162,10 +169,10 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
             Numbers of the queries.
         distance, row : ndarrays of shape (n_queries, width)
             Distances and stored rows of the neighbours.
-        mass : ndarray or None
+        repetition : ndarray or None
             Repetition weights of all stored rows. None: every row counts once.
         """
-        shares = None if mass is None else self._shares(mass[row])
+        shares = None if repetition is None else self._shares(repetition[row])
         omega = self.weights_.votes  # paper 000, algorithm 2: ω in the vote
         by_distance = self._distance_votes(distance, shares)
         return Voters(query, distance, row, combine_votes(by_distance, shares, None if omega is None else omega[row]))
@@ -188,7 +195,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         until they reach k or there are no more rows. ``own`` is the row that each query must not find, or None.
         """
         k = int(self.n_neighbors)
-        mass = self._repetitions(own)
+        repetition = self._repetitions(own)
         most = self._fitted.engine.n_references - (own is not None)
         size = self._queries_at_once(k)
         for begin in range(0, X.shape[0], size):
@@ -199,10 +206,10 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
                 # If repetition weights are below 1, k neighbours may have less than k votes in all. Queries with too
                 # few votes get twice as many neighbours.
                 full = np.ones(len(pending), dtype=bool)
-                if mass is not None and width < most:
-                    full = mass[row].sum(axis=1) >= k * (1 - 1e-12)
+                if repetition is not None and width < most:
+                    full = repetition[row].sum(axis=1) >= k * (1 - 1e-12)
                 if full.any():
-                    yield self._voters(pending[full], distance[full], row[full], mass)
+                    yield self._voters(pending[full], distance[full], row[full], repetition)
                 pending, width = pending[~full], min(2 * width, most)
 
     def _repetitions(self, own: IndexArray | None) -> FloatArray | None:
@@ -211,10 +218,10 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         Raise `InvalidDataError` if there are too few rows for k neighbours. ``own`` is the row that each query must
         not find, or None.
         """
-        k, engine, mass = int(self.n_neighbors), self._fitted.engine, self._fitted.mass
-        mass = None if mass is None else scale_repetitions(mass, engine.stored_rows, k)
-        check_enough(k, engine, mass, own is not None)
-        return mass
+        k, engine, repetition = int(self.n_neighbors), self._fitted.engine, self._fitted.repetition
+        repetition = None if repetition is None else scale_repetitions(repetition, engine.stored_rows, k)
+        check_enough(k, engine, repetition, own is not None)
+        return repetition
 
     def _queries_at_once(self, k: int) -> int:
         """Return the number of queries per batch, so that the neighbours of a batch fit in memory."""
@@ -279,6 +286,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         queries, own = self._queries(X)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         found = list(self._neighbors_and_votes(queries, own))
+        # Only the neighbours that voted are read, since rows may be in blocks.
         rows = np.unique(np.concatenate([voters.row.ravel() for voters in found]))
         references = self._fitted.engine.references_of(rows)
         return explain_votes(references, queries, found, self._fitted.training, self.classes_, list(names))

@@ -22,7 +22,7 @@ _CLOSE = 1e-10  # relative accuracy of the number of instances that a scale incl
 _TINY = 1e-300
 #: Exponents of 2. Distances and repetition weights are rescaled if they are outside 2^±500 and 2^±200, because their
 #: products would overflow or underflow.
-_SAFE_DISTANCE, _SAFE_MASS = 500, 200
+_SAFE_DISTANCE, _SAFE_REPETITION = 500, 200
 
 
 def _safe_distances(query: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -32,13 +32,14 @@ def _safe_distances(query: FloatArray, values: FloatArray) -> tuple[FloatArray, 
     distances are multiplied by a power of 2, which causes no rounding. The other queries are not changed.
     """
     low, high = float(values.min()), float(values.max())
-    reach = np.maximum(np.abs(query), max(abs(low), abs(high)))
-    power = np.where(reach > 2.0**1000, -_SAFE_DISTANCE, 0)  # the difference of such numbers could overflow
+    largest = np.maximum(np.abs(query), max(abs(low), abs(high)))
+    power = np.where(largest > 2.0**1000, -_SAFE_DISTANCE, 0)  # the difference of such numbers could overflow
     if power.any():
         distance = np.abs(np.ldexp(query, power)[:, None] - np.ldexp(values, power[:, None]))
     else:
         distance = np.abs(query[:, None] - values)
     span = np.ldexp(high, power) - np.ldexp(low, power)
+    # Only differences of distances enter the scale, so their range decides whether products are safe.
     widest = np.ptp(distance, axis=1)
     extreme = (widest > 0) & ~((widest > 2.0**-_SAFE_DISTANCE) & (widest < 2.0**_SAFE_DISTANCE))
     if extreme.any():
@@ -47,53 +48,55 @@ def _safe_distances(query: FloatArray, values: FloatArray) -> tuple[FloatArray, 
     return distance, span
 
 
-def _safe_masses(mass: FloatArray) -> FloatArray:
+def _safe_repetitions(repetition: FloatArray) -> FloatArray:
     """Return the repetition weights, rescaled if products of four could overflow or underflow. Only ratios matter."""
-    power = int(np.frexp(mass.max())[1])
-    return mass if abs(power) <= _SAFE_MASS else np.maximum(np.ldexp(mass, -power), _TINY)
+    power = int(np.frexp(repetition.max())[1])
+    return repetition if abs(power) <= _SAFE_REPETITION else np.maximum(np.ldexp(repetition, -power), _TINY)
 
 
 def _included(
-    scale: FloatArray, gap: FloatArray, mass: FloatArray, moment: FloatArray
+    scale: FloatArray, excess: FloatArray, repetition: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the log of the number of instances that a scale includes, and the derivative by the log of the scale.
 
-    With weights e = exp(−2·scale·gap), the number of instances is (Σe)²/Σe² (Cleary & Trigg 1995, section 3.3).
+    With weights e = exp(−2·scale·excess), the number of instances is (Σe)²/Σe² (Cleary & Trigg 1995, section 3.3).
 
     Parameters
     ----------
     scale : ndarray of shape (n_queries,)
-    gap : ndarray of shape (n_queries, n_values)
+    excess : ndarray of shape (n_queries, n_values)
         Distances minus the smallest distance of the query.
-    mass : ndarray of shape (n_values,)
+    repetition : ndarray of shape (n_values,)
         Total weight of the instances that have each value.
     moment : ndarray of shape (n_queries, n_values)
-        gap · mass.
+        excess · repetition.
     """
-    e = np.exp((-2.0 * scale)[:, None] * gap)
+    e = np.exp((-2.0 * scale)[:, None] * excess)
     square = e * e
-    first, second = np.einsum("ij,j->i", e, mass), np.einsum("ij,j->i", square, mass)
+    first, second = np.einsum("ij,j->i", e, repetition), np.einsum("ij,j->i", square, repetition)
     first_slope, second_slope = np.einsum("ij,ij->i", e, moment), np.einsum("ij,ij->i", square, moment)
+    # Logarithms make the equation nearly linear, so that Newton's method needs few steps.
     return 2 * np.log(first) - np.log(second), 4.0 * scale * (second_slope / second - first_slope / first)
 
 
-def _scale(gap: FloatArray, mass: FloatArray, wanted: FloatArray) -> FloatArray:
+def _scale(excess: FloatArray, repetition: FloatArray, wanted: FloatArray) -> FloatArray:
     """Return the scale that includes ``wanted`` instances, for each query.
 
-    The scale is found with Newton's method on logarithms, inside a bracket. ``gap``, of shape (n_queries, n_values),
+    The scale is found with Newton's method on logarithms, inside a bracket. ``excess``, of shape (n_queries, n_values),
     holds the distances minus the smallest distance of the query. As the scale grows from 0, the number of included
-    instances falls from all instances to the instances with gap 0.
+    instances falls from all instances to the instances with excess 0.
     """
-    moment = gap * mass
-    nearest = np.where(gap > 0, gap, np.inf).min(axis=1)
-    aim, total = np.log(wanted), mass.sum()
-    low, high = np.log(1e-12 / gap.max(axis=1)), np.log(400.0 / nearest)
+    moment = excess * repetition
+    nearest = np.where(excess > 0, excess, np.inf).min(axis=1)
+    aim, total = np.log(wanted), repetition.sum()
+    # Beyond these bounds all instances, or only the nearest, are included up to rounding.
+    low, high = np.log(1e-12 / excess.max(axis=1)), np.log(400.0 / nearest)
     # For evenly spread values, a scale includes an interval of about 2 / scale, which gives a good first guess.
     log_scale = np.clip(np.log(total / wanted * total / (2 * moment.sum(axis=1))), low, high)
-    rows = np.arange(len(gap))
+    rows = np.arange(len(excess))
     for _ in range(_STEPS):
         at = log_scale[rows]
-        number, slope = _included(np.exp(at), gap, mass, moment)
+        number, slope = _included(np.exp(at), excess, repetition, moment)
         error = number - aim[rows]
         low[rows] = np.where(error > 0, at, low[rows])
         high[rows] = np.where(error > 0, high[rows], at)
@@ -102,17 +105,18 @@ def _scale(gap: FloatArray, mass: FloatArray, wanted: FloatArray) -> FloatArray:
         # Newton's step is used if it stays inside the bracket. Otherwise the middle of the bracket is used.
         inside = (step > low[rows]) & (step < high[rows])
         log_scale[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
+        # Queries that are solved are left out, and their scale is not changed any more.
         doing = np.abs(error) > _CLOSE
         log_scale[rows[~doing]] = at[~doing]
         if not doing.any():
             break
         if not doing.all():
-            rows, gap, moment = rows[doing], gap[doing], moment[doing]
+            rows, excess, moment = rows[doing], excess[doing], moment[doing]
     return np.exp(log_scale)
 
 
 def numeric_log_chances(
-    query: FloatArray, values: FloatArray, mass: FloatArray, blend: float
+    query: FloatArray, values: FloatArray, repetition: FloatArray, blend: float
 ) -> tuple[FloatArray, BoolArray]:
     """Return the logs of P*(value | query) of a numeric feature, and for which queries the values differ in P*.
 
@@ -124,7 +128,7 @@ def numeric_log_chances(
     query : ndarray of shape (n_queries,)
     values : ndarray of shape (n_values,)
         The distinct values of the feature, without missing values.
-    mass : ndarray of shape (n_values,)
+    repetition : ndarray of shape (n_values,)
         Total weight of the instances that have each value.
     blend : float
         Between 0 and 1.
@@ -134,19 +138,21 @@ def numeric_log_chances(
     ndarray of shape (n_queries, n_values), bool ndarray of shape (n_queries,)
     """
     distance, span = _safe_distances(query, values)
-    gap = distance - distance.min(axis=1, keepdims=True)
-    gap[gap <= 1e-10 * span[:, None]] = 0.0
-    informative: BoolArray = (gap > 0).any(axis=1)
+    excess = distance - distance.min(axis=1, keepdims=True)
+    # Distances that differ only by rounding count as equally near.
+    excess[excess <= 1e-10 * span[:, None]] = 0.0
+    informative: BoolArray = (excess > 0).any(axis=1)
     out = np.zeros(distance.shape)
     if informative.any():
-        smallest = np.where(gap[informative] == 0, mass, 0.0).sum(axis=1)
-        scale = _scale(gap[informative], mass, smallest + blend * (mass.sum() - smallest))
+        smallest = np.where(excess[informative] == 0, repetition, 0.0).sum(axis=1)
+        scale = _scale(excess[informative], repetition, smallest + blend * (repetition.sum() - smallest))
+        # P* of a number is a Laplace density (Cleary & Trigg 1995), up to a factor that cancels.
         out[informative] = np.log(scale)[:, None] - 2.0 * scale[:, None] * distance[informative]
     return out, informative
 
 
 def nominal_log_chances(
-    query: FloatArray, values: FloatArray, mass: FloatArray, blend: float
+    query: FloatArray, values: FloatArray, repetition: FloatArray, blend: float
 ) -> tuple[FloatArray, BoolArray]:
     """Return the logs of P*(value | query) of a categorical feature, and for which queries the values differ in P*.
 
@@ -156,8 +162,8 @@ def nominal_log_chances(
     those of `numeric_log_chances`.
     """
     same = query[:, None] == values
-    n0 = (same * mass).sum(axis=1)
-    m = mass.sum() - n0
+    n0 = (same * repetition).sum(axis=1)
+    m = repetition.sum() - n0
     informative: BoolArray = (n0 > 0) & (m > 0)
     n0, m = np.where(informative, n0, 1.0), np.where(informative, m, 1.0)
     more = blend * m  # aim − n₀, not computed as a difference, which would be inaccurate for a small blend
@@ -266,14 +272,15 @@ class KStar(LazyClassifier):
         self
         """
         self._store(X, y, sample_weight)
-        self._mass = _safe_masses(self._mass)
+        self._repetition = _safe_repetitions(self._repetition)
         self._columns = []
         for column in self._rows.T:
             known = ~np.isnan(column)
             values = np.unique(column[known])
+            # Missing values have the position after the last value.
             position = np.where(known, np.searchsorted(values, column), len(values))
-            mass = np.bincount(position, self._mass, len(values) + 1)[:-1].astype(np.float64)
-            self._columns.append((values, mass, position))
+            repetition = np.bincount(position, self._repetition, len(values) + 1)[:-1].astype(np.float64)
+            self._columns.append((values, repetition, position))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -300,8 +307,10 @@ class KStar(LazyClassifier):
         for j in range(queries.shape[1]):
             log += self._log_chances(j, queries[:, j])
         known = (~np.isnan(queries)).sum(axis=1)
+        # Missing features of a query are left out. The known ones stand for all of them.
         log *= (queries.shape[1] / np.maximum(known, 1))[:, None]
-        chance = np.exp(log - log.max(axis=1, keepdims=True)) * self._mass
+        # The largest probability becomes 1, so that the others do not underflow. Only ratios matter.
+        chance = np.exp(log - log.max(axis=1, keepdims=True)) * self._repetition
         of_class = [np.flatnonzero(self._codes == c) for c in range(len(self.classes_))]
         total = np.stack([np.take(chance, rows, axis=1).sum(axis=1) for rows in of_class], axis=1)
         shares: FloatArray = total / total.sum(axis=1, keepdims=True)
@@ -312,16 +321,17 @@ class KStar(LazyClassifier):
 
         ``query`` holds the value of the feature in each query.
         """
-        values, mass, position = self._columns[j]
+        values, repetition, position = self._columns[j]
+        # Queries often repeat a value. Each distinct value is computed once.
         asked, back = np.unique(query, return_inverse=True)
         known = ~np.isnan(asked)
         table = np.zeros((len(asked), len(values) + 1))
         if known.any() and len(values):
             chances = nominal_log_chances if self._coder.nominal_of(self._rows)[j] else numeric_log_chances
-            log, informative = chances(asked[known], values, mass, float(self.blend) / 100)
+            log, informative = chances(asked[known], values, repetition, float(self.blend) / 100)
             table[known, :-1] = log
             if self.missing == "average":
-                table[known, -1] = special.logsumexp(log, b=mass / mass.sum(), axis=1)
+                table[known, -1] = special.logsumexp(log, b=repetition / repetition.sum(), axis=1)
             else:
                 table[known, -1] = log.min(axis=1)
             table[np.flatnonzero(known)[~informative]] = 0.0

@@ -46,7 +46,7 @@ class Fitted(NamedTuple):
     weigher: Any  # fitted, or None
     weights: Weights
     engine: SearchEngine
-    mass: FloatArray | None  # repetition weights of the stored rows; None: every row counts once
+    repetition: FloatArray | None  # repetition weights of the stored rows; None: every row counts once
     n_given: int  # number of rows given, including rows of weight 0
 
 
@@ -122,6 +122,7 @@ def add_rows(
         rows = coder.extend(model, _safe_indexing(X, kept)) if len(kept) else rows[:0]
     new = Training(rows, codes[kept], kept + before.n_given, None if sample_weight is None else sample_weight[kept])
     training, n = before.training.joined(new), before.n_given + len(codes)
+    # Weights of single rows say nothing about new rows, so they are learned again.
     if refresh is None:
         refresh = before.weights.instance_bound
     if before.weigher is None or not refresh:
@@ -223,6 +224,7 @@ def fit_weigher(
     sample_weight : ndarray of shape (n,), or None
     """
     weigher = clone(model.weigher)
+    # The weigher must treat the same columns as categories as the model does.
     named = weigher.get_params(deep=False).get("categorical_features", "unknown")
     if not isinstance(named, str):
         coder.check_same(named, type(weigher).__name__, X)

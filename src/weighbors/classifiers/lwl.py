@@ -21,7 +21,7 @@ from ._lazy import LazyClassifier
 from ._local_models import LocalNaiveBayes, LocalStump
 from ._ranges import range_weights
 from .checks import check_enough
-from .ib import reach
+from .ib import count_until_weight
 from .training import scale_repetitions
 
 __all__ = ["LWL"]
@@ -51,14 +51,14 @@ class LocalModel(Protocol):
 MODELS: dict[str, Callable[..., LocalModel]] = {"stump": LocalStump, "naive_bayes": LocalNaiveBayes}
 
 
-def kernel_weights(distance: FloatArray, mass: FloatArray, kernel: str, k: int | None) -> FloatArray:
+def kernel_weights(distance: FloatArray, repetition: FloatArray, kernel: str, k: int | None) -> FloatArray:
     """Return the weights of rows by nearness. Their sum is the total repetition weight of the rows that count.
 
     Parameters
     ----------
     distance : ndarray of shape (n_queries, n)
         Distances of the rows from each query, in ascending order.
-    mass : ndarray of the same shape
+    repetition : ndarray of the same shape
         Repetition weight of each row.
     kernel : str
         A key of `KERNELS`.
@@ -67,12 +67,14 @@ def kernel_weights(distance: FloatArray, mass: FloatArray, kernel: str, k: int |
         distance of the farthest row that counts.
     """
     n_queries, n = distance.shape
-    count = np.full(n_queries, n) if k is None else reach(distance, mass, k)[1]
+    count = np.full(n_queries, n) if k is None else count_until_weight(distance, repetition, k)[1]
     bandwidth = distance[np.arange(n_queries), count - 1][:, None]
+    # If all rows that count are at distance 0, all have the same nearness.
     scaled = np.divide(distance, bandwidth, out=np.ones_like(distance), where=bandwidth > 0)
     counts = np.arange(n) < count[:, None]
-    weights = np.where(counts, mass * KERNELS[kernel](np.minimum(scaled, 1.0)), 0.0)
-    total = np.where(counts, mass, 0.0).sum(axis=1, keepdims=True)
+    weights = np.where(counts, repetition * KERNELS[kernel](np.minimum(scaled, 1.0)), 0.0)
+    total = np.where(counts, repetition, 0.0).sum(axis=1, keepdims=True)
+    # Weka's LWL scales the weights to the number of rows that count, which local models with counts depend on.
     scaled_weights: FloatArray = weights * (total / weights.sum(axis=1, keepdims=True))
     return scaled_weights
 
@@ -214,15 +216,15 @@ class LWL(LazyClassifier):
         """
         n = self._engine.n_references
         size = max(1, _BATCH_CELLS // max(n, cells))
-        k, mass = None if self.n_neighbors is None else int(self.n_neighbors), self._mass
+        k, repetition = None if self.n_neighbors is None else int(self.n_neighbors), self._repetition
         if k is not None:
-            mass = scale_repetitions(mass, self._engine.stored_rows, k)
-            check_enough(k, self._engine, mass)
+            repetition = scale_repetitions(repetition, self._engine.stored_rows, k)
+            check_enough(k, self._engine, repetition)
         for begin in range(0, len(queries), size):
             batch = slice(begin, begin + size)
             distance, row = self._engine.search(queries[batch], n, n_jobs=self.n_jobs)
             W = np.zeros((n, len(distance)))
-            W[row, np.arange(len(distance))[:, None]] = kernel_weights(distance, mass[row], self.kernel, k)
+            W[row, np.arange(len(distance))[:, None]] = kernel_weights(distance, repetition[row], self.kernel, k)
             yield batch, W
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -247,6 +249,7 @@ class LWL(LazyClassifier):
             if self._model is not None:
                 shares[batch] = self._model.predict(W, queries[batch])
                 continue
+            # Any other estimator is fitted once per query, which is slow but general.
             numbers = np.arange(batch.start, batch.start + W.shape[1])
             for number, w in zip(numbers, W.T, strict=True):
                 shares[number] = self._cloned(w, stored, _safe_indexing(table, [number]))
@@ -260,11 +263,13 @@ class LWL(LazyClassifier):
         rows: IndexArray = np.flatnonzero(w)
         present = np.unique(self._codes[rows])
         shares = np.zeros(len(self.classes_))
+        # Many classifiers raise an error for a single class.
         if len(present) == 1:
             shares[present] = 1.0
             return shares
         model = clone(self.estimator).fit(_safe_indexing(stored, rows), self._codes[rows], sample_weight=w[rows])
         if hasattr(model, "predict_proba"):
+            # The clone knows only the classes of its rows. The others keep a share of 0.
             shares[model.classes_] = model.predict_proba(query)[0]
         else:
             shares[int(model.predict(query)[0])] = 1.0

@@ -149,6 +149,7 @@ class TableModel:
         classes, codes = check_labels(np.asarray(y))
         if len(codes) != len(rows):
             raise InvalidDataError(f"one label per row is needed; got {len(codes)} labels for {len(rows)} rows")
+        # NumPy's own text type, so that the labels can be saved without pickle.
         classes = np.array(classes.tolist())
         knn = WeightedKNeighborsClassifier(
             n_neighbors, make_weigher(weigher, random_state, n_jobs), weights=votes, n_jobs=n_jobs
@@ -167,6 +168,7 @@ class TableModel:
     def classifier(self) -> WeightedKNeighborsClassifier:
         """The k-NN over the scaled rows."""
         model = WeightedKNeighborsClassifier(self.settings["n_neighbors"], self.weights, weights=self.settings["votes"])
+        # The same rows and weights give the same k-NN, to the bit. So the k-NN itself need not be stored.
         return model.fit(self.rows, self.classes[self.codes])
 
     def judge(self, X: pd.DataFrame) -> Predictions:
@@ -179,6 +181,7 @@ class TableModel:
         """
         X = as_pandas(X)
         require_frame(X)
+        # Columns that the model left out, and the target, may be in the table but are not needed.
         ignored = [self.target, *(column.name for column in self.left_out)]
         frame, notes = self.scaler.read(X.drop(columns=ignored, errors="ignore"))
         shares = self.classifier.predict_proba(self.scaler.scale(frame))
@@ -205,6 +208,7 @@ class TableModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, in an atomic write. The file contains arrays and text, no pickle."""
         scaler = self.scaler
+        # Categorical columns have no range.
         nominal = np.isnan(scaler.low)
         text = [name for name, one in zip(scaler.names, nominal, strict=True) if one]
         codes = [self.rows[name].cat.codes.to_numpy(dtype=np.int32) for name in text]

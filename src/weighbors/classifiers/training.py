@@ -88,6 +88,7 @@ def repetition_weights(
     weight = _weigh_classes(codes, classes, sample_weight, class_weight)
     if class_weight == "balanced":  # the repetition weights of each class have the same sum
         total = np.bincount(codes, weights=weight)
+        # The sum over all classes stays the same.
         weight = weight * weight.sum() / ((total > 0).sum() * np.where(total > 0, total, 1.0))[codes]
     return None if (weight == 1).all() else weight
 
@@ -158,6 +159,7 @@ def codes_among(y: Any, classes: AnyArray, declared: Any = None) -> IndexArray:
     """
     import pandas as pd
 
+    # All calls must have the same classes, because codes are positions among them.
     if declared is not None and not np.array_equal(declared_classes(declared), classes):
         raise InvalidDataError(f"classes={list(declared)} differ from those of the first call, {classes.tolist()}")
     y = column_or_1d(y)

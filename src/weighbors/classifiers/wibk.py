@@ -188,6 +188,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         require_labels(self, y)
         codes = codes_among(y, self.classes_, classes)
         check_consistent_length(X, codes)
+        # The coder is copied, so that an error below leaves the fitted model as it was.
         coder = deepcopy(self._coder)
         rows = coder.extend(self, X)
         number = np.arange(len(codes)) + len(self._training.codes)
@@ -228,6 +229,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
             coder.learn(training.X[some], training.codes[some], len(classes), counted)
         nominal = coder.table.nominal
         weigher = RepresentativeIntervals(self.normalize, self.smoothing, weight=self.weight, overlap=self.overlap)
+        # With metadata routing on, scikit-learn passes sample weights only to estimators that ask for them.
         if _routing_enabled():
             weigher.set_fit_request(sample_weight=True)
         knn = WeightedKNeighborsClassifier(

@@ -50,6 +50,7 @@ def check_output(path: Path | None, *, force: bool, inputs: tuple[Path, ...] = (
         raise UsageError(f"the directory of '{path}' is not there: make it first")
     if not path.exists():
         return
+    # Reading has not begun yet, so writing would destroy the table.
     if any(one.exists() and path.samefile(one) for one in inputs):
         raise UsageError(f"'{path}' is what is read; name another file to write to")
     if not path.is_file():
@@ -80,6 +81,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
 
     from .._files import atomic_write
 
+    # The table is written to memory first: an error then leaves no file behind.
     buffer = io.BytesIO()
     if path.suffix.lower() == ".parquet":
         frame.to_parquet(buffer, index=False)

@@ -49,6 +49,7 @@ def _show_warnings() -> None:
     """Print warnings of this library as notes. Warnings of other libraries are shown only for debugging."""
     from ..exceptions import WeighborsWarning
 
+    # Other libraries warn of things that a user of the command line cannot change.
     if DEBUG not in os.environ:
         warnings.simplefilter("ignore")
     warnings.simplefilter("always", WeighborsWarning)
@@ -103,5 +104,6 @@ def _abandon_stdout() -> None:
     with suppress(Exception):
         sys.stdout.flush()
         return
+    # The buffer still holds text. Python would try to write it at its end and print another error.
     with suppress(Exception):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""``weighbors datasets``: what there is to work on."""
+"""``weighbors datasets``: list the data sets, or describe one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(
 ) -> None:
     """List data sets, or describe one.
 
-    Those of scikit-learn are always there. Others are found in a directory with a MANIFEST.csv.
+    The data sets of scikit-learn are always there. Others are found in a directory with a MANIFEST.csv.
     """
     set_quiet(quiet)
     check_directory(data)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ._options import Force, Jobs, Json, Quiet
-from ._progress import progress_bar
+from ._progress_bar import progress_bar
 from ._say import set_quiet
 from .report import check_report, publish
 

@@ -21,7 +21,10 @@ NAME = "fit"
 
 
 class Weigher(StrEnum):
-    """Names of `weighbors.classifiers.table_model.WEIGHERS`; a test compares both lists."""
+    """The weighers that the command offers: the names of `weighbors.classifiers.table_model.WEIGHERS`.
+
+    They are listed here so that the help text needs no import of the library. A test compares both lists.
+    """
 
     NONE = "none"
     RELIEFF = "relieff"
@@ -58,9 +61,9 @@ def run(
 ) -> None:
     """Learn from a table and save a model.
 
-    The model is a k-NN under learned weights. Numbers are scaled, categories and missing values are
-    taken as they are; columns that cannot help are named and left out. The file holds no code; weighbors
-    predict reads it.
+    The model is a k-NN with learned weights. Numbers are scaled, categories and missing values are used as they are,
+    and columns that cannot help are named and left out. The file contains no code. The command weighbors predict
+    reads it.
     """
     set_quiet(quiet)
     check_output(output, force=force, inputs=(data,))

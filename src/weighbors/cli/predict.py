@@ -35,8 +35,8 @@ def run(
 ) -> None:
     """Label the rows of a table by a saved model.
 
-    One line per row of the table, in its order. Columns that are missing are an error; columns that the
-    model does not know and categories it has never seen are named.
+    The output has one line per row of the table, in the same order. A missing column is an error. Columns that the
+    model does not know, and categories that it has never seen, are named.
     """
     set_quiet(quiet)
     check_output(output, force=force, inputs=(model, data))

@@ -59,8 +59,8 @@ def run(
 ) -> None:
     """Keep the rows and columns worth keeping.
 
-    An evolutionary search looks for those that tell the classes apart. What is kept is written as it was
-    read. Ctrl-C keeps the search; --resume goes on with it, to the same result.
+    An evolutionary search looks for the rows and columns that tell the classes apart. Their cells are written as they
+    were read. Ctrl-C stops the search and keeps it, and --resume continues it, to the same result.
     """
     set_quiet(quiet)
     wanted = _check_tasks(tasks)
@@ -85,6 +85,7 @@ def run(
         y.to_numpy(),
         wanted,
         fitness=fitness,
+        # A search needs at least one evaluation per individual of its first population.
         population_size=min(population, evaluations),
         max_evaluations=evaluations,
         checkpoint=place,
@@ -96,6 +97,7 @@ def run(
     _check_end(found, evaluations, place)
     rows = X.index[found.rows]
     write_frame(_select_cells(table.cells(), rows, found.columns, str(y.name)), output)
+    # The default checkpoint is only for interrupted searches. One that the user named stays.
     if checkpoint is None:
         place.unlink(missing_ok=True)
     if json:
@@ -131,7 +133,7 @@ def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
 
 
 def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:
-    """If the search was interrupted, say where it is kept; no table is written then."""
+    """If the search was interrupted, print where it is kept. No table is written then."""
     search = found.search
     if search.stop_reason_ == "interrupted":
         sys.stderr.write("\n" if on_terminal() else "")  # below the bar

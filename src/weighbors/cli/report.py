@@ -1,4 +1,4 @@
-"""``weighbors report``: which features matter, for which class, how stable that is, and what it buys."""
+"""``weighbors report``: which features matter, for which class, how stable that is, and how much accuracy they add."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from ._data import check_output, read_data, split_labels
 from ._errors import UsageError
 from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
-from ._progress import progress_bar
+from ._progress_bar import progress_bar
 from ._say import note, notes, say, set_quiet, write_raw
 
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ def run(
 ) -> None:
     """Tell which features of a table matter.
 
-    And for which class, how stable that is, which rows are odd, and what it buys a k-NN: a summary in the
-    terminal, and one file to show to a colleague, which needs no network.
+    The report says which features matter for which class, how stable that is, which rows are unusual, and how much
+    accuracy the weights add to a k-NN. It prints a summary in the terminal, and writes one file to show to a
+    colleague, which needs no network.
     """
     set_quiet(quiet)
     check_report(output, force, data)

@@ -23,7 +23,10 @@ NAME = "study"
 
 
 class Preset(StrEnum):
-    """Names of `weighbors.presets.PRESETS`; a test compares both lists."""
+    """The experiments that the command offers: the names of `weighbors.presets.PRESETS`.
+
+    They are listed here so that the help text needs no import of the library. A test compares both lists.
+    """
 
     SIMBAMBIW = "simbambiw"
     CLASS_RELIEF = "class-relief"
@@ -48,9 +51,10 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Run a paper's experiment, or go on with it.
+    """Run a paper's experiment, or continue it.
 
-    The same command resumes. Exit code 4 where cells failed; the tables then leave out their data sets.
+    The same command continues an experiment that was stopped. The exit code is 4 if cells failed. The tables then
+    leave out the data sets of these cells.
     """
     set_quiet(quiet)
     check_directory(data)

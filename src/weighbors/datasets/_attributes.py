@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["looks_declared", "read_declared"]
 
+# Groups 1 and 2 of the patterns are the text inside single and double quotes, group 3 is text without quotes.
 _NAME = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s{\["']+))\s*(.*)""", re.S)
 _QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _FIELD = re.compile(rf"""\s*(?:{_QUOTED}|((?!\s*['"])[^,\t]*?))\s*(?:[,\t]|$)""")
@@ -84,6 +85,7 @@ def _header(lines: list[str], name: str) -> _Header:
         text = line.strip()
         if not text or text.startswith("%"):
             continue
+        # A keyword without a value, such as @data, has no second word.
         keyword, rest = (*text.split(None, 1), "")[:2]
         keyword = keyword.lower()
         if keyword == "@attribute":
@@ -223,6 +225,7 @@ def _cells(line: str, header: _Header) -> list[str | None]:
                 cells = read(text)
             except ValueError as error:
                 raise ValueError(f"cannot be read: {error}") from error
+            # A comma at the end of a line may separate the last cell, which is empty.
             if read is _fields and len(cells) == width - 1 and text.endswith(","):
                 cells.append(None)
             if len(cells) == width:
@@ -300,6 +303,7 @@ def _numbers(attribute: _Attribute, values: Any, missing: Any, lines: list[int],
 def _class_of(header: _Header, names: list[str]) -> str | None:
     """Return the name of the class attribute, or None if there is none. ``names`` are the unique column names."""
     declared = [attribute.name for attribute in header.attributes]
+    # KEEL names the class attribute itself. ARFF files do not, so the usual name and place are tried.
     for output in header.outputs:
         if output in declared:
             return names[declared.index(output)]

@@ -50,6 +50,7 @@ class Delimited:
                 header=0 if self.header else None,
                 names=self.names,
                 index_col=False,
+                # A cell of a tab-separated file may be empty or begin with a blank.
                 skipinitialspace=self.dialect.separator != "\t",
                 low_memory=False,
                 **options,
@@ -80,6 +81,7 @@ def parse_delimited(text: str, name: str, *, header: bool = True, tabs: bool = F
     if widths and set(widths) == {len(first) + 1}:  # files of R have no name for the column of row names
         names = ["row name", *names]
         widths = {}
+    # One record of another width shows that a separator or a quote was misread, and then no column can be trusted.
     strange = next(((width, line) for width, line in widths.items() if width != len(names)), None)
     if strange is not None:
         cells = "1 cell" if strange[0] == 1 else f"{strange[0]} cells"

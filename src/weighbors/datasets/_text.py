@@ -42,6 +42,7 @@ def decode_text(raw: bytes, name: str) -> tuple[str, str]:
                 return raw.decode(encoding), encoding.removesuffix("-sig")
             except UnicodeDecodeError as error:
                 raise InvalidDataError(f"'{name}' begins as {encoding} text and is damaged further on") from error
+    # UTF-16 without a byte order mark, and binary files, would be read as Latin-1 without an error.
     if b"\0" in raw:
         raise InvalidDataError(f"'{name}' holds zero bytes: it is no text. Save the table as csv in UTF-8")
     for encoding in ("utf-8", "cp1252"):
@@ -49,6 +50,7 @@ def decode_text(raw: bytes, name: str) -> tuple[str, str]:
             return raw.decode(encoding), encoding
         except UnicodeDecodeError:
             continue
+    # Latin-1 gives a character to every byte, so it never fails. It comes last.
     return raw.decode("latin-1"), "latin-1"
 
 
@@ -99,6 +101,7 @@ def _agreement(text: str, separator: str) -> tuple[float, int]:
     if not sample:
         return 0.0, 0
     widths = [len(cells) for cells in sample]
+    # The header is not counted, since it may lack the name of the first column.
     usual = Counter(widths[1:] or widths).most_common(1)[0][0]
     names_rows = widths[0] == usual - 1 and widths[0] > 1  # the header has no name for the column of row names
     if usual < 2 or not (widths[0] == usual or names_rows):
@@ -114,6 +117,7 @@ def _decimal(text: str, separator: str) -> str:
     if separator == ",":
         return "."
     cells = [cell for _, row in islice(iterate_records(text, separator), 1, _SAMPLE) for cell in row]
+    # Only cells that are numbers as a whole count: a comma also occurs in text.
     commas = sum(_COMMA.fullmatch(cell.strip()) is not None for cell in cells)
     points = sum(_POINT.fullmatch(cell.strip()) is not None for cell in cells)
     return "," if commas > points else "."

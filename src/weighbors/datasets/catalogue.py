@@ -131,5 +131,6 @@ def _describe_contents(data: Dataset) -> dict[str, Any]:
 
 def _count_missing_sparse(X: Any) -> Any:
     """Return the number of missing cells in each column of a CSC matrix."""
+    # CSC stores its values column by column, so each value's column follows from the lengths.
     column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
     return np.bincount(column[np.isnan(X.data)], minlength=X.shape[1])

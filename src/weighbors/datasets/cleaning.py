@@ -101,6 +101,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     out: dict[str, str] = {name: "as asked" for name in names if name in dropped}
     notes: list[str] = []
     is_number = dict(zip(names, map(_is_number, X.dtypes), strict=True))
+    # All numeric columns are cleaned as one array, which is faster than column by column for wide tables.
     numeric = [name for name in names if name not in out and is_number[name]]
     numbers = np.array(X[numeric].to_numpy(dtype=np.float64, na_value=np.nan))
     columns: dict[str, Any] = {}
@@ -177,11 +178,13 @@ def _classify_column(column: pd.Series, name: str, notes: list[str]) -> Any:
     if isinstance(text, str):
         return text
     require_text(text.categories, f"column {quote_name(name)}: the category")
+    # A column that its owner declared to be categories is not turned into numbers.
     if isinstance(column.dtype, pd.CategoricalDtype):
         return text
     numbers = pd.to_numeric(pd.Series(text.categories, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
     numbers = np.append(numbers, np.nan)[text.codes]
     present, strange = text.codes >= 0, (text.codes >= 0) & np.isnan(numbers)
+    # A column with few different numbers, such as 1 to 5, may be categories and stays text.
     if strange.sum() > (1 - MOSTLY_NUMBERS) * present.sum() or len(np.unique(numbers[present & ~strange])) < FEW:
         return text
     if strange.any():
@@ -208,6 +211,7 @@ def as_categories(column: pd.Series) -> Any:
     try:
         codes, values = pd.factorize(column.astype(object))
     except TypeError:  # lists and the like
+        # Categories must be hashable values that can be written as text.
         return "it holds objects, not values"
     if not all(isinstance(value, (str, int, float, np.generic)) for value in values):
         return "it holds objects, not values"
@@ -251,6 +255,7 @@ def _useless_numbers(numbers: FloatArray, names: list[str], kept: set[str], note
 def _identifier_reason(values: FloatArray, name: str) -> str | None:
     """Return the reason why a column of whole numbers is an identifier, or None if it is not an identifier."""
     n = len(values)
+    # In a very small table, different whole numbers may be measurements.
     if n < FEW or len(np.unique(values)) < n:
         return None
     if values.max() - values.min() == n - 1:

@@ -94,6 +94,7 @@ def list_datasets(data_home: str | os.PathLike[str] | None = None) -> pd.DataFra
     lacking = [column for column in ("name", "group", "file") if column not in manifest]
     if lacking:
         raise InvalidDataError(f"'{path}' needs the columns name, group and file; it lacks {', '.join(lacking)}")
+    # Some data sets have their partitions in files of their own, which are no data sets.
     splits = manifest["name"].str.contains("_split", na=False)
     return manifest[~splits].reset_index(drop=True)
 

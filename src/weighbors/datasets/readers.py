@@ -98,6 +98,7 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True) -> Table:
     if suffix == ".npz":
         return _read_npz_table(place, name)
     raw = place.read_bytes()
+    # The first bytes of zip, gzip, parquet, npy and HDF5 files: their names may end in anything.
     if suffix not in TEXT and raw.startswith((b"PK\x03\x04", b"\x1f\x8b", b"PAR1", b"\x93NUMPY", b"\x89HDF")):
         raise InvalidDataError(f"'{name}' is no text. Tables in csv, tsv, parquet, arff, KEEL .dat and npz can be read")
     text, encoding = decode_text(raw, name)
@@ -118,6 +119,7 @@ def _read_parquet(path: Path, name: str) -> Table:
     pyarrow = require_pyarrow(name)
     try:
         frame = pd.read_parquet(path)
+        # An index with a name, or of other than row numbers, is a column of the user's table.
         if frame.index.name is not None or not isinstance(frame.index, pd.RangeIndex):
             frame = frame.reset_index()
         _check_text(frame, name)
@@ -163,6 +165,7 @@ def _table_with_labels(X: Any, y: Any, given: Any, name: str) -> Table:
     width = X.shape[1]
     names = [str(one) for one in given] if given is not None and given.shape == (width,) else []
     names = names or [f"x{j}" for j in range(width)]
+    # Column numbers stand for the names until the end, since names may repeat.
     frame = pd.DataFrame(X, columns=range(width))
     frame[width] = y
     frame.columns = pd.Index([*names, "class"], dtype=object)

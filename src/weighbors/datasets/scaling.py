@@ -99,6 +99,7 @@ class TableScaler:
             columns[name] = self._categories(X[name], name, notes)
         plain = [name for name, text in zip(self.names, nominal, strict=True) if not text]
         frame = X[plain]
+        # Plain numbers are converted at once, which is much faster for wide tables than column by column.
         if all(dtype.kind in "iuf" for dtype in frame.dtypes):
             numbers = np.array(frame.to_numpy(dtype=np.float64, na_value=np.nan))
         else:
@@ -147,6 +148,7 @@ class TableScaler:
                 f"{quote_name(name)}: {some} {'was' if len(unseen) == 1 else 'were'} not there in fit ({rows} "
                 f"{'row' if rows == 1 else 'rows'}); such a category differs from every known one"
             )
+        # New categories get codes after the known ones, so that they differ from all of them.
         return found.set_categories(pd.Index([*known, *unseen], dtype=object))
 
 
@@ -169,6 +171,7 @@ def _numbers(column: pd.Series, name: str, notes: list[str]) -> FloatArray:
     present = column[column.notna()].astype(str)
     numbers = pd.to_numeric(present, errors="coerce")
     strange = present[numbers.isna()]
+    # Mostly text means that another column has the name. A few texts may be marks of missing values.
     if 2 * len(strange) > len(present):
         raise InvalidDataError(
             f"column {quote_name(name)} was numbers in fit and holds text now ({quote_name(strange.iloc[0], 20)}, ...)"

@@ -50,6 +50,7 @@ class OverBlocks(BaseEstimator):
             )
         )
         self.n_features_in_ = table.header.width
+        # A frame that was fitted before may have left names, and this table may have none.
         self.__dict__.pop("feature_names_in_", None)
         names = table.header.names
         if names is not None and all(isinstance(name, str) for name in names):
@@ -87,6 +88,7 @@ def sample_weights(sample_weight: Any, n: int) -> FloatArray | None:
     """Return the sample weights of ``n`` rows as floats, or None. Raise an error if a weight is negative."""
     if sample_weight is not None and is_dask(sample_weight):
         sample_weight = sample_weight.compute()
+    # The check needs the number of rows only. A broadcast array has it and takes no memory.
     return check_sample_weight(sample_weight, np.broadcast_to(np.zeros(1), (n, 1)))
 
 

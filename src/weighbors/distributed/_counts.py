@@ -24,18 +24,24 @@ class Counts(NamedTuple):
 
 
 def _counted(values: FloatArray, codes: IndexArray, weight: FloatArray | None, n_classes: int) -> Counts:
-    """Count the pairs of value and class. With ``weight``, the weights of the rows are added up."""
+    """Count the pairs of value and class. With ``weight``, the weights of the rows are added up.
+
+    ``values`` and ``codes`` are the value and the class number of each row, and ``n_classes`` is the number of classes.
+    """
     if not len(values):
         return Counts(values.astype(np.float64), codes, np.zeros(0, dtype=np.int64 if weight is None else np.float64))
     low, high = float(values.min()), float(values.max())
     whole = np.rint(values)
+    # Whole numbers of a small range are counted in one table, which is faster than sorting.
     if (high - low + 1) * n_classes <= min(_DENSE, 16 * len(values) + 1024) and (whole == values).all():
         place = (whole - low).astype(np.int64) * n_classes + codes
         table = np.bincount(place, weights=weight)
+        # Whether a pair occurs is decided by counting rows, not by the sum of their weights.
         at = np.flatnonzero(table if weight is None else np.bincount(place))
         return Counts(at // n_classes + low, at % n_classes, table[at])
     order = np.lexsort((codes, values))
     values, codes = values[order].astype(np.float64), codes[order]
+    # Equal pairs are neighbours after the sort, and each group of them begins where one of the two changes.
     first = np.flatnonzero(np.concatenate([[True], (np.diff(values) != 0) | (np.diff(codes) != 0)]))
     if weight is None:
         count: AnyArray = np.diff(np.concatenate([first, [len(values)]]))
@@ -61,6 +67,7 @@ def count_block(block: Block, weight: FloatArray | None, columns: list[int], enc
 
 
 def _count_column(column: FloatArray, codes: IndexArray, weight: FloatArray | None, n_classes: int) -> Counts:
+    """Count the pairs of value and class in one column. Missing values and rows of weight 0 are left out."""
     known = ~np.isnan(column) if weight is None else ~np.isnan(column) & (weight > 0)
     if not known.all():
         column, codes = column[known], codes[known]
@@ -74,6 +81,7 @@ def merge_counts(parts: list[list[Counts]]) -> list[Counts]:
 
 
 def _merged(parts: list[Counts]) -> Counts:
+    """Combine the counts of one column from several blocks."""
     if len(parts) == 1:
         return parts[0]
     values, codes, count = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -95,6 +103,7 @@ def column_counts(
     """
     whole = table.measured.high.astype(np.float64) - table.measured.low + 1
     broken = np.isnan(table.broken[0]) if table.broken is not None else np.zeros(len(whole), dtype=bool)
+    # A column of whole numbers has at most as many distinct values as its range. Any other column may have one per row.
     distinct = np.where(broken, np.minimum(whole, table.n), table.n) * len(table.classes)
     tasks = table.tasks(table.cut(sample_weight))
     for group in _groups(columns, np.minimum(distinct, table.n) * 24, table.max_bytes):
@@ -103,6 +112,7 @@ def column_counts(
 
 
 def _groups(columns: list[int], sizes: FloatArray, limit: int) -> list[list[int]]:
+    """Cut the columns into groups, each of at most ``limit`` bytes. ``sizes`` has the bytes of each column."""
     groups: list[list[int]] = []
     filled: Any = np.inf
     for j in columns:

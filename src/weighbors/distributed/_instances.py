@@ -10,9 +10,9 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..blocks import BlockEngine, BlockTable
-from ..engine import Extent
+from ..engine import ColumnRanges
 from ..engine.pairs import LISTS, sum_listed
-from ..engine.references import gap_of
+from ..engine.references import compute_missing_distance
 from ..weighers.differences import Expectation, RangeScale
 from ..weighers.neighborhoods import Neighborhoods
 
@@ -53,7 +53,7 @@ class BlockInstances(Neighborhoods):
         self.transform = Arranged(self.columns, RangeScale.of(measured, self.n_numeric) if scaled else None)
         if self.transform.scale is not None:  # scaling and rounding keep the order of values
             low, high = (self.transform.scale(end[None])[0] for end in (measured.low, measured.high))
-            measured = Extent(low, high, measured.missing)
+            measured = ColumnRanges(low, high, measured.missing)
         self.measured = measured
 
     def take(self, rows: IndexArray) -> FloatArray:
@@ -73,9 +73,9 @@ class BlockInstances(Neighborhoods):
         )
 
     @property
-    def gap(self) -> FloatArray:
+    def missing_distance(self) -> FloatArray:
         """The missing distance of each column."""
-        return gap_of(self.measured, self.n_numeric, self.dtype)
+        return compute_missing_distance(self.measured, self.n_numeric, self.dtype)
 
     def expectations(self) -> Iterator[tuple[int, Expectation]]:
         """Yield the number and the `Expectation` of each column with missing values, one column in memory at a time."""
@@ -83,18 +83,25 @@ class BlockInstances(Neighborhoods):
             yield j, Expectation(self.column(j), self.codes, self.n_classes, bool(j >= self.n_numeric))
 
     def _sum_listed(
-        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, credit: IndexArray, n_credits: int
+        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_output_rows: int
     ) -> FloatArray:
-        total = np.zeros((n_credits, self.n_features))
+        """Return the sums of listed pairs, whose rows are read from the blocks.
+
+        The parameters are those of `Neighborhoods._sum_listed`.
+        """
+        total = np.zeros((n_output_rows, self.n_features))
         row_bytes = self.n_features * self.dtype.itemsize
+        # A multiple of LISTS per round: chunks then begin where those of one large call begin, which gives the same
+        # bits.
         size = max(1, self.table.max_bytes // 4 // row_bytes // (neighbor.shape[1] + 1) // LISTS) * LISTS
         for begin in range(0, len(query), size):
             some = slice(begin, begin + size)
             named = neighbor[some]
+            # A row that is in several lists is read once.
             rows = np.unique(np.concatenate([query[some], named[named >= 0]]))
             values = self.take(rows)
             values[:, self.measured.missing] = 0.0  # columns with missing values are added elsewhere
             at = np.where(named >= 0, np.searchsorted(rows, named), -1)
             asked = np.searchsorted(rows, query[some])
-            sum_listed(values, self.n_numeric, asked, at, weight[some], credit[some], n_credits, 1, total)
+            sum_listed(values, self.n_numeric, asked, at, weight[some], output_row[some], n_output_rows, 1, total)
         return total

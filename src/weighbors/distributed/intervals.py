@@ -115,9 +115,11 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
         return self
 
     def _coding(self) -> IntegerCoding:
+        """Return a column coding with the settings of this estimator."""
         return IntegerCoding(IntegerCoder(self.discretize, self.n_bins, self.categorical_features))
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
+        """Find the intervals of a measured table and compute their weights."""
         coder: Any = table.coder
         columns = _Columns(table, sample_weight)
         numeric = ~table.nominal
@@ -125,6 +127,7 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
         real = numeric & ~np.isnan(broken[0])
 
         def example(j: int) -> tuple[float, int]:
+            """Return a number of column ``j`` that is not whole, and its row."""
             return float(broken[0, j]), int(broken[1, j])
 
         coder.learn_columns(table.measured, numeric, real, table.dtype, len(table.classes), columns, example)
@@ -135,9 +138,11 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
         self.weights_ = self._weights(table.header.width, lambda t: _class_sums(table, t, sample_weight))
 
     def _runs_of(self, j: int, counts: Counts, coder: IntegerCoder, table: BlockTable) -> Runs:
+        """Return the runs of column ``j``, from its counts."""
         values: AnyArray = counts.values
         if j in coder.cuts:
             values = np.searchsorted(coder.cuts[j], values, side="right").astype(np.float64)
+        # Each pair of value and class stands for as many rows as it was counted.
         runs = find_runs(
             values[:, None],
             counts.codes,
@@ -191,6 +196,7 @@ class _Columns:
         self._bytes = 0
 
     def _keep(self, j: int, counts: Counts) -> None:
+        """Store the counts of column ``j``, if there is memory left."""
         size = sum(part.nbytes for part in counts)
         if j not in self._kept and self._bytes + size <= self.table.max_bytes:
             self._kept[j] = counts
@@ -222,11 +228,17 @@ class _Columns:
 
 
 def _class_sums(table: BlockTable, intervals: IntervalTable, sample_weight: FloatArray | None) -> FloatArray:
+    """Return the two sums per class that `class_sums` describes, over all blocks."""
     tasks = table.tasks(table.cut(sample_weight))
     return np.sum(table.executor.map(_block_sums, tasks, intervals, table.encoder), axis=0)
 
 
 def _block_sums(block: Block, weight: FloatArray | None, intervals: IntervalTable, encoder: BlockEncoder) -> FloatArray:
+    """Return the two sums per class that `class_sums` describes, over one block.
+
+    ``weight`` has the repetition weights of its rows, ``intervals`` is the table of weights, and ``encoder`` codes the
+    rows.
+    """
     total = np.zeros((2, intervals.n_classes))
     begin = 0
     for piece in block.pieces():

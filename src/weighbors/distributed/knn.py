@@ -31,7 +31,7 @@ from ..classifiers.checks import check_fits, class_of_row
 from ..classifiers.knn import BaseKNeighbors
 from ..classifiers.learning import Fitted, build_model
 from ..classifiers.training import Training, repetition_weights, scale_repetitions
-from ..engine import Extent
+from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, sample_weights
@@ -132,22 +132,22 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
         """
         table = self._blocks(X, y, ColumnCoding(TableCoder(self.categorical_features, self.handle_unknown)))
         weight = sample_weights(sample_weight, table.n)
-        mass = repetition_weights(table.codes, table.classes, weight, self.class_weight)
-        kept = None if mass is None or (mass > 0).all() else mass > 0
+        repetition = repetition_weights(table.codes, table.classes, weight, self.class_weight)
+        kept = None if repetition is None or (repetition > 0).all() else repetition > 0
         if kept is not None and len(np.unique(table.codes[kept])) < 2:
             raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
         weigher, weights = self._learned(table, X, y, weight, kept)
         engine = self._engine(table, weights, kept)
         training = Training(LazyRows(table), table.codes, np.arange(table.n), weight)
-        return self._use(Fitted(training, table.coder, table.classes, weigher, weights, engine, mass, table.n))
+        return self._use(Fitted(training, table.coder, table.classes, weigher, weights, engine, repetition, table.n))
 
     def _learned(
         self, table: BlockTable, X: Any, y: Any, weight: FloatArray | None, kept: BoolArray | None
     ) -> tuple[Any, Weights]:
         """Return the fitted weigher, or None, and the weights.
 
-        ``weight`` holds the sample weights, or None. ``kept`` is a mask of the rows of positive weight, or None if all
-        rows have positive weight.
+        ``table`` is the measured table of ``X`` and ``y``. ``weight`` holds the sample weights, or None. ``kept`` is a
+        mask of the rows of positive weight, or None if all rows have positive weight.
         """
         if self.weigher is None:
             return None, Weights()
@@ -178,6 +178,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
     def _engine(self, table: BlockTable, weights: Weights, kept: BoolArray | None) -> BlockEngine:
         """Return the engine over the rows that both ``kept`` and the instance mask of the weights keep."""
         if kept is not None:
+            # A row counts only if it is both of positive weight and selected by the weigher.
             mask = kept if weights.instance_mask is None else weights.instance_mask & kept
             weights = replace(weights, instance_mask=mask, fingerprint=None)
         return BlockEngine(
@@ -204,10 +205,11 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
         return plan
 
     def _queries(self, X: Any) -> tuple[Any, IndexArray | None]:
+        """Return the queries, which may be in blocks, and the row that each query must not find."""
         check_is_fitted(self, "classes_")
         if X is None:
-            mass = self._fitted.mass
-            rows = np.arange(self.n_samples_fit_) if mass is None else np.flatnonzero(mass > 0)
+            repetition = self._fitted.repetition
+            rows = np.arange(self.n_samples_fit_) if repetition is None else np.flatnonzero(repetition > 0)
             return LazyRows(self._table, rows), rows
         if not (is_dask(X) or is_path(X) or isinstance(X, np.memmap)):
             return super()._queries(X)
@@ -218,6 +220,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on ``X``. ``y`` holds the labels, or names the column of ``X`` that holds them."""
         if isinstance(y, str):
+            # Only the labels are read here. ``predict`` reads the rows.
             source = open_source(X, y, piece_bytes=int(self.max_bytes) // 8)
             y = np.concatenate(self._table.executor.map(read_labels, [(part,) for part in source.label_parts or ()]))
         y = y.compute() if is_dask(y) else y
@@ -227,7 +230,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
         """Return the ordinary classifier. All training rows of positive weight are read into memory."""
         check_is_fitted(self, "classes_")
         fitted, table = self._fitted, self._table
-        kept = np.arange(table.n) if fitted.mass is None else np.flatnonzero(fitted.mass > 0)
+        kept = np.arange(table.n) if fitted.repetition is None else np.flatnonzero(fitted.repetition > 0)
         weight, weights = fitted.training.sample_weight, fitted.weights
         training = Training(
             table.take(kept),
@@ -235,15 +238,17 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
             kept,
             None if weight is None else weight[kept],
         )
+        # Weights were learned for all rows, and some rows are left out.
         if weights.instance_bound and len(kept) < table.n:
             weights = weights.take(kept)
         local: classifiers.WeightedKNeighborsClassifier = super().to_local()
+        # The ordinary classifier must not refer to an estimator over blocks.
         local.weigher = self.weigher if isinstance(self.weigher, (Weights, type(None))) else fitted.weigher.to_local()
         whole = build_model(local, training, fitted.coder, fitted.classes, None, weights, table.n)
         return local._use(whole._replace(weigher=None if fitted.weigher is None else fitted.weigher.to_local()))
 
 
-def _column_range(table: BlockTable, kept: BoolArray | None) -> Extent | None:
+def _column_range(table: BlockTable, kept: BoolArray | None) -> ColumnRanges | None:
     """Return the column ranges of the rows in the mask ``kept``, from which missing distances are computed.
 
     Return None if ``kept`` is None: then the ranges of all rows are used.
@@ -253,4 +258,4 @@ def _column_range(table: BlockTable, kept: BoolArray | None) -> Extent | None:
     found = merge_ranges(table.executor.map(block_range, table.tasks(table.cut(kept)), table.encoder))
     assert found is not None
     low, high = (np.nan_to_num(end, nan=0.0) for end in found[:2])
-    return Extent(low, high, found.missing)
+    return ColumnRanges(low, high, found.missing)

@@ -77,12 +77,14 @@ class _BlockWeigher(OverBlocks):
         return self
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
+        """Learn the weights from a measured table."""
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
         self._coder = table.coder
         self.sample_indices_ = drawn_rows(table.n, self.n_samples, self.random_state)
         weight = np.ones(table.n) if sample_weight is None else sample_weight
         if self.n_samples is not None:
+            # Only the drawn rows contribute. Their neighbours may be any rows.
             weight = np.where(np.isin(np.arange(table.n), self.sample_indices_, assume_unique=True), weight, 0.0)
         if not weight.any():
             raise InvalidDataError("at least one of the rows that count must have a positive sample weight")
@@ -119,17 +121,17 @@ _PARAMETERS = """
     n_neighbors, n_features_to_select, threshold, ties, categorical_features{more}
         As in :class:`weighbors.{name}`.
     n_samples : int or None, default=None
-        Rows that are drawn and compared with all others. None: every row is, which takes time that grows
-        with the square of their number.
+        Number of rows that are drawn and compared with all rows. None: all rows, which takes time that grows with the
+        square of their number.
     random_state : int, RandomState or None, default=None
-        Draws the rows; the same ones however the table is cut.
+        Seed for drawing the rows. They do not depend on how the table is cut into blocks.
     client : distributed.Client, optional
         Where blocks are processed. By default dask collections go to the current client or to dask's threads,
         files and tables in memory to joblib on this machine.
     max_bytes : int, default=2**28
         Memory for rows and lists, per task: blocks are read in pieces of an eighth of it.
     n_jobs : int, optional
-        Blocks at the same time, where joblib processes them.
+        Number of blocks that joblib processes at the same time.
 
     Attributes
     ----------
@@ -327,6 +329,7 @@ class MBIW(OverBlocks, weighers.MBIW):
         return self
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
+        """Learn the instance weights from a measured table. Sample weights are not used."""
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
         self.sample_indices_ = drawn_rows(table.n, self.n_samples, self.random_state)
@@ -353,4 +356,5 @@ def _distance_sums(margins: FloatArray, executor: Executor, n_jobs: int) -> Floa
 
 
 def _range_sums(begin: int, end: int, margins: FloatArray) -> FloatArray:
+    """Return the sums of the distances of rows [begin, end) to all margin vectors."""
     return distance_sums(margins, 1, begin, end)

@@ -5,10 +5,14 @@ from .engine import NeighborEngine, rooted
 from .lists import merge_lists
 from .plan import Plan, make_plan
 from .protocol import SearchEngine
-from .references import Extent, References, build_references
+from .references import ColumnRanges, References, build_references
 from .votes import combine_votes, decide, distance_votes, mass_votes, tally
 
+#: An earlier name of `ColumnRanges`.
+Extent = ColumnRanges
+
 __all__ = [
+    "ColumnRanges",
     "Extent",
     "NeighborEngine",
     "Plan",

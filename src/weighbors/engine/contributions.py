@@ -44,16 +44,17 @@ def contributions(references: References, queries: Any, rows: IndexArray) -> Flo
     dense = queries.toarray() if sparse.issparse(queries) else queries
     asked = references.select(dense)[:, None, :].astype(np.float64)
     numeric = np.arange(references.m) < references.n_numeric
-    gap = references.gap.astype(np.float64)
+    missing_distance = references.missing_distance.astype(np.float64)
     # A difference is NaN where a value is missing, and then counts the full range. Codes of categories have no
     # difference: they are compared.
     difference = np.abs(stored - asked)
-    difference = np.where(np.isnan(difference), gap, difference)
-    difference = np.where(numeric, difference, np.where(stored == asked, 0.0, gap))
+    difference = np.where(np.isnan(difference), missing_distance, difference)
+    difference = np.where(numeric, difference, np.where(stored == asked, 0.0, missing_distance))
     terms = difference**references.p
     if references.feature_weights is not None:
         terms *= references.feature_weights
     elif references.cells is not None:
+        # The weights are looked up for the stored row, since weights per instance belong to it and not to the query.
         table, row = references.cells.of(slots.ravel(), references.dtype)
         terms *= table[row].reshape(terms.shape)
     if references.scales is not None:

@@ -14,7 +14,7 @@ from ..weights import Weights
 from .backends.bytes import Bytes
 from .backends.scan import Scan
 from .plan import Plan, make_plan, part_bytes_of, queries_at_once
-from .references import Extent, References, build_references
+from .references import ColumnRanges, References, build_references
 
 __all__ = ["NeighborEngine", "rooted"]
 
@@ -55,7 +55,7 @@ def _build_backend(plan: Plan, references: References, part_bytes: int) -> Backe
 
 
 class NeighborEngine:
-    """Nearest stored rows under any `Weights`.
+    """The nearest stored rows of queries under any `Weights`.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class NeighborEngine:
     part_bytes : int, optional
         Memory for packed references and for copies of queries. By default as `part_bytes_of` says, at least
         32 MiB.
-    measured : Extent, optional
+    measured : ColumnRanges, optional
         Column ranges of the whole table if ``X`` is a part of it. Missing distances are computed from them.
 
     Examples
@@ -104,7 +104,7 @@ class NeighborEngine:
         backend: str = "auto",
         n_jobs: int | None = None,
         part_bytes: int | None = None,
-        measured: Extent | None = None,
+        measured: ColumnRanges | None = None,
     ) -> None:
         self.references = build_references(
             X,
@@ -164,6 +164,7 @@ class NeighborEngine:
         distance, row : ndarrays of shape (n_queries, k), or with ``grouped`` (n_queries, n_groups, k)
             If there are fewer than k rows, the last distances are infinite and the last rows are -1.
         """
+        # Queries are cut into batches, so that their dense and padded copies stay within the memory budget.
         references, n = self.references, queries.shape[0]
         if references.n_groups != 1 and not grouped:
             raise InvalidDataError("this engine has several groups: use search_groups")
@@ -179,6 +180,7 @@ class NeighborEngine:
             own = None if own_slot is None else own_slot[batch]
             found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
             distance[batch] = found
+            # Backends count kept rows in slots. Callers know the row numbers of the training data.
             row[batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
         if not ranked:
             distance = rooted(distance, references.p)
@@ -206,6 +208,7 @@ class NeighborEngine:
 
     def _slot_of(self, own_row: IndexArray) -> IndexArray:
         """Return the slot of each row number, or -1 if the row is not stored."""
+        # Row numbers of slots ascend, so a binary search finds the slot of a row.
         slots = np.searchsorted(self.references.row_of_slot, own_row)
         slots = np.minimum(slots, self.references.n - 1)
         found: IndexArray = np.where(self.references.row_of_slot[slots] == own_row, slots, -1).astype(np.int64)

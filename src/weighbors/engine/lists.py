@@ -36,5 +36,6 @@ def merge_lists(parts: Sequence[tuple[FloatArray, IndexArray]]) -> tuple[FloatAr
     k = parts[0][0].shape[-1]
     ranked = np.concatenate([part[0] for part in parts], axis=-1)
     row = np.concatenate([part[1] for part in parts], axis=-1)
+    # A stable sort keeps rows with equal distances in the order of their row numbers.
     order = np.argsort(ranked, axis=-1, kind="stable")[..., :k]
     return np.take_along_axis(ranked, order, axis=-1), np.take_along_axis(row, order, axis=-1)

@@ -20,26 +20,26 @@ from ..weights import Weights
 from .backends.scan import Scan, aligned_empty, lane_layout
 from .pairs import fixed_ranges
 from .plan import lanes_of
-from .references import build_references, extent
+from .references import build_references, column_ranges
 
 __all__ = ["Margins", "margin_sum", "simba_steps"]
 
-_LISTED = (8, 16)  # hits, and misses, listed per row: where there are many, and few, rows
-_SHARED = 400_000  # values from which threads share a scan: each part takes some 10 µs
-_CHUNK = 256  # steps between two looks at the order of features and the lists
+_LISTED = (8, 16)  # number of hits, and of misses, in the lists of a row: with more than 1000 rows, and with fewer
+_SHARED = 400_000  # number of values from which threads share a scan; each part then takes some 10 µs
+_CHUNK = 256  # number of steps after which it is checked whether blocks must be packed again
 
 
 class Lists(NamedTuple):
-    """Nearest hits and misses of every row under reference weights, and a lower bound on all other distances."""
+    """The nearest hits and misses of every row under given weights, and a lower bound on all other distances."""
 
     row: IndexArray  # (n, 2, width), -1: none
     square: FloatArray  # their squared distances
-    reach: FloatArray  # (n, 2) all rows that are not listed are at least this far
+    unlisted_distance: FloatArray  # (n, 2) all rows that are not listed are at least this far
     reference: FloatArray  # (m,) the weights under which the lists were made
 
 
 class Blocks(NamedTuple):
-    """Packed rows for scans."""
+    """Rows packed for scans, in blocks of one class each."""
 
     packed: FloatArray  # (n_blocks, m, lanes)
     ids: IndexArray  # row of each lane, -1: padding
@@ -65,9 +65,9 @@ class Margins:
         return cls(rows, np.asarray(codes, dtype=np.int64), n_classes, nominal, n_jobs)
 
     def __post_init__(self) -> None:
-        low, high, missing = extent(self.rows)
+        low, high, missing = column_ranges(self.rows)
         self.mixed = bool(self.nominal.any() or missing.any())
-        self.gap = np.where(self.nominal, 1.0, high - low)
+        self.missing_distance = np.where(self.nominal, 1.0, high - low)
         self.center = np.where(self.nominal, 0.0, low / 2 + high / 2)
         largest = np.where(self.nominal, 0.0, np.maximum(high - self.center, self.center - low))
         # Packed values are (x - center) * levels, rounded to 16 bits, or floats where some are missing or nominal.
@@ -87,6 +87,7 @@ class Margins:
     def lists(self, w: FloatArray) -> Lists:
         """Return the nearest hits and misses of every row under w, and a lower bound on all other distances."""
         n = len(self.rows)
+        # Distances are under ‖·‖_w, so the engine's weights are the squares of w (paper 000, eq. 1).
         weights = Weights(feature_weights=w**2) if (w != 1).any() else None
         references = build_references(
             self.rows, weights=weights, nominal=self.nominal, groups=self.codes, n_groups=self.n_classes
@@ -100,7 +101,7 @@ class Margins:
         )
         listed = np.full((n, 2, most), -1, dtype=np.int64)
         square = np.full((n, 2, most), np.inf)
-        reach = np.full((n, 2), np.inf)
+        unlisted_distance = np.full((n, 2), np.inf)
         hit = np.arange(self.n_classes)[None, :] == self.codes[:, None]
         # The scan gives the nearest of every class: hits are those of a row's own class, misses those of all others,
         # merged. One more than is listed tells how far the first row that is not listed is.
@@ -112,14 +113,14 @@ class Margins:
             kept = min(most, rows.shape[1])
             listed[:, side, :kept], square[:, side, :kept] = rows[:, :kept], ranked[:, :kept]
             if rows.shape[1] > most:
-                reach[:, side] = np.sqrt(ranked[:, most])
-        return Lists(listed, square, reach, w)
+                unlisted_distance[:, side] = np.sqrt(ranked[:, most])
+        return Lists(listed, square, unlisted_distance, w)
 
     def lists_pay(self, w: FloatArray, order: IndexArray, step: FloatArray) -> bool:
-        """Estimate whether weights will move so little that lists hold for many steps.
+        """Return whether lists are likely to hold for many steps, because the weights move little.
 
-        Lists cost about as much as n / 8 scans. The estimate is what one step between the first two rows
-        would do to the weights, as if steps were a random walk.
+        Lists cost about as much as n / 8 scans. The estimate takes one step from the difference of the first two
+        rows, and treats the steps as a random walk.
 
         Parameters
         ----------
@@ -132,24 +133,27 @@ class Margins:
         if len(order) < len(self.rows) // 8:
             return False
         x, z = self.rows[order[0]], self.rows[order[min(1, len(order) - 1)]]
-        difference = np.where(np.isnan(x - z), self.gap, x - z)
+        difference = np.where(np.isnan(x - z), self.missing_distance, x - z)
         length = np.sqrt(np.sum((w * difference) ** 2))
         change = float(step.max()) * np.max(difference**2) / length if length > 0 else 0.0
+        # Lists hold as long as no weight has changed by about a fifth since they were made. The changes of n / 8 steps
+        # add up like a random walk, with the square root of their number.
         return bool(change * np.sqrt(len(self.rows) / 8) < 0.2)
 
     def no_lists(self) -> Lists:
-        """Return empty lists, for steps that all scan."""
+        """Return empty lists, for a pass in which every step scans."""
         n, m = self.rows.shape
         return Lists(np.zeros((n, 2, 0), np.int64), np.zeros((n, 2, 0)), np.zeros((n, 2)), np.ones(m))
 
     def pack(self, w: FloatArray) -> Blocks:
         """Pack centred rows in blocks of one class each.
 
-        Where few features carry most of the distances these come first, so that partial sums rule rows out sooner.
+        If few features make up most of the distances, these features come first, so that a scan can rule out rows
+        after a few features.
         """
         m = self.rows.shape[1]
         # (Σ part)² / Σ part² is the effective number of features: m where all are equal, 1 where one carries all.
-        part = (w * self.gap) ** 2
+        part = (w * self.missing_distance) ** 2
         gathered = float(part.sum()) ** 2 < 0.5 * m * float((part**2).sum())
         feature_order = np.argsort(-part, kind="stable") if gathered else np.arange(m)
         lanes = lanes_of(np.dtype(np.float32))
@@ -157,6 +161,7 @@ class Margins:
         packed = aligned_empty((len(ids) // lanes, m, lanes), self.packed_dtype)
 
         def task(begin: int, end: int) -> None:
+            """Pack the blocks [begin, end)."""
             _native.pack_margins(
                 rows=self.rows,
                 center=self.center,
@@ -175,7 +180,7 @@ class Margins:
 
     @property
     def packed_dtype(self) -> np.dtype[Any]:
-        """The dtype of packed rows."""
+        """The dtype of the packed rows."""
         return np.dtype(np.float32 if self.mixed else np.int16)
 
     def steps(
@@ -214,7 +219,7 @@ class Margins:
         return _native.take_simba_steps(
             rows=self.rows,
             codes=self.codes,
-            missing_distance=self.gap,
+            missing_distance=self.missing_distance,
             nominal=self.nominal,
             mixed=self.mixed,
             packed=blocks.packed,
@@ -228,7 +233,7 @@ class Margins:
             expanded=blocks.expanded,
             listed=lists.row,
             listed_square=lists.square,
-            unlisted_distance=lists.reach,
+            unlisted_distance=lists.unlisted_distance,
             reference=lists.reference,
             order=order,
             step=step,
@@ -275,6 +280,8 @@ def simba_steps(
     w = np.array(w, dtype=np.float64)
     order = np.ascontiguousarray(order, dtype=np.int64)
     step = np.ascontiguousarray(step, dtype=np.float64)
+    # The sign of a weight does not matter for ‖·‖_w. A weight of 0 cannot be a reference: a ratio of weights bounds how
+    # far distances have moved since the lists were made.
     lists = margins.lists(np.where(w == 0, 1.0, np.abs(w))) if margins.lists_pay(w, order, step) else margins.no_lists()
     blocks, at, packed_at = margins.no_blocks(), 0, 0
     threads = 1 if lists.row.shape[2] or margins.rows.size < _SHARED else effective_n_jobs(margins.n_jobs)
@@ -284,13 +291,17 @@ def simba_steps(
         end = min(at + _CHUNK, len(order))
         stopped, scans = run_with_helpers(partial(margins.steps, w, order, step, beta, lists, blocks, at, end), threads)
         at = stopped
+        # A step stops if it needs blocks and has none. Doubling the distance between two packings bounds their cost.
         if stopped < end or (scans > _CHUNK // 8 and at >= 2 * packed_at):
             blocks, packed_at = margins.pack(w), at
     return w
 
 
 def margin_sum(margins: Margins, w: FloatArray) -> float:
-    """Return Σ θ(x) = Σ ½ (‖x − m‖_w − ‖x − h‖_w), by which restarts are compared."""
+    """Return the sum of the margins of all rows, by which restarts are compared.
+
+    The margin of x is θ(x) = ½ (‖x − m‖_w − ‖x − h‖_w), with the near miss m and the near hit h.
+    """
     references = build_references(
         margins.rows,
         weights=Weights(feature_weights=w**2) if (w != 0).any() else None,
@@ -306,6 +317,8 @@ def margin_sum(margins: Margins, w: FloatArray) -> float:
     hit = np.arange(margins.n_classes)[None, :] == margins.codes[:, None]
     distance = np.sqrt(squared[:, :, 0].astype(np.float64))
     # A row of a singleton class has no hit: only its distance to the near miss counts.
+    # The scan has found the nearest row of each class: that of the own class is the hit, and the nearest of all others
+    # is the miss.
     to_hit = np.where(hit, distance, np.inf).min(axis=1)
     to_miss = np.where(hit, np.inf, distance).min(axis=1)
     return float(np.sum(np.where(np.isfinite(to_hit), to_miss - to_hit, to_miss)) / 2)

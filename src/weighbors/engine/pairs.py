@@ -30,17 +30,25 @@ def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
 
 
 class PackedRows:
-    """Rows, packed once for computations on all pairs. Numeric columns come first, categories last."""
+    """Rows that are packed once for computations on all pairs. Numeric columns come first, categories last."""
 
     def __init__(
-        self, rows: FloatArray, *, n_numeric: int, gap: FloatArray | None = None, missing: bool = False, p: int = 1
+        self,
+        rows: FloatArray,
+        *,
+        n_numeric: int,
+        missing_distance: FloatArray | None = None,
+        missing: bool = False,
+        p: int = 1,
     ) -> None:
         self.rows = np.ascontiguousarray(rows)
         self.n, self.m = self.rows.shape
         self.n_numeric = n_numeric
         self.missing = missing
         self.p = p
-        self.gap = np.ones(self.m, dtype=self.rows.dtype) if gap is None else gap.astype(self.rows.dtype)
+        given = np.ones(self.m) if missing_distance is None else missing_distance
+        self.missing_distance = given.astype(self.rows.dtype)
+        # The kernel reads a block of rows at once, one per vector lane. The last block is padded.
         lanes = lanes_of(self.rows.dtype)
         n_blocks = -(-self.n // lanes)
         order = np.full(n_blocks * lanes, -1, dtype=np.int64)
@@ -66,6 +74,7 @@ class PackedRows:
 
     def ranges(self) -> list[tuple[int, int]]:
         """Return chunks of rows whose distances fit in the memory of one thread."""
+        # The kernel takes six queries at a time, so chunks are multiples of six.
         size = max(6, _CHUNK_BYTES // (self.width * self.rows.dtype.itemsize) // 6 * 6)
         return fixed_ranges(self.n, size)
 
@@ -81,7 +90,7 @@ class PackedRows:
         _native.compute_distances(
             queries=self.rows if queries is None else queries,
             packed=self.packed,
-            missing_distance=self.gap,
+            missing_distance=self.missing_distance,
             n_numeric=self.n_numeric,
             missing=self.missing or missing,
             p=self.p,
@@ -120,19 +129,37 @@ class PackedRows:
         far: bool,
         tolerance: float,
     ) -> FloatArray:
-        """Coefficients of rows [begin, end) for `sum_differences`, by city-block distance zones.
+        """Return the coefficients of rows [begin, end) for `sum_differences`, by zones of city-block distance.
 
-        Rows are ordered by class. Near is below ``threshold`` and far above it; without one, below a
-        row's mean distance less half its standard deviation, and above the mean plus half of it. A
-        neighbour of class c counts ``weight[row] * factor[own, c]`` over the number of its class in
-        the zone; far ones, where wanted, the other way round.
+        Rows must be ordered by class. A neighbour is near if its distance is below ``threshold`` and far if it is
+        above. A near neighbour of class c has the coefficient ``weight[row] * factor[own, c]``, divided by the number
+        of near neighbours of its class. A far neighbour has the opposite sign.
+
+        Parameters
+        ----------
+        begin, end : int
+            The rows whose coefficients are computed.
+        class_start : int ndarray of shape (n_classes + 1,)
+            The first row of each class, and the number of rows.
+        factor : ndarray of shape (n_classes, n_classes)
+            How much a neighbour of each class counts for a row of each class.
+        weight : ndarray of shape (n,)
+            How much each row counts.
+        threshold : float or None
+            The limit between near and far. None gives each row limits of its own: the mean of its distances less
+            (plus) half their standard deviation.
+        far : bool
+            Whether far neighbours count at all.
+        tolerance : float
+            Relative difference up to which a distance counts as equal to a limit.
         """
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
+        # The compiled core takes a negative threshold for "each row has limits of its own".
         limit = -1.0 if threshold is None else threshold
         _native.compute_zone_coefficients(
             rows=self.rows,
             packed=self.packed,
-            missing_distance=self.gap,
+            missing_distance=self.missing_distance,
             n_numeric=self.n_numeric,
             missing=self.missing,
             class_start=class_start,
@@ -158,11 +185,13 @@ class PackedRows:
         far: bool,
         tolerance: float,
     ) -> FloatArray:
-        """Σ over pairs of coefficient · |difference|, coefficients as `zone_coefficients` has them.
+        """Return the sum over all pairs of coefficient · |difference| for each feature.
 
-        For float64 rows of numbers, none missing.
+        The coefficients and parameters are those of `zone_coefficients`. The rows must be float64 numbers, none of them
+        missing.
         """
         rows = aligned_empty((self.n, -(-self.m // 8) * 8), self.rows.dtype)  # whole cache lines
+        # |x − z| = 2 max(x, z) − x − z: with sums of rows at hand, the kernel adds only maxima.
         row_sums = np.zeros(self.width)
 
         def prepare(begin: int, end: int) -> None:
@@ -171,6 +200,7 @@ class PackedRows:
             row_sums[begin:end] = self.rows[begin:end].sum(axis=1)
 
         def task(begin: int, end: int) -> FloatArray:
+            """Return the sums of rows [begin, end)."""
             total = np.zeros(rows.shape[1])
             limit = -1.0 if threshold is None else threshold
             _native.add_zone_differences(
@@ -202,6 +232,7 @@ class PackedRows:
         """
 
         def task(begin: int, end: int) -> FloatArray:
+            """Return the sums of rows [begin, end)."""
             total = np.zeros(self.m)
             weights = np.ascontiguousarray(coefficients(begin, end), dtype=self.rows.dtype)
             _native.add_differences(
@@ -236,6 +267,7 @@ def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None
     end = packed.n if end is None else end
 
     def task(first: int, last: int) -> None:
+        """Write the sums of some rows to ``sums``."""
         _native.sum_distances(
             queries=packed.rows, packed=packed.packed, n=packed.n, sums=sums, begin=begin + first, end=begin + last
         )
@@ -245,14 +277,19 @@ def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None
 
 
 def _sparse_distance_sums(rows: Any, n_jobs: int) -> FloatArray:
-    """Sum distances by products, |a|² + |b|² − 2 ab; by differences where those would leave few digits."""
+    """Return the sums of distances of sparse rows, by products: |a|² + |b|² − 2 ab.
+
+    If the result is small beside |a|² + |b|², few of its digits are right, and the difference is computed directly.
+    """
     n = rows.shape[0]
     squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     columns = rows.T.tocsr()
 
     def task(begin: int, end: int) -> FloatArray:
+        """Return the sums of rows [begin, end)."""
         scale = squares[begin:end, None] + squares[None, :]
         squared = scale - 2.0 * (rows[begin:end] @ columns).toarray()
+        # The product leaves rounding errors where the distance of a row to itself is 0.
         own = np.arange(begin, end)
         squared[own - begin, own] = 0.0
         scale[own - begin, own] = 0.0
@@ -273,45 +310,52 @@ def sum_listed(
     query: IndexArray,
     neighbor: IndexArray,
     coefficient: FloatArray,
-    credit: IndexArray,
-    n_credits: int,
+    output_row: IndexArray,
+    n_output_rows: int,
     n_jobs: int,
     total: FloatArray | None = None,
 ) -> FloatArray:
-    """Return sums of coefficient · |difference| between rows and listed neighbours, for each credit and feature.
-
-    The credit of a pair is the row of the result to which the pair is added.
+    """Return sums of coefficient · |difference| between rows and listed neighbours, for each output row and feature.
 
     Parameters
     ----------
     rows : (n, m) array or CSR
         CSR holds numbers only.
-    query : (n_lists,) rows
-    neighbor, coefficient, credit : (n_lists, width)
-        -1 for no neighbour.
-    total : (n_credits, m), optional
-        A sum over earlier lists, in whole chunks of `LISTS`, to go on with: added to, to the same bits
-        as one call with all lists.
+    n_numeric : int
+        Number of numeric columns, which come first. In all others a pair differs by 0 or 1.
+    query : (n_lists,) array
+        The row to which each list belongs.
+    neighbor : (n_lists, width) array
+        The rows in each list; -1 means that there is no neighbour at this place.
+    coefficient, output_row : (n_lists, width) arrays
+        The factor of each pair, and the row of the result to which the pair is added.
+    n_output_rows : int
+        Number of rows of the result.
+    n_jobs : int
+        Number of threads.
+    total : (n_output_rows, m) array, optional
+        Sums over earlier lists, to which these lists are added in place. If the earlier lists were a multiple of
+        `LISTS`, the result has the same bits as one call with all lists.
 
     Returns
     -------
-    ndarray of shape (n_credits, m)
+    ndarray of shape (n_output_rows, m)
     """
     neighbor = np.ascontiguousarray(neighbor, dtype=np.int64)
     coefficient = np.ascontiguousarray(coefficient, dtype=np.float64)
-    credit = np.ascontiguousarray(credit, dtype=np.int64)
+    output_row = np.ascontiguousarray(output_row, dtype=np.int64)
     query = np.ascontiguousarray(query, dtype=np.int64)
 
     def dense(begin: int, end: int) -> FloatArray:
         """Sum over some lists of dense rows."""
-        total = np.zeros((n_credits, rows.shape[1]))
+        total = np.zeros((n_output_rows, rows.shape[1]))
         _native.add_listed_differences(
             rows=rows,
             n_numeric=n_numeric,
             query=query,
             neighbor=neighbor,
             coefficient=coefficient,
-            output_row=credit,
+            output_row=output_row,
             total=total,
             begin=begin,
             end=end,
@@ -320,16 +364,19 @@ def sum_listed(
 
     def scattered(begin: int, end: int) -> FloatArray:
         """Sum over some lists of sparse rows, as a product of sparse matrices."""
+        # Each pair is one row of ``difference``. A matrix with one entry per pair adds it to its output row.
         real = neighbor[begin:end] >= 0
         pair_query = np.repeat(query[begin:end], real.sum(axis=1))
         difference = abs(rows[pair_query] - rows[neighbor[begin:end][real]])
         pairs = np.arange(len(pair_query))
-        weights = (coefficient[begin:end][real], (credit[begin:end][real], pairs))
-        return np.asarray((sparse.csr_matrix(weights, shape=(n_credits, len(pairs))) @ difference).toarray())
+        weights = (coefficient[begin:end][real], (output_row[begin:end][real], pairs))
+        return np.asarray((sparse.csr_matrix(weights, shape=(n_output_rows, len(pairs))) @ difference).toarray())
 
     task = scattered if sparse.issparse(rows) else dense
+    # Sparse differences have unknown sizes, so chunks are small. Sums are added in order, to the same bits for any
+    # number of threads.
     size = 32 if sparse.issparse(rows) else LISTS
-    total = np.zeros((n_credits, rows.shape[1])) if total is None else total
+    total = np.zeros((n_output_rows, rows.shape[1])) if total is None else total
     for part in run_ranges(task, fixed_ranges(len(query), size), n_jobs):
         total += part
     return total

@@ -16,11 +16,14 @@ __all__ = ["BACKENDS", "PART_BYTES", "Plan", "make_plan"]
 BACKENDS = ("auto", "scan", "bytes", "tree", "faiss", "hnsw")
 #: Memory for packed references; for wide rows up to four times as much (`part_bytes_of`).
 PART_BYTES = 32 * 2**20
-_BYTE_FEATURES, _BYTE_ROWS = 8, 512  # features, and rows per group: fewer do not pay for the rounding
-_MOST_BYTES = 128 * 2**20  # rows as bytes stay in memory
-# Packing references anew pays from so many queries on; wide ones may take so much memory for it.
+# Least number of features, and of rows per group, for which rounding to bytes is worth its time.
+_BYTE_FEATURES, _BYTE_ROWS = 8, 512
+_MOST_BYTES = 128 * 2**20  # largest memory for rows as bytes, which are kept after the first search
+# Least number of queries for which packing the references again is worth its time, and the memory that wide queries
+# may take for that.
 _QUERIES, _QUERY_BYTES = 192, 256 * 2**20
-# Where the tree overtakes the scan (benchmarks/backends.py prints the measurements).
+# Least number of rows, by number of features, for which the tree is faster than the scan (benchmarks/backends.py
+# prints the measurements).
 _TREE_ROWS = {1: 5_000, 2: 20_000, 3: 30_000, 4: 50_000, 5: 100_000}
 
 
@@ -96,12 +99,14 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
     per_instance = references.cells is not None or references.scales is not None
     if backend == "auto":
         rows = _TREE_ROWS.get(references.m)
+        # Weights per instance do not fold into the data, and then no tree can be built over it.
         if obstacle is None and not per_instance and rows is not None and references.n >= rows:
             return (
                 "tree",
                 f"{references.m} features and at least {rows} rows: a k-d tree on folded data is faster",
             )
         few = references.m < _BYTE_FEATURES or references.n < _BYTE_ROWS * references.n_groups
+        # The byte kernel has a vector instruction from AVX2 on. Its portable loop is slower than the scan.
         few = few or _native.cpu_level() == "baseline"
         fits = references.n * references.m <= _MOST_BYTES
         if not few and fits and _byte_obstacle(references) is None:
@@ -139,6 +144,7 @@ def n_blocks(references: References) -> int:
 
 def block_bytes(references: References) -> int:
     """Return the bytes of one packed block, with its weights and with the dense copy of sparse rows."""
+    # Weights per instance are packed like the rows; sparse rows are made dense before they are packed.
     copies = 1 + (references.cells is not None) + references.sparse
     return lanes_of(references.dtype) * references.m * references.dtype.itemsize * copies
 

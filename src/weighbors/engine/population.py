@@ -1,16 +1,16 @@
 """Leave-one-out predictions of many individuals at once, for the evaluations of an evolutionary search.
 
 An individual selects instances and features and weighs both (methods §0). There are three ways to compute
-the same predictions. `plan_population` chooses one:
+the same predictions. `choose_population_method` chooses one:
 
 - ``walk``: only instances are selected, so distances never change. Neighbour lists are sorted once,
   and an evaluation goes through a list to the first selected neighbour, for 64 individuals at a time. Lists are
   cut to fit the byte limit. Rows with too few selected neighbours in their list are scanned.
-- ``matrix``: instances are weighed, features are not. Distances are computed once, while they fit.
-- ``scan``: everything else. Selected instances and features are packed per individual and compared.
+- ``matrix``: instances are weighed, features are not. Distances are computed once, if they fit in the byte limit.
+- ``scan``: everything else. The selected instances and features of an individual are packed and compared.
 
-Beyond that memory is a centred copy of the data, with instance weights also 4 bytes per cell, one
-packed copy per thread, and 4 bytes per individual and row.
+Further memory is needed for a centred copy of the data, with instance weights also 4 bytes per cell, for one
+packed copy per thread, and for 4 bytes per individual and row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .backends.scan import Scan, aligned_empty
 from .plan import lanes_of
 from .references import References, build_references
 
-__all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationPlan", "Selections", "plan_population"]
+__all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationMethod", "Selections", "choose_population_method"]
 
 #: Memory for lists or distances that are kept for a whole search.
 CACHE_BYTES = 256 * 2**20
@@ -42,12 +42,13 @@ class Selections:
 
     Parameters
     ----------
-    feature_weights : (P, S, M), optional
-        ``a``, 0 for features that are not selected; S is 1, or K for one vector per class of the
-        stored instance.
-    instance_scales : (P, N), optional
-        ``v``.
-    instance_mask : bool (P, N), optional
+    feature_weights : ndarray of shape (P, S, M), optional
+        The weights ``a``, 0 for features that are not selected. S is 1, or the number of classes if each class of
+        the stored instance has a vector of its own.
+    instance_scales : ndarray of shape (P, N), optional
+        The scales ``v`` of the instances.
+    instance_mask : bool ndarray of shape (P, N), optional
+        Which instances are selected.
     """
 
     count: int
@@ -63,8 +64,8 @@ class Selections:
 
 
 @dataclass(frozen=True)
-class PopulationPlan:
-    """How predictions are computed, and why. It prints as one line per fact."""
+class PopulationMethod:
+    """How predictions are computed, and the reason. It prints as one line per fact."""
 
     way: str
     reason: str
@@ -76,34 +77,36 @@ class PopulationPlan:
         return f"{self.way}: {self.reason}\n  memory      {kept}"
 
 
-def plan_population(
+def choose_population_method(
     n: int, itemsize: int, *, features_change: bool, scales_change: bool, limit: int = CACHE_BYTES
-) -> PopulationPlan:
+) -> PopulationMethod:
     """Choose how predictions are computed, from the sizes and from what differs between individuals.
 
     ``n`` is the number of rows, ``itemsize`` the bytes of a number, and ``limit`` the memory that may be kept.
 
     Examples
     --------
-    >>> print(plan_population(2000, 4, features_change=False, scales_change=False))
+    >>> print(choose_population_method(2000, 4, features_change=False, scales_change=False))
     walk: only instances are selected: neighbour lists are sorted once
       memory      15.3 MiB kept for the whole search
-    >>> plan_population(100_000, 4, features_change=False, scales_change=True).way
+    >>> choose_population_method(100_000, 4, features_change=False, scales_change=True).way
     'scan'
     """
     if features_change:
-        return PopulationPlan("scan", "features are weighed or selected, so distances change", 0, 0)
+        return PopulationMethod("scan", "features are weighed or selected, so distances change", 0, 0)
     if scales_change:
+        # Rows of distances are padded to whole vectors, here by at most 16 values.
         size = n * (n + 16) * itemsize
         if size <= limit:
-            return PopulationPlan("matrix", "only instances change: distances are computed once", 0, size)
-        return PopulationPlan("scan", f"all distances would take {size / 2**20:.0f} MiB", 0, 0)
+            return PopulationMethod("matrix", "only instances change: distances are computed once", 0, size)
+        return PopulationMethod("scan", f"all distances would take {size / 2**20:.0f} MiB", 0, 0)
+    # A list has 4 bytes per neighbour. Lists of all rows must fit in the limit.
     width = min(n - 1, limit // (4 * n))
     if width < min(n - 1, _LEAST_WIDTH):
-        return PopulationPlan("scan", "neighbour lists do not fit the byte limit", 0, 0)
+        return PopulationMethod("scan", "neighbour lists do not fit the byte limit", 0, 0)
     cut = "" if width == n - 1 else f", cut to the {width} nearest"
     reason = f"only instances are selected: neighbour lists are sorted once{cut}"
-    return PopulationPlan("walk", reason, width, 4 * n * width)
+    return PopulationMethod("walk", reason, width, 4 * n * width)
 
 
 class PopulationNeighbors:
@@ -150,26 +153,29 @@ class PopulationNeighbors:
         self.references: References = build_references(X, nominal=nominal)
         self.codes = np.ascontiguousarray(codes, dtype=np.int32)
         self.n_classes, self.k, self.n_jobs = n_classes, n_neighbors, n_jobs
+        # Individuals multiply the rows by their weights. Centred values are smaller, so that loses fewer digits.
         numeric = np.arange(self.references.m) < self.references.n_numeric
         middle = np.where(numeric, self.references.low / 2 + self.references.high / 2, 0).astype(self.references.dtype)
         self._centered = np.ascontiguousarray(self.references.rows - middle)
         self._rows = np.arange(self.references.n, dtype=np.int64)
-        self.plan = plan_population(
+        self.method = choose_population_method(
             self.references.n,
             self.references.dtype.itemsize,
             features_change=features_change,
             scales_change=scales_change,
             limit=cache_bytes,
         )
-        self._lists = self._sorted_lists(self.plan.width) if self.plan.way == "walk" else None
+        self._lists = self._sorted_lists(self.method.width) if self.method.way == "walk" else None
         self._guesses = np.empty((self.references.n, 0), dtype=np.int32)
-        if self.plan.way == "scan" and n_neighbors == 1:
+        # Near rows without weights are probably near with weights, too. They give the scan a first limit, with which it
+        # can stop early.
+        if self.method.way == "scan" and n_neighbors == 1:
             self._guesses = self._sorted_lists(min(_GUESSES, self.references.n - 1))
         self._orders: AnyArray | None = None
-        if self.plan.way == "scan" and scales_change:  # scaled instances are searched by their heaviest feature
+        if self.method.way == "scan" and scales_change:  # scaled instances are searched by their heaviest feature
             by_feature = np.argsort(self.references.rows, axis=0, kind="stable").T
             self._orders = np.ascontiguousarray(by_feature, dtype=np.int32)
-        self._square = self._all_distances() if self.plan.way == "matrix" else None
+        self._square = self._all_distances() if self.method.way == "matrix" else None
 
     def predict(self, selections: Selections) -> AnyArray:
         """Return the class of every row by its nearest selected instances, without the row itself.
@@ -180,24 +186,25 @@ class PopulationNeighbors:
             -1 if the individual selects no other instance.
         """
         predicted = np.empty((selections.count, self.references.n), dtype=np.int32)
-        if self.plan.way == "walk" and selections.instance_mask is not None:
+        if self.method.way == "walk" and selections.instance_mask is not None:
             self._walk(selections, predicted)
-        elif self.plan.way == "matrix":
+        elif self.method.way == "matrix":
             self._read(selections, predicted)
         else:
             self._scan(selections, self._rows, predicted)
         return predicted
 
     def _scan(self, selections: Selections, query: IndexArray, predicted: AnyArray) -> None:
-        """Predict the rows ``query`` for every individual by a scan, and write the classes to ``predicted``."""
+        """Predict the rows ``query`` by a scan, for every individual, and write the classes to ``predicted``."""
         r, weights, scales, mask = self.references, *self._parts(selections)
         columns = None if weights is None else np.ascontiguousarray(weights[:, :, r.columns])
 
         def task(first: int, last: int, begin: int, end: int) -> None:
+            """Predict rows [begin, end) of ``query`` for the individuals [first, last)."""
             _native.predict_by_scan(
                 rows=r.rows,
                 centered=self._centered,
-                missing_distance=r.gap,
+                missing_distance=r.missing_distance,
                 n_numeric=r.n_numeric,
                 missing=r.missing,
                 codes=self.codes,
@@ -225,6 +232,7 @@ class PopulationNeighbors:
         assert square is not None
 
         def task(begin: int, end: int) -> None:
+            """Predict rows [begin, end) for all individuals."""
             _native.predict_from_matrix(
                 square=square,
                 codes=self.codes,
@@ -247,6 +255,7 @@ class PopulationNeighbors:
         mask, lists, n = selections.instance_mask, self._lists, self.references.n
         assert mask is not None
         assert lists is not None
+        # The expected number of selected rows in a list: the share of rows that are selected, times its length.
         expected = mask.sum(axis=1) * (lists.shape[1] / max(1, n - 1))
         short = (expected < _ENOUGH * self.k) & (lists.shape[1] < n - 1)
         if short.any():  # Lists that were cut would hardly hold k of the few selected rows.
@@ -259,6 +268,7 @@ class PopulationNeighbors:
         words = bit_words(mask[walked])
 
         def task(begin: int, end: int) -> None:
+            """Predict rows [begin, end) for the individuals whose lists are long enough."""
             _native.predict_from_lists(
                 lists=lists,
                 selected=words,
@@ -294,12 +304,15 @@ class PopulationNeighbors:
         weights, scales, mask = selections.feature_weights, selections.instance_scales, selections.instance_mask
         return (
             None if weights is None else np.ascontiguousarray(weights, dtype=dtype),
+            # Distances are compared as squares, so their scales are squared as well.
             None if scales is None else np.ascontiguousarray(scales**2, dtype=dtype),
             None if mask is None else np.ascontiguousarray(mask),
         )
 
     def _share(self, task: Any, count: int, n: int) -> None:
         """Run ``task`` for each of ``count`` individuals, in threads. If these are few, divide their ``n`` rows."""
+        # About four pieces per thread even out their times, but a piece has at least 96 rows, and a multiple of the six
+        # queries of a tile.
         pieces = max(1, min(-(-4 * self.n_jobs // max(1, count)) if self.n_jobs > 1 else 1, -(-n // 96)))
         size = -(-n // pieces)
         size = -(-size // 6) * 6
@@ -307,6 +320,7 @@ class PopulationNeighbors:
         jobs = [(i, *cut) for i in range(count) for cut in cuts]
 
         def run(first: int, last: int) -> None:
+            """Run the tasks first to last."""
             for i, begin, end in jobs[first:last]:
                 task(i, i + 1, begin, end)
 
@@ -322,6 +336,7 @@ class PopulationNeighbors:
         """Return the ``width`` nearest other rows of each row, ordered by distance and then row number."""
         n = self.references.n
         lists = np.empty((n, width), dtype=np.int32)
+        # Neighbour lists of a batch take at most about 16 MB, since a scan gives distance and slot, 16 bytes together.
         size = max(6, 2**24 // (16 * max(1, width)) // 6 * 6)
         scan = Scan(self.references)
         for begin in range(0, n, size):
@@ -338,9 +353,10 @@ class PopulationNeighbors:
         square = aligned_empty((r.n, -(-r.n // lanes) * lanes), r.dtype)
 
         def task(begin: int, end: int) -> None:
+            """Compute the distances of rows [begin, end)."""
             _native.compute_squared_distances(
                 rows=r.rows,
-                missing_distance=r.gap,
+                missing_distance=r.missing_distance,
                 n_numeric=r.n_numeric,
                 missing=r.missing,
                 query=self._rows,
@@ -362,6 +378,7 @@ def bit_words(mask: BoolArray) -> AnyArray:
     [[3], [2]]
     """
     count, n = mask.shape
+    # A transposed mask puts the bits of 64 individuals side by side, so that one word serves all of them.
     packed = np.packbits(mask.T, axis=1, bitorder="little")
     words = np.zeros((n, -(-count // 64) * 8), dtype=np.uint8)
     words[:, : packed.shape[1]] = packed

@@ -20,33 +20,33 @@ from ..weights.intervals import IntervalLookup
 
 __all__ = [
     "CellWeights",
-    "Extent",
+    "ColumnRanges",
     "Fold",
     "References",
     "as_rows",
     "bounds",
     "build_references",
-    "extent",
-    "gap_of",
+    "column_ranges",
+    "compute_missing_distance",
     "integral",
 ]
 
 
-class Extent(NamedTuple):
-    """Column ranges of a table, without missing values."""
+class ColumnRanges(NamedTuple):
+    """The smallest and largest value of each column of a table, apart from missing values."""
 
     low: FloatArray  # (M,) smallest value, 0 if all are missing
     high: FloatArray  # (M,) largest value
     missing: BoolArray  # (M,) columns that have missing values
 
-    def of(self, columns: IndexArray) -> Extent:
+    def of(self, columns: IndexArray) -> ColumnRanges:
         """Return the ranges of the columns ``columns``, in this order."""
-        return Extent(self.low[columns], self.high[columns], self.missing[columns])
+        return ColumnRanges(self.low[columns], self.high[columns], self.missing[columns])
 
 
 @dataclass(frozen=True)
 class CellWeights:
-    """Weights ``a`` per stored instance and feature.
+    """Weights ``a`` for each stored instance and feature.
 
     The weights of a slot are the row ``row_of_slot[slot]`` of ``table``, or are looked up in intervals.
     """
@@ -80,7 +80,7 @@ class CellWeights:
 
     @cached_property
     def _found(self) -> AnyArray | None:
-        """Interval of every stored value in the columns that need a search, or None if no column needs one."""
+        """The interval of every stored value in the columns that need a search, or None if no column needs one."""
         assert self.lookup is not None
         if not len(self.lookup.searched):
             return None
@@ -91,11 +91,11 @@ class CellWeights:
 
 @dataclass(frozen=True)
 class Fold:
-    """``(x − center) · factor`` turns weighted distances into plain ones, up to rounding."""
+    """The transformation ``(x − center) · factor``, which turns weighted distances into plain ones, up to rounding."""
 
     center: FloatArray
     factor: FloatArray
-    gap: FloatArray
+    missing_distance: FloatArray
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return folded rows. Nominal columns have center 0 and factor 1, so they do not change."""
@@ -112,17 +112,17 @@ class References:
     columns: IndexArray  # (m,)
     n_numeric: int
     p: int
-    gap: FloatArray  # (m,) missing distance, and for nominal columns the distance of different categories
-    feature_weights: FloatArray | None  # (m,) one a for all, or None
-    cells: CellWeights | None  # a per instance, or None
-    scales: FloatArray | None  # (n,) v ** p
-    groups: IndexArray | None  # (n,) code per slot
+    missing_distance: FloatArray  # (m,) also the distance of different categories in nominal columns
+    feature_weights: FloatArray | None  # (m,) the weights a, if they are the same for all instances
+    cells: CellWeights | None  # the weights a per instance or class, if they differ
+    scales: FloatArray | None  # (n,) instance scales v, as v ** p
+    groups: IndexArray | None  # (n,) group of each slot
     n_groups: int
-    missing: bool  # among numeric columns
+    missing: bool  # whether numeric columns have missing values
     largest: FloatArray  # (m,) largest absolute value per column
     low: FloatArray  # (m,) smallest value per column
     high: FloatArray
-    n_columns: int  # of the original table
+    n_columns: int  # number of columns of the original table
 
     @property
     def n(self) -> int:
@@ -131,12 +131,12 @@ class References:
 
     @property
     def m(self) -> int:
-        """Number of features that count."""
+        """Number of columns that are used."""
         return int(self.rows.shape[1])
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
+        """The dtype of the rows: float32 or float64."""
         dtype: np.dtype[Any] = self.rows.dtype
         return dtype
 
@@ -166,7 +166,7 @@ class References:
         return Fold(
             center.astype(self.dtype),
             np.where(numeric, root, 1).astype(self.dtype),
-            (self.gap * root).astype(self.dtype),
+            (self.missing_distance * root).astype(self.dtype),
         )
 
     def select(self, X: Any) -> FloatArray:
@@ -204,7 +204,7 @@ def build_references(
     class_of_row: IndexArray | None = None,
     groups: IndexArray | None = None,
     n_groups: int = 1,
-    measured: Extent | None = None,
+    measured: ColumnRanges | None = None,
 ) -> References:
     """Select rows and columns, measure the column ranges, and attach the weights.
 
@@ -231,10 +231,12 @@ def build_references(
     kept = X if every_row else X[row_of_slot]
     rows = kept if every_column else as_rows(kept[:, columns])
     n_numeric = int((~nominal[columns]).sum())
-    low, high, incomplete = reach = extent(rows) if measured is None else measured.of(columns)
-    gap = gap_of(reach, n_numeric, rows.dtype)
+    low, high, incomplete = ranges = column_ranges(rows) if measured is None else measured.of(columns)
+    missing_distance = compute_missing_distance(ranges, n_numeric, rows.dtype)
     a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
     scales = None
+    # Scales of 1 change nothing, and the kernel is faster without scales. Distances are ranked as d ** p, so the scale
+    # v is raised to the same power.
     if weights.instance_scales is not None and (weights.instance_scales != 1).any():
         scales = _cast(weights.instance_scales[row_of_slot] ** p, rows.dtype)
     references = References(
@@ -243,7 +245,7 @@ def build_references(
         columns=columns,
         n_numeric=n_numeric,
         p=p,
-        gap=gap,
+        missing_distance=missing_distance,
         feature_weights=a,
         cells=cells,
         scales=scales,
@@ -273,13 +275,14 @@ def _columns(weights: Weights, nominal: BoolArray, M: int) -> IndexArray:
     keep = np.ones(M, dtype=bool) if weights.feature_mask is None else weights.feature_mask.copy()
     if weights.feature_weights is not None:
         a = np.atleast_2d(weights.feature_weights)
+        # A column whose weight is 0 in every class and instance adds nothing to any distance.
         keep &= (a > 0).any(axis=0)
     if not keep.any():
         raise InvalidWeightsError("feature_mask leaves only features of weight 0: no distance would be left")
     return np.concatenate([np.flatnonzero(keep & ~nominal), np.flatnonzero(keep & nominal)])
 
 
-def extent(rows: Any) -> Extent:
+def column_ranges(rows: Any) -> ColumnRanges:
     """Return the range of each column (0 if all values are missing), and which columns have missing values.
 
     If a sparse table has any missing value, all its columns are marked.
@@ -292,29 +295,32 @@ def extent(rows: Any) -> Extent:
         missing = np.full(rows.shape[1], bool(np.isnan(rows.data).any()))
     else:
         low, high, missing = bounds(rows)
-    return Extent(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing)
+    return ColumnRanges(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing)
 
 
-def bounds(rows: FloatArray) -> Extent:
-    """Return the column ranges of dense rows as `extent` does, but with NaN if all values of a column are missing."""
+def bounds(rows: FloatArray) -> ColumnRanges:
+    """Return the column ranges of dense rows, with NaN for columns in which all values are missing.
+
+    `column_ranges` gives 0 for such columns. Ranges of blocks are merged, and there a 0 would count as a value.
+    """
     # Plain min and max are fast and give NaN for incomplete columns, which alone take the slower way.
     low, high = rows.min(axis=0), rows.max(axis=0)
     missing = np.isnan(low)
     if missing.any():
         low[missing] = np.fmin.reduce(rows[:, missing], axis=0)
         high[missing] = np.fmax.reduce(rows[:, missing], axis=0)
-    return Extent(low, high, missing)
+    return ColumnRanges(low, high, missing)
 
 
-def gap_of(measured: Extent, n_numeric: int, dtype: Any) -> FloatArray:
+def compute_missing_distance(measured: ColumnRanges, n_numeric: int, dtype: Any) -> FloatArray:
     """Return the missing distance of each column: the column range of a numeric column, 1 for a nominal column.
 
     The first ``n_numeric`` columns are numeric. Two different categories have the distance 1 too.
     """
     numeric = np.arange(len(measured.low)) < n_numeric
     with np.errstate(over="ignore"):  # such columns are refused with a reason, by `_refuse_overflow`
-        gap: FloatArray = np.where(numeric, measured.high - measured.low, 1).astype(dtype)
-    return gap
+        missing_distance: FloatArray = np.where(numeric, measured.high - measured.low, 1).astype(dtype)
+    return missing_distance
 
 
 def integral(rows: Any) -> BoolArray:
@@ -324,6 +330,7 @@ def integral(rows: Any) -> BoolArray:
         broken = (rows.data != np.rint(rows.data)) & ~np.isnan(rows.data)
         whole[rows.indices[broken]] = False
         return whole
+    # In parts, so that the temporary arrays stay in the cache.
     for begin in range(0, rows.shape[0], 4096):
         part = rows[begin : begin + 4096]
         whole &= ((part == np.rint(part)) | np.isnan(part)).all(axis=0)
@@ -358,6 +365,7 @@ def _attach(
     if weights.kind == "feature":
         assert weights.feature_weights is not None
         a = weights.feature_weights[columns]
+        # Weights of 1 are left out, so that the plain and faster kernel is used.
         return (None if (a == 1).all() else _cast(a, dtype)), None
     if weights.kind == "instance":
         table = weights.feature_weights
@@ -369,7 +377,7 @@ def _attach(
         row = np.asarray(class_of_row, dtype=np.int64)[row_of_slot]
     if weights.kind == "interval":
         assert weights.intervals is not None
-        low, high, _ = extent(kept)
+        low, high, _ = column_ranges(kept)
         lookup = IntervalLookup.of(weights.intervals, low, high, integral(kept), kept.shape[0])
         return None, CellWeights(None, row, lookup, columns, kept)
     assert table is not None
@@ -387,6 +395,7 @@ def _heaviest(references: References) -> FloatArray:
         return cells.table.max(axis=0).astype(np.float64)
     assert cells.lookup is not None
     table = cells.lookup.table
+    # Weights that are normalised per instance sum to 1, so none is larger than 1.
     largest = 1.0 if table.normalize == "instance" else float(table.weight.max())
     return np.full(references.m, largest + table.smoothing)
 
@@ -399,8 +408,8 @@ def _refuse_overflow(largest: FloatArray, references: References) -> None:
     # Two values differ by at most twice the largest. A quarter of the largest float is a margin for rounding.
     scale = 1.0 if references.scales is None else float(references.scales.max())
     with np.errstate(over="ignore"):
-        reach = np.where(np.arange(references.m) < references.n_numeric, 2.0 * largest, 1.0)
-        bound = float(np.sum(_heaviest(references) * reach**references.p)) * max(scale, 1.0)
+        largest_difference = np.where(np.arange(references.m) < references.n_numeric, 2.0 * largest, 1.0)
+        bound = float(np.sum(_heaviest(references) * largest_difference**references.p)) * max(scale, 1.0)
     if not bound <= float(np.finfo(references.dtype).max) / 4:
         wider = "" if references.dtype == np.float64 else " or convert them to float64"
         raise InvalidDataError(
@@ -413,14 +422,14 @@ def _refuse_overflow(largest: FloatArray, references: References) -> None:
 def _refuse_underflow(references: References) -> None:
     """Raise an error if all distances would be zero or lose digits in the dtype of the references."""
     # The widest column must lie far above the smallest normal number, so that small differences keep their digits.
-    terms = _heaviest(references) * references.gap.astype(np.float64) ** references.p
-    if not (references.gap > 0).any():
+    terms = _heaviest(references) * references.missing_distance.astype(np.float64) ** references.p
+    if not (references.missing_distance > 0).any():
         return
     scale = 1.0 if references.scales is None else float(references.scales[references.scales > 0].min(initial=1.0))
     info = np.finfo(references.dtype)
     if float(terms.max()) * min(scale, 1.0) < float(info.tiny) / float(info.eps) ** 2:
         raise InvalidDataError(
-            f"the widest feature spans only {float(references.gap.max()):.3g} under weights up to "
+            f"the widest feature spans only {float(references.missing_distance.max()):.3g} under weights up to "
             f"{_heaviest(references).max():.3g}, and distances underflow {references.dtype}: rescale the features (for "
             "example with sklearn.preprocessing.StandardScaler) or the weights"
         )
@@ -432,6 +441,7 @@ def _cast(weights: FloatArray, dtype: Any) -> FloatArray:
     Raise an error if weights are too large for the dtype, or if none stays positive.
     """
     with np.errstate(over="ignore", under="ignore"):
+        # The range of float32 is smaller than that of the weights, which are float64.
         out = np.ascontiguousarray(weights, dtype=dtype)
     if not np.isfinite(out).all() or not (out > 0).any():
         raise InvalidWeightsError(

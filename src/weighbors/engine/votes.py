@@ -63,6 +63,7 @@ def distance_votes(
         complement: FloatArray = np.maximum(0.0, 1.0 - d / span)
         return complement
     with np.errstate(divide="ignore"):
+        # A distance of 0 gives an infinite vote, which is meant: only such neighbours then vote.
         inverse = 1.0 / d
     return _only_infinite(inverse)
 
@@ -168,6 +169,7 @@ def tally(codes: IndexArray, votes: FloatArray | None, n_classes: int) -> FloatA
     """
     n = len(codes)
     votes = np.ones(codes.shape) if votes is None else _replace_silent(votes, None)
+    # One call of bincount counts all queries: each pair of query and class has a number of its own.
     cell = codes + np.arange(n)[:, None] * n_classes
     total = np.bincount(cell.ravel(), weights=votes.ravel(), minlength=n * n_classes).reshape(n, n_classes)
     shares: FloatArray = total / total.sum(axis=1, keepdims=True)
@@ -203,6 +205,7 @@ def decide(shares: FloatArray, codes: IndexArray, votes: FloatArray | None, ties
     tied = shares == np.take_along_axis(shares, best[:, None], axis=1)
     voted = np.take_along_axis(tied, codes, axis=1)
     if votes is not None:
+        # If no neighbour of a query has a vote above 0, all of them were counted, so all of them may decide.
         voted &= (votes > 0) | ~np.any(votes > 0, axis=1, keepdims=True)
     nearest: IndexArray = np.take_along_axis(codes, np.argmax(voted, axis=1)[:, None], axis=1)[:, 0]
     return nearest

@@ -126,6 +126,7 @@ def _one_repetition(weights: FloatArray, last: int) -> tuple[FloatArray, FloatAr
         np.add.at(times, new, 1.0)
         held[rows, new] = True
         back += times[new]
+        # ``back`` also counts each run with itself, k times per run, which is no pair of runs.
         overlap = (back.sum() - runs * k) / (runs * (runs - 1))
         chance = k / d * (1 - k / d)
         index[k - 1] = (overlap - k * k / d) / (d * chance)
@@ -238,6 +239,7 @@ def stability_curve(
     X = X if hasattr(X, "shape") else np.asarray(X)
     check_consistent_length(X, y, groups)
     root = seed_sequence(random_state)
+    # Folds and fits have separate seeds, so that other folds do not change the random numbers of the fits.
     fold_seeds, run_seeds = root.spawn(2)
     repetitions = make_folds(cv, X, y, groups, n_repeats=n_repeats, seeds=fold_seeds)
     trains = [train for repetition in repetitions for train, _ in repetition]
@@ -266,6 +268,7 @@ def chance_deviation(n_features: int, runs_per_repetition: Any) -> float:
     >>> round(chance_deviation(101, [10]), 4)
     0.0149
     """
+    # Independent pairs: the variance of a mean of P pairs is 1 / (d − 1) / P.
     runs = np.asarray(runs_per_repetition, dtype=np.float64)
     pairs = runs * (runs - 1) / 2
     return float(np.sqrt(np.sum(1 / (pairs * (n_features - 1)))) / len(runs))

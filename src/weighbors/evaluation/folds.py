@@ -49,7 +49,10 @@ def make_folds(
 def _stratified_folds(
     n_folds: int, y: AnyArray, groups: Any, n_repeats: int, seeds: np.random.SeedSequence
 ) -> list[list[Split]]:
-    """Return repetitions of shuffled stratified folds. With ``groups``, all rows of a group stay together."""
+    """Return repetitions of shuffled stratified folds. With ``groups``, all rows of a group stay together.
+
+    Each of the ``n_repeats`` repetitions has ``n_folds`` folds and takes a child of ``seeds``. ``y`` has the labels.
+    """
     if n_folds < 2:
         raise InvalidDataError(f"at least 2 folds are needed; got cv={n_folds}")
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
@@ -63,9 +66,10 @@ def _stratified_folds(
 def _splitter_folds(cv: Any, X: Any, y: AnyArray, groups: Any, seeds: np.random.SeedSequence) -> list[list[Split]]:
     """Return the folds of a scikit-learn splitter, grouped by repetition.
 
-    ``seeds`` is used only if the ``random_state`` of the splitter is None.
+    The parameters are those of `make_folds`. ``seeds`` is used only if the ``random_state`` of the splitter is None.
     """
     if getattr(cv, "random_state", 0) is None:  # not set: take the seed of the study, so that a run can be repeated
+        # A copy is changed, because the splitter belongs to the user.
         cv = copy.deepcopy(cv)
         cv.random_state = integer_seed(seeds.spawn(1)[0])
         # scikit-learn raises an error for a splitter that has a random_state and does not shuffle.

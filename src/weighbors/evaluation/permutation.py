@@ -131,6 +131,7 @@ def _permutation_scheme(y: AnyArray, groups: Any) -> tuple[str, AnyArray | None,
     if groups is None:
         return "labels exchanged between rows", None, False
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    # If labels never differ within groups, only whole groups can be exchanged under the null hypothesis.
     labels_of = pd.Series(y).groupby(codes).nunique()
     if (labels_of == 1).all():
         return "labels exchanged between whole groups", codes, True
@@ -142,6 +143,7 @@ def _permute_labels(y: AnyArray, codes: AnyArray | None, whole: bool, random: np
     if codes is None:
         return np.asarray(random.permutation(y))
     if whole:
+        # Any row of a group gives its label.
         first = np.unique(codes, return_index=True)[1]
         return np.asarray(random.permutation(y[first]))[codes]
     out = y.copy()
@@ -263,6 +265,7 @@ def permutation_test(
     check_consistent_length(X, y, groups)
     _warn_of_few(n_permutations, X.shape[1], fdr, null, float(level))
     scheme, codes, whole = _permutation_scheme(y, groups)
+    # Each permutation has its own seed, so that results do not depend on the number of jobs.
     own, *children = seed_sequence(random_state).spawn(n_permutations + 1)
     scores = fit_feature_scores(weigher, X, y, np.arange(len(y)), integer_seed(own))
     permuted = np.array(
@@ -309,6 +312,7 @@ def _warn_of_few(n_permutations: int, n_features: int, fdr: str, null: str, leve
     if max(alone, family) <= level * (1 + 1e-9):
         return
     per_permutation = n_features if null == "pooled" else 1
+    # The number of permutations from which both smallest p-values are below the level.
     needed = max(np.ceil((factor / level - 1) / per_permutation - 1e-9), np.ceil(1 / level - 1 - 1e-9))
     pooling = " or null='pooled'" if null == "feature" and n_features > 1 else ""
     warn(
@@ -327,6 +331,7 @@ def _p_values(scores: FloatArray, permuted: FloatArray, null: str) -> tuple[Floa
             "example by numpy.nan_to_num"
         )
     alone, familywise = np.ones(len(scores)), np.ones(len(scores))
+    # A weight that never changes tells nothing, whatever labels there are.
     tested = _changing_features(np.vstack([scores, permuted]))
     if not tested.any():
         return alone, familywise
@@ -338,6 +343,7 @@ def _p_values(scores: FloatArray, permuted: FloatArray, null: str) -> tuple[Floa
     if null == "feature" or len(scores) == 1:  # the pool of one feature is its own null, which is exact unstandardised
         alone[tested] = (1 + (permuted >= _lower_by_rounding(scores)).sum(axis=0)) / (1 + len(z))
     else:
+        # One sorted pool of all null weights: a binary search counts the larger ones of each feature.
         pool = np.sort(z, axis=None)
         alone[tested] = (1 + len(pool) - np.searchsorted(pool, observed, side="left")) / (1 + len(pool))
     return alone, familywise
@@ -349,6 +355,7 @@ def _changing_features(weights: FloatArray) -> BoolArray:
     The other features are not tested, and they do not enter the pool or the largest weights. Features with a NaN, such
     as the F value of a constant column, are not in the mask.
     """
+    # A column with NaN compares as False, so that it is not tested.
     with np.errstate(invalid="ignore"):
         changing: BoolArray = np.ptp(weights, axis=0) > _ROUNDING * np.abs(weights).max(axis=0)
     return changing

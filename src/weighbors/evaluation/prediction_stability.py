@@ -100,6 +100,7 @@ def prediction_stability(predictions: Any) -> PredictionStability:
     codes, n_labels = _label_codes(predictions)
     counts = np.stack([(codes == label).sum(axis=0) for label in range(n_labels)], axis=1).astype(np.float64)
     times = counts.sum(axis=1)
+    # A pair of runs is needed to see agreement.
     rated = times >= 2
     if not rated.any():
         raise InvalidDataError("no instance has predictions of two runs, so no pair of runs can agree or not")
@@ -109,6 +110,7 @@ def prediction_stability(predictions: Any) -> PredictionStability:
     per_instance[rated] = (counts[rated] * (counts[rated] - 1)).sum(axis=1) / (n * (n - 1))
     agreement = float(per_instance[rated].mean())
     shares = counts[rated].sum(axis=0) / n.sum()
+    # The probability that two random labels with these shares agree (Fleiss 1971).
     chance = float(np.square(shares).sum())
     single = bool(np.isclose(chance, 1.0))
     kappa = float("nan") if single else (agreement - chance) / (1 - chance)

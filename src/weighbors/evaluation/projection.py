@@ -34,6 +34,7 @@ def project(X: Any, nominal: BoolArray | None = None, feature_weights: Any = Non
     factor = np.ones(X.shape[1]) if feature_weights is None else np.sqrt(np.asarray(feature_weights, dtype=np.float64))
     parts = [_standardised(X[:, ~nominal]) * factor[~nominal]]
     for j in np.flatnonzero(nominal).tolist():
+        # Each category becomes one column of 0 and 1. Missing values are 0 in all of them.
         known = np.unique(X[~np.isnan(X[:, j]), j])
         shown = (X[:, [j]] == known[None, :]).astype(np.float64)
         parts.append((shown - shown.mean(axis=0)) * factor[j] / np.sqrt(2))  # different categories at distance 1
@@ -58,10 +59,12 @@ def _two_components(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     # Both products have the same positive eigenvalues, so the smaller product is used.
     small = rows @ rows.T if n <= width else rows.T @ rows
     values, vectors = np.linalg.eigh(small)
+    # ``eigh`` sorts in ascending order. Rounding may make the smallest eigenvalues negative.
     values, vectors = np.maximum(values[::-1][:2], 0.0), vectors[:, ::-1][:, :2]
     coordinates = np.zeros((n, 2))
     found = vectors * np.sqrt(values) if n <= width else rows @ vectors
     coordinates[:, : found.shape[1]] = found
+    # The sign of an eigenvector is arbitrary. A fixed rule gives the same picture on every machine.
     largest = coordinates[np.abs(coordinates).argmax(axis=0), [0, 1]]
     explained = np.zeros(2)
     explained[: len(values)] = values / max(float((rows**2).sum()), 1e-300)

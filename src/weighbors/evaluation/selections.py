@@ -32,6 +32,7 @@ def check_selections(selections: Any, n_features: int | None = None) -> BoolArra
 def _as_matrix(selections: Any, n_features: int | None) -> BoolArray:
     """Return a matrix, a list of masks or a list of sets of feature numbers as a bool matrix."""
     n_features = None if n_features is None else whole_number(n_features, "n_features")
+    # DataFrames and Series of pandas and polars have ``to_numpy``.
     values = getattr(selections, "to_numpy", lambda: selections)()
     if not (isinstance(values, np.ndarray) and values.ndim == 2):
         if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
@@ -43,6 +44,7 @@ def _as_matrix(selections: Any, n_features: int | None) -> BoolArray:
         if len({len(run) for run in runs}) > 1:
             raise InvalidDataError("selections as masks must all have one entry per feature; their lengths differ")
         values = np.array(runs)
+    # Numbers other than 0 and 1 are probably feature numbers, not a mask.
     if values.dtype != bool and not (values.dtype.kind in "iuf" and np.isin(values, (0, 1)).all()):
         raise InvalidDataError(
             f"selections as a matrix (runs × features) must be bool or 0 and 1; got {values.dtype}. "

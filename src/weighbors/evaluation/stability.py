@@ -45,6 +45,7 @@ def _mean_of_pairs(matrix: BoolArray, measure: str) -> float:
     runs, d = matrix.shape
     counts = matrix.astype(np.float64)
     first, second = pairs_of_runs(runs)
+    # One matrix product gives the overlaps of all pairs.
     overlap, sizes = (counts @ counts.T)[first, second], counts.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = _PAIRWISE[measure](overlap, sizes[first], sizes[second], d)
@@ -197,11 +198,12 @@ def kuncheva_index(selections: Any, n_features: int | None = None) -> float:
 
 
 def _nogueira(matrix: BoolArray) -> tuple[float, float]:
-    """Return Φ and the variance of its estimate (Nogueira et al. 2018, definition 4 and theorem 7)."""
+    """Return Nogueira's stability Φ and the variance of its estimate (2018, definition 4 and theorem 7)."""
     runs, d = matrix.shape
     z = matrix.astype(np.float64)
     share, sizes = z.mean(axis=0), z.sum(axis=1)
     mean_size = float(sizes.mean())
+    # The variance that random selections of the same mean size would have (definition 4).
     chance = mean_size / d * (1 - mean_size / d)
     if chance <= 0:
         what = "no feature" if mean_size == 0 else f"all {d} features"
@@ -305,6 +307,7 @@ def nogueira_stability(selections: Any, n_features: int | None = None) -> Stabil
     Stability (Nogueira) 0.3182, standard error 0.1813; 3 runs, 3.667 of 5 features on average
     """
     matrix = check_selections(selections, n_features)
+    # The warning becomes the reason in the result, so that it is not given twice.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UndefinedStabilityWarning)
         phi, variance = _nogueira(matrix)

@@ -82,6 +82,7 @@ def weight_stability(weights: Any, measure: str = "pearson") -> float:
     if measure not in _MEASURES:
         raise InvalidDataError(f"measure must be one of {sorted(_MEASURES)}; got {measure!r}")
     values = check_weights(weights)
+    # A correlation is not defined for a run without spread.
     flat = ~values.any(axis=1) if measure == "cosine" else np.ptp(values, axis=1) == 0
     if flat.any():
         what = "the weight 0" if measure == "cosine" else "the same weight"

@@ -83,8 +83,8 @@ class LocalVotes:
         """Return stored rows and missing distances with the feature weights folded in."""
         fold = self.engine.references.fold()
         if fold is None:
-            return rows, self.engine.references.gap
-        return fold(rows), fold.gap
+            return rows, self.engine.references.missing_distance
+        return fold(rows), fold.missing_distance
 
     def answer(self, slot: IndexArray, votes: FloatArray) -> FloatArray:
         """Return the scores of queries from the votes of their neighbours: Σ vote · target."""

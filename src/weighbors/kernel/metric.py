@@ -47,7 +47,7 @@ class Metric:
         weights = references.feature_weights
         self.weights = np.ones(self.m) if weights is None else weights.astype(np.float64)
         self.factor = self.weights if self.p == 1 else np.sqrt(self.weights)
-        self.missing_distance = references.gap.astype(np.float64) * self.factor
+        self.missing_distance = references.missing_distance.astype(np.float64) * self.factor
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the packed rows: they are as large as the table, and are packed again when they are needed."""
@@ -83,7 +83,7 @@ class Metric:
         return PackedRows(
             dense,
             n_numeric=n_numeric,
-            gap=self.missing_distance[first:last],
+            missing_distance=self.missing_distance[first:last],
             missing=bool(np.isnan(dense[:, :n_numeric]).any()),
             p=self.p,
         )

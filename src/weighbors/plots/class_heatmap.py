@@ -20,10 +20,12 @@ __all__ = ["ClassHeatmapDisplay"]
 
 
 class ClassHeatmapDisplay(Display):
-    """Which features matter for which class: colour is the weight, each class on its own scale.
+    """A heat map that shows which features matter for which class.
 
-    Classes are scaled to a largest absolute weight of 1, so that rows (features) can be compared
-    across them: RELIEF's sums grow with the size of a class.
+    The colour is the weight, and each class has a scale of its own.
+
+    The weights of each class are scaled to a largest absolute value of 1, so that classes can be compared: RELIEF's
+    sums grow with the size of a class.
 
     Parameters
     ----------
@@ -118,6 +120,7 @@ class ClassHeatmapDisplay(Display):
         )
         ax.invert_yaxis()
         labels = [shorten_name(name, 16) for name in self.classes]
+        # Long names of classes would overlap if they were written horizontally.
         tilt = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if max(map(len, labels)) > 5 else {}
         ax.set_xticks(np.arange(K) + 0.5, labels, **tilt)
         ax.set_yticks(np.arange(len(shown)) + 0.5, [shorten_name(self.feature_names[j]) for j in shown])

@@ -22,7 +22,10 @@ _ADJUSTED = ("holm", "hochberg", "shaffer", "bergmann", "wilcoxon_holm")
 
 
 def _groups(alike: BoolArray) -> list[tuple[int, int]]:
-    """Find the maximal runs of methods, in the order of ranks, whose pairs do not differ: first and last."""
+    """Return the first and last position of each maximal run of methods whose pairs do not differ.
+
+    Methods are ordered by rank. ``alike[i, j]`` says whether methods i and j do not differ.
+    """
     k, runs = len(alike), list[tuple[int, int]]()
     for first in range(k):
         last = first
@@ -35,7 +38,10 @@ def _groups(alike: BoolArray) -> list[tuple[int, int]]:
 
 
 def _ranks_of(result: Posthoc) -> pd.Series:
-    """Compute mean ranks from their differences; together they sum to k (k + 1) / 2."""
+    """Compute the mean ranks of the methods from the differences of ranks in ``result``.
+
+    The mean ranks of k methods sum to k (k + 1) / 2.
+    """
     import pandas as pd
 
     pairs = result.comparisons
@@ -48,16 +54,16 @@ def _ranks_of(result: Posthoc) -> pd.Series:
 
 
 class CriticalDifferenceDisplay(Display):
-    """Methods on a scale of mean ranks, the best on the left; a bar joins methods that do not differ.
+    """A diagram of the mean ranks of methods, the best on the left. A bar joins methods that do not differ.
 
     Parameters
     ----------
     mean_ranks : Series
-        By name of the method.
+        Mean rank of each method, with its name in the index.
     pairs : DataFrame
         The columns first, second and differs say which pairs of methods differ.
     critical_difference : float, optional
-        Drawn above the scale, where one difference decides for all pairs.
+        It is drawn above the scale, if one difference decides for all pairs.
     control : name of a method, optional
         The method that all others were compared with; the bar then joins it with those that do not differ.
     title : str
@@ -67,9 +73,9 @@ class CriticalDifferenceDisplay(Display):
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     points_ : PathCollection
-        One per method, best first.
+        One point per method, best first.
     bars_ : list of Line2D
-        One per group, as `groups` gives them.
+        One bar per group, as `groups` gives them.
 
     Examples
     --------
@@ -152,13 +158,13 @@ class CriticalDifferenceDisplay(Display):
         cls, results: Any, score: str = "accuracy", *, adjust: str = "nemenyi", alpha: float = 0.05,
         higher_is_better: bool = True, control: Any = None, ax: Any = None,
     ) -> CriticalDifferenceDisplay:  # fmt: skip
-        """Compare the methods of a study over its data sets and draw that.
+        """Compare the methods of a study over its data sets, and draw the result.
 
         Parameters
         ----------
         results : StudyResults, or DataFrame of shape (n_datasets, n_methods)
         score : str, default="accuracy"
-            Of the study.
+            Name of a score of the study.
         adjust, alpha, ax
             As in `from_result`.
         higher_is_better, control
@@ -173,7 +179,7 @@ class CriticalDifferenceDisplay(Display):
         return cls.from_result(found, adjust=adjust, alpha=alpha, ax=ax)
 
     def groups(self) -> list[tuple[Any, ...]]:
-        """Groups of methods that do not differ, best first; with a control, only the group of the control."""
+        """Return the groups of methods that do not differ, best first. With a control, return only its group."""
         names = list(self.mean_ranks.index)
         return [tuple(names[i] for i in members) for members in self._members()]
 
@@ -185,6 +191,7 @@ class CriticalDifferenceDisplay(Display):
             i, j = names.index(first), names.index(second)
             alike[i, j] = alike[j, i] = not differs
         if self.control is None:
+            # A group must be one bar in the diagram, so its methods must have neighbouring ranks.
             return [list(range(first, last + 1)) for first, last in _groups(alike)]
         same = np.flatnonzero(alike[names.index(self.control)]).tolist()
         return [same] if len(same) > 1 else []
@@ -205,6 +212,7 @@ class CriticalDifferenceDisplay(Display):
         """Draw into ``ax`` or a new figure."""
         ranks, k = self.mean_ranks.to_numpy(dtype=np.float64), len(self.mean_ranks)
         members, left = self._members(), (len(self.mean_ranks) + 1) // 2
+        # The names come below all bars.
         bars = 0.35 * len(members)
         ax = self._open(ax, (6.4, 1.3 + 0.26 * left + 0.1 * len(members)))
         low, high, span = 1, k, float(k - 1)
@@ -213,6 +221,7 @@ class CriticalDifferenceDisplay(Display):
         for tick in range(low, high + 1):
             ax.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize="small")
         self.bars_ = []
+        # Bars of overlapping groups are drawn below each other.
         for level, group in enumerate(members):
             ends, at = (ranks[group[0]], ranks[group[-1]]), -0.35 * (level + 1)
             self.bars_ += ax.plot(ends, (at, at), color="black", linewidth=3.5, solid_capstyle="round")

@@ -19,7 +19,7 @@ _LINES = {"best": "best", "mean": "mean of the population", "reduction": "reduct
 
 
 class EvolutionHistoryDisplay(Display):
-    """Best and mean fitness, and the reduction of the best, over the evaluations of a search.
+    """A curve of the best and mean fitness, and of the reduction of the best individual, over the evaluations.
 
     Parameters
     ----------

@@ -24,25 +24,25 @@ _LEVELS = 4  # sizes and shades of dots
 
 
 class InstanceMapDisplay(Display):
-    """Where instances lie and how much they count: outlying ones are small, pale and named.
+    """A map of the instances that shows how much each one counts. Unusual instances are small, pale and named.
 
     Parameters
     ----------
     coordinates : array-like of shape (n_samples, 2)
     instance_weights : array-like of shape (n_samples,)
-        Larger for more usual, as MBIW's ω.
+        Larger weights mean more usual instances, as those of MBIW do.
     labels : array-like of shape (n_samples,)
         Classes.
     rows : sequence, optional
         Names of the rows; their numbers by default.
     explained : array-like of shape (2,), optional
-        Share of the variance that each axis holds.
+        Share of the variance along each axis.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     points_ : list of PathCollection
-        One per class and level of weight.
+        One collection of dots per class and level of weight.
     marked_ : PathCollection
         Rings around the instances of the least weight.
 
@@ -87,7 +87,7 @@ class InstanceMapDisplay(Display):
             The rows that were fitted.
         y : array-like of shape (n_samples,)
         mark : int, default=5
-            How many of the least weight are named.
+            Number of instances with the smallest weights that are named.
         ax : matplotlib Axes, optional
 
         Returns
@@ -98,6 +98,7 @@ class InstanceMapDisplay(Display):
         omega = getattr(estimator, "instance_weights_", None)
         if omega is None and hasattr(estimator, "instance_scales_"):
             scales = estimator.instance_scales_
+            # Scales v multiply distances, so an instance with a large v counts less. Equal scales make no difference.
             spread = 1.0 - scales if np.ptp(scales) > 0 else np.ones_like(scales)
             omega = np.where(estimator.instance_support_, spread, 0.0)
         if omega is None:
@@ -121,6 +122,7 @@ class InstanceMapDisplay(Display):
         ax = self._open(ax, (6.4, 4.2))
         low, span = self.instance_weights.min(), np.ptp(self.instance_weights)
         strength = (self.instance_weights - low) / span if span > 0 else np.ones(len(self.labels))
+        # A few levels instead of one size per dot: each level of a class is one collection, which draws fast.
         level = np.minimum(np.floor(strength * _LEVELS), _LEVELS - 1)
         self.points_, keys = [], {}
         for place, label in enumerate(np.unique(self.labels)):

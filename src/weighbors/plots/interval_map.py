@@ -20,7 +20,7 @@ _COLUMNS = ("class", "feature", "low", "high", "weight", "kept")
 
 
 class IntervalMapDisplay(Display):
-    """A line for each feature and class, with a bar for each interval; thicker bars have a larger weight.
+    """A line for each feature and class, with a bar for each interval. Thicker bars have a larger weight.
 
     Numbers lie between the least and the largest value of their feature, categories side by side.
     Runs dropped as noise are thin and grey.
@@ -87,15 +87,22 @@ class IntervalMapDisplay(Display):
         return self.intervals.copy()
 
     def importance(self) -> pd.Series:
-        """Mean weight of a feature's kept intervals, each counted by its instances; largest first."""
+        """Return the mean weight of the kept intervals of each feature, largest first.
+
+        Each interval counts by its number of instances.
+        """
         kept = self.intervals[self.intervals["kept"].astype(bool)]
+        # A table that was written by hand may have no numbers of instances. Its intervals then count equally.
         size = kept["magnitude"] if "magnitude" in kept else kept["weight"] * 0 + 1
         sums = (kept["weight"] * size).groupby(kept["feature"], sort=False).sum()
         mean = sums / size.groupby(kept["feature"], sort=False).sum()
         return mean.sort_values(ascending=False, kind="stable")
 
     def lanes(self, features: Any = None) -> pd.DataFrame:
-        """Where bars lie: the intervals with left and right, from 0 to 1 over the values of the feature."""
+        """Return the intervals with the columns ``left`` and ``right``: where their bars begin and end.
+
+        Positions go from 0 to 1 over the values of the feature.
+        """
         import pandas as pd
 
         chosen = list(self.importance().index[:10]) if features is None else list(features)

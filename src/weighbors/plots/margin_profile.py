@@ -31,11 +31,12 @@ def relative_margins(
     nominal: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """(‖x − m(x)‖ − ‖x − h(x)‖) / (‖x − m(x)‖ + ‖x − h(x)‖): ndarray of shape (n,), from −1 to 1.
+    """Return the relative margin of each row, from −1 to 1: ndarray of shape (n,).
 
-    m(x) is the nearest miss and h(x) the nearest hit, under ``weights``. Twice the hypothesis margin
-    (paper 000, eq. 1) over the sum of the distances, so that metrics of different scales compare. 0
-    where both distances are 0; NaN for the only instance of a class.
+    It is (‖x − m(x)‖ − ‖x − h(x)‖) / (‖x − m(x)‖ + ‖x − h(x)‖), where m(x) is the nearest miss and h(x) the nearest
+    hit under ``weights``: twice the hypothesis margin (paper 000, eq. 1), divided by the sum of the distances, so
+    that metrics of different scales can be compared. It is 0 if both distances are 0, and NaN for the only instance
+    of a class.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def relative_margins(
 
 
 class MarginProfileDisplay(Display):
-    """Share of the instances up to each margin; those left of 0 are nearer to another class.
+    """A curve of the share of instances up to each margin. Instances left of 0 are nearer to another class.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class MarginProfileDisplay(Display):
         ----------
         estimator : fitted estimator with ``weights_``, or Weights
         X : array-like or DataFrame of shape (n_samples, n_features)
-            The training rows, where weights belong to rows.
+            The rows. They must be the training rows if the weights belong to single rows.
         y : array-like of shape (n_samples,)
         ax : matplotlib Axes, optional
         n_jobs : int, optional
@@ -148,6 +149,7 @@ class MarginProfileDisplay(Display):
         for place, (name, values) in enumerate(self.margins.items()):
             known = np.sort(values[~np.isnan(values)])
             share = np.arange(1, len(known) + 1) / max(1, len(known))
+            # Styles differ as well as colours, for printing in black and white.
             style = ("-", "--", "-.", ":")[place % 4]
             label = f"{shorten_name(name, 40)} ({np.mean(known < 0) if len(known) else 0:.0%} below 0)"
             (self.lines_[name],) = ax.step(

@@ -17,7 +17,7 @@ __all__ = ["ParetoFrontDisplay"]
 
 
 class ParetoFrontDisplay(Display):
-    """Two goals of a Pareto front; the row in use is marked.
+    """Two goals of a Pareto front. The solution in use is marked.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ParetoFrontDisplay(Display):
         return cls(estimator.pareto_front_, x=x, y=y, selected=estimator.selected_).plot(ax)
 
     def frame(self) -> pd.DataFrame:
-        """Return the front as a table with one row per trade-off, and a column that marks the row in use."""
+        """Return the front as a table with one row per solution, and a column that marks the solution in use."""
         return self.front.assign(selected=[row == self.selected for row in range(len(self.front))])
 
     def plot(self, ax: Any = None) -> ParetoFrontDisplay:

@@ -21,14 +21,14 @@ __all__ = ["StabilityCurveDisplay"]
 
 
 class StabilityCurveDisplay(Display):
-    """How stable the choice of the best k features is, for every k, beside what chance would give.
+    """A curve of how stable the choice of the best k features is, for every k, beside what chance would give.
 
     Parameters
     ----------
     curves : mapping of name to StabilityCurve
-        All of the same features.
+        The curves, all of the same features.
     level : float, default=0.95
-        Of the intervals and of the band of chance.
+        Level of the intervals and of the band of chance.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class StabilityCurveDisplay(Display):
     lines_ : dict of name to Line2D
     intervals_ : dict of name to PolyCollection
     chance_ : PolyCollection
-        Where a random choice of features would lie.
+        The band in which a random choice of features would lie.
 
     Examples
     --------
@@ -77,11 +77,14 @@ class StabilityCurveDisplay(Display):
         return cls({name: stability_curve(weigher, X, y, **options)}).plot(ax)
 
     def _z(self) -> float:
-        """Quantile of the normal distribution for the level of the intervals."""
+        """Return the quantile of the normal distribution for the level of the intervals."""
         return float(norm.isf((1 - self.level) / 2))
 
     def frame(self) -> pd.DataFrame:
-        """One row per curve and size: curve, size, stability, low, high, tied, and the end of chance's band."""
+        """Return a table with one row per curve and number of features.
+
+        The columns are curve, size, stability, low, high, tied, and the upper end of the band of chance.
+        """
         import pandas as pd
 
         parts = []
@@ -96,7 +99,7 @@ class StabilityCurveDisplay(Display):
 
     @staticmethod
     def _chance(curve: StabilityCurve) -> float:
-        """Standard deviation of a curve whose runs choose features at random."""
+        """Return the standard deviation of the stability if each run chooses its features at random."""
         return chance_deviation(curve.weights.shape[1], np.bincount(curve.repetition))
 
     def plot(self, ax: Any = None) -> StabilityCurveDisplay:
@@ -113,14 +116,17 @@ class StabilityCurveDisplay(Display):
         for place, (name, curve) in enumerate(self.curves.items()):
             colour, margin = COLOURS[place % len(COLOURS)], self._z() * curve.standard_error
             style = ("-", "--", "-.", ":")[place % 4]
+            # Dots would hide a curve of many sizes.
             dots = "o" if len(curve.sizes) < 15 else None
             (line,) = ax.plot(
                 curve.sizes, curve.stability, style, color=colour, marker=dots, label=shorten_name(name, 40)
             )
             self.lines_[name] = line
+            # An index cannot be larger than 1.
             low, high = curve.stability - margin, np.minimum(curve.stability + margin, 1.0)
             self.intervals_[name] = ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.2, linewidth=0)
             lowest = min(lowest, float(low.min()))
+        # Few features matter most, and a log scale gives them room.
         if last > 60:
             ax.set_xscale("log")
             ax.xaxis.set_major_formatter("{x:g}")

@@ -22,7 +22,7 @@ __all__ = ["WeightsDisplay"]
 
 
 class WeightsDisplay(Display):
-    """Which features matter: a dot per feature, largest weight first, a line for the spread.
+    """A dot for the weight of each feature, largest first, with a line for the spread over resamples.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class WeightsDisplay(Display):
         ----------
         estimator : fitted estimator
         top : int or None, default=20
-            The largest so many; None: all.
+            Number of features that are drawn, largest weights first. None: all.
         ax : matplotlib Axes, optional
 
         Returns
@@ -120,8 +120,9 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         result : StabilityCurve, PermutationResult or Weights
-            The mean over the runs of a curve with the span of the middle 80 % of them; the weights a
-            permutation test judged, hollow where the false discovery rate finds nothing; or one weight per feature.
+            A curve is drawn as the mean weights over its runs, with the range of the middle 80 % of them. A
+            permutation test is drawn as its weights, with hollow dots for features that it did not find. `Weights`
+            must have one weight per feature.
         top : int or None, default=20
         ax : matplotlib Axes, optional
 
@@ -130,6 +131,7 @@ class WeightsDisplay(Display):
         WeightsDisplay
         """
         if isinstance(result, StabilityCurve):
+            # A few extreme runs should not stretch the line.
             low, high = np.quantile(result.weights, [0.1, 0.9], axis=0)
             label = f"middle 80 % of {len(result.weights)} runs"
             display = cls(result.weights.mean(axis=0), result.feature_names, low=low, high=high, spread=label)
@@ -168,6 +170,7 @@ class WeightsDisplay(Display):
         if self.low is not None and self.high is not None:
             ends = (self.low[shown], self.high[shown])
             self.spread_ = ax.hlines(place, *ends, color=BLUE, alpha=0.5, linewidth=4, label=self.spread)
+        # Dots are drawn above the lines.
         self.points_ = ax.scatter(self.weights[shown], place, color=BLUE, s=26, zorder=3, label="weight")
         if self.found is not None:
             self.points_.set_facecolor([BLUE if found else "white" for found in self.found[shown]])
@@ -178,6 +181,7 @@ class WeightsDisplay(Display):
             self.chance_ = ax.axvline(self.chance, color=GREY, linestyle="--", linewidth=1.2, label=self.chance_label)
         ax.set_yticks(place, [shorten_name(self.feature_names[j]) for j in shown])
         disable_math(ax.get_yticklabels())
+        # The largest weight is at the top.
         ax.set_ylim(len(shown) - 0.4, -0.6)
         ax.set_xlabel("weight")
         if self.spread_ is not None or self.chance_ is not None or self.found is not None:

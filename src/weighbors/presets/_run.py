@@ -127,6 +127,7 @@ def run_preset(
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")  # some data sets have very small classes
+        # An empty list of data sets computes nothing, and the results are read from the store.
         todo: list[str] | None = None if compute else []
         results = study.run(n_jobs, retry_failed=retry_failed, progress=progress, datasets=todo)
     kept, left_out = _complete(results)
@@ -153,6 +154,7 @@ def _check_tables(tables: Tables) -> None:
     for name, table in tables.items():
         if not name.replace("_", "").isalnum() or name in ("cells", "made", "results", "study", "summary"):
             raise InvalidDataError(f"a table of a preset cannot be called {name!r}: its file gets that name")
+        # An index would be lost in the csv file.
         if not isinstance(table.index, pd.RangeIndex):
             raise InvalidDataError(f"table {name!r} of a preset must have its labels in columns; use reset_index()")
 
@@ -161,6 +163,9 @@ def _made(
     preset: Preset, definition: Definition, study: Study, results: StudyResults, *, quick: bool, seconds: float
 ) -> dict[str, Any]:
     """Return what ``made.json`` records about the run: command, versions, seed, settings, cells and seconds.
+
+    ``definition`` is what ``preset`` builds, ``study`` and ``results`` are those of the run, ``quick`` says whether it
+    was the small version, and ``seconds`` is the time of this run.
 
     It contains no file paths of this computer.
     """
@@ -196,6 +201,7 @@ def _made(
         "cells": cells["status"].value_counts().to_dict(),
         "seconds": {
             "this_run": round(seconds, 1),
+            # The time of all cells says how long the experiment takes on one core, however often it was resumed.
             "all_cells": round(float(cells["fit_seconds"].sum() + cells["predict_seconds"].sum()), 1),
         },
     }

@@ -37,6 +37,7 @@ class JavaRandom:
 
     def below(self, bound: int) -> int:
         """Return a random integer from 0 to ``bound`` − 1, as Java's ``nextInt(bound)`` does."""
+        # Java takes the high bits for powers of two, since the low bits of such generators are less random.
         if bound & (bound - 1) == 0:
             return (bound * self._bits()) >> 31
         while True:
@@ -104,6 +105,7 @@ class WekaFolds:
         # the new order into consecutive parts.
         dealt = [rows[fold :: self.n_splits] for fold in range(self.n_splits)]
         rows = [row for part in dealt for row in part]
+        # The first folds have one row more, if the rows cannot be divided evenly.
         size, larger = divmod(len(rows), self.n_splits)
         begin = 0
         for fold in range(self.n_splits):

@@ -95,6 +95,7 @@ class ClassVector(BaseEstimator):
 
 def _relief(credit: str = "neighbor", **options: Any) -> ClassRelief:
     """Return the RELIEF weigher of the paper. ``credit`` is one of `CREDITS`."""
+    # The settings that reproduce the numbers of the paper (docs/papers/class_relief.md).
     return ClassRelief(1, credit=credit, skip_zero=True, ties="index", **options)
 
 
@@ -117,6 +118,7 @@ def _methods(name: str) -> dict[str, Any]:
         parts[f"{ranking}, top {k}"] = Pipeline([("choose", chosen), ("knn", knn)])
     if not problem.scaled:
         return parts
+    # Scaling is part of the method, so that it is learned from the training part only.
     return {method: Pipeline([("scale", StandardScaler()), ("then", part)]) for method, part in parts.items()}
 
 
@@ -175,6 +177,7 @@ def spearman(x: Any, y: Any) -> tuple[float, float, float]:
     ranks = rankdata(x) - (len(x) + 1) / 2
     # The t approximation is poor for 8 data sets. With at most 9 pairs, all orders are tried.
     orders = np.array(list(itertools.permutations(rankdata(y) - (len(y) + 1) / 2)))
+    # Mean ranks are subtracted, so that sums are symmetric around 0 and both tails can be compared.
     sums, seen = orders @ ranks, float(np.dot(ranks, rankdata(y)))
     right = float(np.mean(sums >= seen - 1e-9))
     return rho, right, float(np.mean(np.abs(sums) >= abs(seen) - 1e-9))

@@ -68,6 +68,7 @@ class Undersample(BaseEstimator):
         """Draw from each class as many rows as the smallest class has."""
         codes = np.unique(y, return_inverse=True)[1]
         kept = np.zeros(len(codes), dtype=bool)
+        # Drawn as the search draws them, so that both are compared on equal terms.
         kept[undersample_rows(codes, True, generators(self.random_state, 1)[0])] = True
         self.weights_ = Weights(instance_mask=kept)
         return self
@@ -113,8 +114,10 @@ def _load(name: str, data_home: str | os.PathLike[str] | None, *, quick: bool) -
     """Return a problem without rows that have missing values, with KEEL's folds if it has them and not ``quick``."""
     group = (STANDARD | IMBALANCED)[name]
     data = load_dataset(name, group, data_home=data_home)
+    # The 1-NN of the paper needs numbers, so each category becomes a column.
     table = pd.get_dummies(data.X, dtype=float)
     whole = table.notna().all(axis=1).to_numpy()
+    # float32 needs half the memory of float64, and makes the searches faster.
     X, y = table[whole].reset_index(drop=True).astype(np.float32), np.asarray(data.y)[whole].astype(str)
     if quick or group != KEEL:
         return StudyData(X, y)
@@ -183,6 +186,7 @@ def _testable(per_set: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def by_combination(per_set: pd.DataFrame) -> pd.DataFrame:
     """Return the mean score, rank, reduction and time of each combination in each block."""
+    # Rank 1 is the best, and ties share their mean rank.
     ranks = per_set.groupby(["block", "dataset"])["score"].rank(ascending=False)
     grouped = per_set.assign(rank=ranks).groupby(["block", "tasks"], sort=False)
     columns = ["score", "rank", "training", "reduction", "seconds"]
@@ -209,6 +213,7 @@ def against_best(per_set: pd.DataFrame) -> pd.DataFrame:
     """Compare each combination with the best ranked combination of its block, with Holm's adjustment."""
     found = []
     for block, table in _testable(per_set).items():
+        # The smallest mean rank is the best one.
         best = friedman(table).mean_ranks.idxmin()
         rows = posthoc(table, control=best, adjust="holm").frame()
         found.append(rows.rename(columns={"first": "best", "second": "tasks", "adjusted": "holm"}).assign(block=block))

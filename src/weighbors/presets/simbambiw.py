@@ -98,6 +98,7 @@ def knn_of(name: str, weigher: Any) -> Pipeline:
 
     Sparse rows are not centred, which does not change the distances.
     """
+    # The imputer would drop a column that is empty in a training part, and then weights of folds could not be compared.
     fill = [("fill", SimpleImputer(keep_empty_features=True))] if name in MISSING else []
     scale = StandardScaler(with_mean=name not in SPARSE)
     return Pipeline([*fill, ("scale", scale), ("knn", WeightedKNeighborsClassifier(K, weigher))])
@@ -119,6 +120,7 @@ def inner_error(model: Any, X_train: Any, y_train: AnyArray, X_test: Any, y_test
     k, codes = knn.n_neighbors, np.searchsorted(knn.classes_, y_train)
     votes = np.ones(n) if knn.weights_.votes is None else knn.weights_.votes
     folds = list(RepeatedStratifiedKFold(n_splits=2, n_repeats=5, random_state=SEED).split(codes, codes))
+    # One row per fold: which rows are in the training half, whose rows vote.
     halves = np.array([np.isin(np.arange(n), train) for train, _ in folds])
     length = min(n - 1, 40)
     nearest = knn.kneighbors(n_neighbors=length, return_distance=False)
@@ -198,6 +200,7 @@ def _paired_t(x: FloatArray, y: FloatArray) -> float:
     """Return the p-value of the paired t-test over repetitions, or NaN if there are too few repetitions."""
     if len(x) < LEAST_REPEATS:
         return float("nan")
+    # Equal curves are no evidence of a difference, and constant differences are certain.
     if np.ptp(x - y) < 1e-12:  # no spread: ttest_rel would return NaN
         return 1.0 if abs(float(np.mean(x - y))) < 1e-12 else 0.0
     return float(ttest_rel(x, y).pvalue)
@@ -226,6 +229,7 @@ def _tests_of(results: StudyResults, name: str, curves: dict[str, FloatArray]) -
             x, y = (curves[one][:, :last].mean(axis=1) for one in (method, baseline))
             found[measure] = float(np.mean(x - y)), _paired_t(x, y)
         for measure, table in zip(("error", "inner error"), errors.values(), strict=True):
+            # Errors are subtracted the other way round, so that a gain is positive if the method has the smaller error.
             test = corrected_resampled_ttest(table[baseline], table[method], n_folds=FOLDS)
             found[measure] = test.mean_difference, test.p_value
         for measure, (gain, p) in found.items():
@@ -251,9 +255,11 @@ def _counts(tests: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 def _size_tests(name: str, curves: dict[str, FloatArray]) -> list[dict[str, Any]]:
     """Return paired tests of the stability for the numbers of features that `SHARES` gives."""
+    # Curves begin with one feature and end with d − 1.
     d = next(iter(curves.values())).shape[1] + 1
     rows = []
     for (method, baseline), share in itertools.product(_pairs(list(curves)), SHARES):
+        # The index is not defined for all features.
         size = min(d - 1, max(1, round(share * d)))
         x, y = curves[method][:, size - 1], curves[baseline][:, size - 1]
         gain, p = float(np.mean(x - y)), _paired_t(x, y)
@@ -277,6 +283,7 @@ def _facts(results: StudyResults, name: str, curves: dict[str, FloatArray]) -> l
             row["median_weight"], row["lowest_weight"] = np.median(weights), weights.min(axis=1).mean()
         row |= {"error": part["error_rate"].mean(), "inner_error": part["inner_error"].mean()}
         labels = results.predictions(name, str(method))
+        # How many labels the weights change at all: with few changes, equal errors say little.
         row["same_as_plain"] = float((labels.to_numpy() == plain.to_numpy()).mean())
         if len(labels) > 1:
             found = prediction_stability(labels)

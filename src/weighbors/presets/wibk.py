@@ -126,6 +126,7 @@ def _methods(name: str) -> dict[str, Any]:
     """Return all models of `METHODS`, with the number of neighbours that the paper used for this problem."""
     k = PROBLEMS[name].k
     knn = WeightedKNeighborsClassifier
+    # Learning rate, momentum and number of epochs are the defaults of Weka's multilayer perceptron.
     perceptron = MLPClassifier((20,), solver="sgd", learning_rate_init=0.3, momentum=0.2, max_iter=500)
     return {
         "WIBK": WIBK(k),
@@ -157,6 +158,7 @@ def _methods(name: str) -> dict[str, Any]:
 def _load(name: str, data_home: str | os.PathLike[str] | None) -> StudyData:
     """Return the rows of a data set that have no missing values, as in the paper, in the order of the UCI file."""
     data = load_dataset(name, "B_wibk", data_home=data_home)
+    # The paper leaves out rows with missing values.
     whole = data.X.notna().all(axis=1).to_numpy()
     X, y = data.X[whole].astype(float), np.asarray(data.y)[whole].astype(str)
     order = uci_order(name, X.to_numpy())
@@ -219,8 +221,9 @@ def beside_paper(found: pd.DataFrame, table: str) -> pd.DataFrame:
 
 def to_the_digit(ours: Any, printed: Any, digits: int = 3) -> Any:
     """Return whether our number is equal to the printed number if it is cut off after ``digits`` decimals."""
-    gap = ours - printed
-    return (gap > -1e-9) & (gap < 10.0**-digits)
+    # Numbers are cut off after the last digit, not rounded, so ours may be larger by less than one digit.
+    difference = ours - printed
+    return (difference > -1e-9) & (difference < 10.0**-digits)
 
 
 def on_paper_folds(beside: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -290,6 +293,7 @@ def claims(found: pd.DataFrame) -> pd.DataFrame:
     printed = pd.DataFrame({name: PROBLEMS[str(name)].paper for name in ours.index}).T
     rows = []
     for table, columns in (("4", TABLE_4), ("5", TABLE_5)):
+        # The first method of a column stands for the paper's method.
         rivals = ours[[METHODS[column][0] for column in columns]].max(axis=1)
         row: dict[str, Any] = {"table": table, "data_sets": len(ours)}
         row["paper"] = int((printed["WIB-K"] >= printed[list(columns)].max(axis=1)).sum())

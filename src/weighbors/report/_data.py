@@ -95,6 +95,7 @@ class ReportData:
         for j in range(self.n_features):
             values = self.rows[:, j]
             values = values[~np.isnan(values)]
+            # Larger floats cannot be told apart from neighbouring integers.
             whole = bool(((values == np.rint(values)) & (np.abs(values) < 2.0**53)).all())
             if len(values) and (self.nominal[j] or (whole and len(np.unique(values)) <= FEW_VALUES)):
                 found.append(j)
@@ -107,6 +108,7 @@ class ReportData:
             values = self.rows[:, j]
             if self.nominal[j]:
                 labels = np.array([*map(_scalar, self.categories[j]), None], dtype=object)
+                # A missing value takes the last label, which is None.
                 place = np.where(np.isnan(values), len(labels) - 1, values).astype(np.int64)
                 parts[self.names[j]] = pd.Series(labels[place], dtype=object).astype("category")
             else:
@@ -132,6 +134,7 @@ def range_scaled(rows: FloatArray, nominal: BoolArray, *others: FloatArray) -> l
            [1., 8.]]), array([[1.5, 9. ]])]
     """
     known = ~np.isnan(rows)
+    # np.nanmin would warn of columns without any value.
     low = np.where(known, rows, np.inf).min(axis=0)
     span = np.where(known, rows, -np.inf).max(axis=0) - low
     low = np.where(nominal, 0.0, np.where(np.isfinite(low), low, 0.0))

@@ -79,12 +79,14 @@ def _draw_svg(name: str, draw: Callable[[dict[str, Any], Any], float | None], da
             "ignore", UserWarning
         )  # matplotlib warns of characters that its font lacks, but the browser has other fonts
         figure = Figure(figsize=(WIDTH, 4.0), layout="constrained")
+        # The canvas draws SVG without a window system.
         FigureCanvasSVG(figure)
         height = draw(data, figure.subplots())
         if height is None:
             return ""
         figure.set_size_inches(WIDTH, height)
         file = io.BytesIO()
+        # Neither date nor creator, so that the same numbers give the same bytes.
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _inline_svg(file.getvalue(), name)
 
@@ -178,12 +180,14 @@ def _stability(data: dict[str, Any], ax: Any) -> float | None:
 def _curve(section: dict[str, Any], n_folds: int, n_repeats: int, n_features: int) -> StabilityCurve:
     """Return a stability curve, made from its lists in ``section``.
 
-    The report does not contain the weights of the runs. They are not drawn, and zeros take their place.
+    The report does not contain the weights of the runs. They are not drawn, and zeros take their place. The numbers of
+    folds, repetitions and features say how many weights there were.
     """
     runs = n_folds * n_repeats
     stability, error, tied = (
         np.array(section[key], dtype=np.float64) for key in ("stability", "standard_error", "tied")
     )
+    # A broadcast zero takes no memory, however many runs and features there are.
     weights = np.broadcast_to(0.0, (runs, n_features))
     part = np.repeat(np.arange(n_repeats), n_folds)
     return StabilityCurve(np.array(section["size"], dtype=np.int64), stability, error, tied, weights, part, ())

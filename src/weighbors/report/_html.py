@@ -79,6 +79,7 @@ def embedded_json(data: dict[str, Any]) -> str:
     '{"name":"\\u003c/script\\u003e\\u0026"}'
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # These characters could close the script element or, as line separators, end the script text.
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text.encode("utf8", "replace").decode("utf8")

@@ -55,6 +55,7 @@ class Effort:
     @property
     def steps(self) -> int:
         """Number of steps: all folds, one repetition with shuffled labels, the permutation test, and all rows."""
+        # The test fits the weigher once to the real labels and once per permutation.
         tested = self.permutations + 1 if self.permutations else 0
         return self.repeats * self.folds + self.folds + tested + 1
 
@@ -165,12 +166,16 @@ def measure_folds(
 def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: Any) -> list[list[Split]]:
     """Return the folds of each repetition. Raise `InvalidDataError` if a training part has only one class.
 
+    ``effort`` has the number of folds, ``repeats`` is the number of repetitions, and rows of one of the ``groups`` stay
+    together.
+
     ``codes`` are the class numbers of the rows, and ``seed`` is a seed sequence.
     """
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", UserWarning
         )  # the warning says that a class has fewer rows than folds; the report mentions small classes
+        # Folds depend on the labels only, so the table is a placeholder.
         found = make_folds(effort.folds, np.zeros((len(codes), 1)), codes, groups, n_repeats=repeats, seeds=seed)
     if any(len(np.unique(codes[train])) < 2 for repetition in found for train, _ in repetition):
         raise InvalidDataError(
@@ -189,6 +194,7 @@ def _curve(weights: FloatArray, part: IndexArray) -> StabilityCurve | None:
     d = weights.shape[1]
     if d < 2:
         return None
+    # Equal steps on a log scale: stability changes fast for few features and slowly for many.
     sizes = np.unique(np.round(np.geomspace(1, min(d - 1, 1000), 60)).astype(int))
     return kuncheva_curve(weights, sizes, repetition=part)
 
@@ -246,6 +252,7 @@ def _one_fold(table: ReportData, fold: Split, *, k: int, n_jobs: int | None) -> 
     for name, weights in zip(METHODS, (None, relief.weights_, votes), strict=True):
         with _quiet():
             predicted[name] = _fit_knn(table, rows, codes, weights, k, n_jobs).predict(queries)
+    # The baseline that every model must beat.
     predicted["most frequent class"] = np.full(len(test), np.argmax(np.bincount(codes)))
     return relief.feature_weights_, predicted
 
@@ -264,13 +271,17 @@ def mean_recall(truth: AnyArray, predicted: AnyArray) -> float:
 def _measure_shuffled(
     table: ReportData, effort: Effort, seed: np.random.SeedSequence, n_jobs: int | None, progress: Callable[[int], Any]
 ) -> StabilityCurve | None:
-    """Return the stability curve for shuffled labels, from one repetition of the folds.
+    """Return the stability curve for shuffled labels, from one repetition of the folds of ``table``.
+
+    ``effort`` has the number of folds, ``seed`` is a seed sequence, and ``n_jobs`` is the number of threads.
 
     It is None if there is only one feature. ``progress`` is called with the number of the fold.
     """
+    # Separate seeds for the labels and the folds keep each of them the same if the other one changes.
     first, second = seed.spawn(2)
     codes = np.random.default_rng(first).permutation(table.codes)
     weights = []
+    # Shuffled labels have no groups: a label is exchanged between any two rows.
     for done, (train, _) in enumerate(_folds(codes, None, effort, 1, second)[0]):
         progress(done)
         weights.append(_fit_relief(table, table.rows[train], codes[train], n_jobs).feature_weights_)
@@ -290,6 +301,7 @@ def measure_chance(
     fits = itertools.count(before)
 
     def weigh(rows: FloatArray, codes: IndexArray) -> FloatArray:
+        """Return the weights of ReliefF, and report the progress."""
         progress(next(fits), effort.steps, "permutation test")
         return _fit_relief(table, rows, codes, n_jobs).feature_weights_
 
@@ -333,6 +345,7 @@ def measure_whole(
         per_class = ClassRelief(RELIEF_NEIGHBORS, **options).fit(rows, codes)
         omega = MBIW(**options).fit(rows, codes).weights_.votes
         knn = _fit_knn(table, rows, codes, relief.weights_, min(k, table.n - 1), n_jobs)
+        # Without queries, the k-NN predicts its own training rows, each without itself (leave-one-out).
         share = knn.predict_proba(None)
     # Intervals are defined only for discrete features. The most important discrete features are shown.
     columns = order[np.isin(order, table.discrete())][:most_intervals]

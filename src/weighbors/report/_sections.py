@@ -114,6 +114,7 @@ def feature_section(
     table: ReportData, folds: FoldResults, chance: PermutationResult | None, order: IndexArray
 ) -> dict[str, Any]:
     """Return the mean feature weights over the folds, their spread, and the result of the permutation test."""
+    # Folds with unusual rows give extreme weights, so the middle 80 % is shown and not the whole range.
     low, high = np.quantile(folds.weights, [0.1, 0.9], axis=0)
     best = min(10, max(1, table.n_features // 2))
     share = top_selections(folds.weights, best).mean(axis=0)
@@ -176,6 +177,7 @@ def class_section(table: ReportData, whole: WholeTableResults, order: IndexArray
     largest = np.abs(whole.class_weights).max(axis=1, keepdims=True)
     scaled = np.divide(whole.class_weights, largest, out=np.zeros_like(whole.class_weights), where=largest > 0)
     spread = scaled.max(axis=0) - scaled.min(axis=0)
+    # A weight near 0 may have any sign by chance, so small weights do not count as opposed.
     opposed = (scaled.max(axis=0) > 0.05) & (scaled.min(axis=0) < -0.05)
     apart = np.argsort(-spread, kind="stable")[:10]
     by_class = np.argsort(-scaled.max(axis=0), kind="stable")[:60]
@@ -221,6 +223,7 @@ def stability_section(table: ReportData, folds: FoldResults, effort: Effort) -> 
         return {"reason": "there is one feature, so there is nothing to choose"}
     curve = folds.curve
     best = min(10, max(1, table.n_features // 2))
+    # A curve of many features does not contain every size. The nearest size is described.
     at = int(np.abs(curve.sizes - best).argmin())
     return {
         "curve": _curve(curve),
@@ -304,6 +307,7 @@ def gain_section(table: ReportData, folds: FoldResults, effort: Effort) -> dict[
             }
         )
     tests = [corrected_resampled_ttest(scores[name], scores[METHODS[0]], n_folds=effort.folds) for name in METHODS[1:]]
+    # Two comparisons are made with the same baseline, so their p-values are adjusted.
     adjusted = holm([test.p_value for test in tests])
     from scipy.stats import t as student
 

@@ -124,6 +124,7 @@ def _stability(data: dict[str, Any]) -> str:
     s = data["stability"]
     if "reason" in s:
         return ""
+    # The limits are conventions of this report.
     level = "very stable" if s["stability"] >= 0.9 else "stable" if s["stability"] >= 0.75 else (
         "moderately stable" if s["stability"] >= 0.4 else "unstable")  # fmt: skip
     best = "the best feature is" if s["best"] == 1 else f"the best {s['best']} features is"
@@ -222,6 +223,7 @@ def _table_caveats(table: dict[str, Any], settings: dict[str, Any]) -> list[str]
             "what its class makes likely."
         )
     copies = table["n_copies"]
+    # A few copies are normal in rounded data.
     if copies > 0.02 * table["n_rows"]:
         found.append(
             f"{copies} rows are exact copies of others. Copies can stand on both sides of a fold, which makes the "
@@ -255,6 +257,7 @@ def _method_caveats(data: dict[str, Any]) -> Sequence[str]:
             "column of noise can pass it, since other features then decide which rows are neighbours."
         )
     if "reason" not in s:
+        # Two training parts of m folds have m − 2 of their m − 1 folds in common.
         overlap = (s["n_folds"] - 2) / (s["n_folds"] - 1)
         found.append(
             f"Stability is measured over folds, whose training parts share {percent(overlap, 0)} of their rows. New "

@@ -76,6 +76,7 @@ class Report:
         make = makers.get(Path(path).suffix.lower())
         if make is None:
             raise InvalidDataError(f"a report is saved as .html, .md or .json; got '{path}'")
+        # The whole text is made before the file is opened, so that an error leaves no file behind.
         text = make().encode("utf8")
         with atomic_write(path) as file:
             file.write(text)
@@ -168,6 +169,7 @@ def build_report(
     require_text([target, title, *notes], "title, target or note")
     full = prepare_report_data(X, y, row_labels=row_labels, groups=groups)
     root = seed_sequence(random_state)
+    # Separate seeds: more permutations, for example, do not change the folds.
     sample_seed, fold_seed, chance_seed = root.spawn(3)
     effort = effort_for(full)
     table, drawn = sample_rows(full, effort.rows, np.random.default_rng(sample_seed))

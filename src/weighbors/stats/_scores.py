@@ -38,6 +38,7 @@ def round_off_noise(values: FloatArray, scale: float | None = None) -> FloatArra
     scale = float(np.abs(values).max(initial=0.0)) if scale is None else scale
     if not scale:
         return values
+    # Digits are counted from a power of ten, so that rounding does not depend on the scores themselves.
     unit = 10.0 ** np.ceil(np.log10(scale))
     return np.round(values / unit, DECIMALS) * unit
 
@@ -115,6 +116,8 @@ def check_pairs(x: Any, y: Any, least: int = 2) -> FloatArray:
         raise InvalidDataError(f"x and y are paired and must have the same length; got {len(first)} and {len(second)}")
     if len(first) < least:
         raise InvalidDataError(f"at least {least} paired scores are needed; got {len(first)}")
+    # The scale is that of the scores. A difference of two large scores carries the rounding errors of those scores, so
+    # its own size would not tell what is noise.
     scale = float(max(np.abs(first).max(), np.abs(second).max()))
     return round_off_noise(first - second, scale)
 
@@ -140,6 +143,7 @@ def _vector(values: Any, name: str) -> FloatArray:
 def rank_rows(frame: pd.DataFrame, *, higher_is_better: bool = True) -> FloatArray:
     """Return the ranks of the methods within each data set. The best has rank 1, and ties share their mean rank."""
     values = frame.to_numpy()
+    # Scores of one data set are rounded together, because data sets may have scores of very different sizes.
     scores = np.array([round_off_noise(row) for row in values])
     ranks: FloatArray = rankdata(-scores if higher_is_better else scores, axis=1)
     return ranks

@@ -25,7 +25,7 @@ _MOST_METHODS = 12  # 12 methods have 4.2 million partitions; those of 13 take 3
 
 
 def _check(p_values: Any) -> FloatArray:
-    """Return p-values as an array. Raise InvalidDataError if a number is outside 0 to 1."""
+    """Return p-values as an array. Raise InvalidDataError if one lies outside 0 to 1."""
     p = as_numbers(p_values, "p-values")
     if p.ndim != 1 or not len(p):
         raise InvalidDataError(f"p-values must be a vector that is not empty; got shape {p.shape}")
@@ -49,7 +49,7 @@ def _step_down(p: FloatArray, factors: FloatArray) -> FloatArray:
 
 
 def bonferroni(p_values: Any) -> Any:
-    """Bonferroni's adjustment: multiply each p-value by their number, at most 1.
+    """Adjust p-values by Bonferroni's procedure: multiply each by their number. The result is at most 1.
 
     Parameters
     ----------
@@ -69,7 +69,10 @@ def bonferroni(p_values: Any) -> Any:
 
 
 def holm(p_values: Any) -> Any:
-    """Holm's step-down adjustment: the i-th smallest of m p-values times m − i + 1, made monotone.
+    """Adjust p-values by Holm's procedure, which steps from the smallest p-value to the largest.
+
+    The i-th smallest of m p-values is multiplied by m − i + 1, and then raised to the adjusted value before it, if that
+    is larger.
 
     Parameters
     ----------
@@ -90,9 +93,10 @@ def holm(p_values: Any) -> Any:
 
 
 def hochberg(p_values: Any) -> Any:
-    """Hochberg's step-up: Holm's factors from the largest p-value down.
+    """Adjust p-values by Hochberg's procedure, which steps from the largest p-value to the smallest.
 
-    It is more powerful than Holm's adjustment, but needs independent or positively dependent tests.
+    The factors are those of Holm. It is more powerful than Holm's adjustment, but needs independent or positively
+    dependent tests.
 
     Parameters
     ----------
@@ -109,6 +113,7 @@ def hochberg(p_values: Any) -> Any:
     array([0.03, 0.04, 0.04])
     """
     p = _check(p_values)
+    # The largest p-value has the factor 1. Each adjusted value is at most that of the next larger p-value.
     order = np.argsort(p, kind="stable")[::-1]
     out = np.empty_like(p)
     out[order] = np.minimum.accumulate(p[order] * np.arange(1.0, len(p) + 1))
@@ -116,7 +121,8 @@ def hochberg(p_values: Any) -> Any:
 
 
 def _n_methods(m: int, name: str) -> int:
-    """Return the number k of methods that have ``m`` pairs. ``name`` is the procedure in the message."""
+    """Return the number of methods among which there are ``m`` pairs. ``name`` is the procedure in the message."""
+    # k (k − 1) / 2 = m is solved for k. Integer arithmetic gives an exact answer, which is checked below.
     k = (1 + isqrt(1 + 8 * m)) // 2
     if comb(k, 2) != m:
         raise InvalidDataError(
@@ -128,19 +134,23 @@ def _n_methods(m: int, name: str) -> int:
 
 @lru_cache(maxsize=64)
 def _true_counts(k: int) -> frozenset[int]:
-    """Return how many pairwise hypotheses of k methods can be true at the same time: all possible numbers."""
+    """Return all possible numbers of true hypotheses among the pairwise hypotheses of k methods (Shaffer 1986)."""
     if k < 2:
         return frozenset({0})
+    # The first group has j equal methods, which makes j (j − 1) / 2 hypotheses true; the other k − j methods form
+    # groups of their own.
     return frozenset(comb(j, 2) + rest for j in range(1, k + 1) for rest in _true_counts(k - j))
 
 
 def shaffer(p_values: Any) -> Any:
-    """Shaffer's static procedure: Holm, with the most hypotheses that can still be true together.
+    """Adjust the p-values of all pairs by Shaffer's static procedure.
+
+    It is Holm's procedure with smaller factors: the largest number of hypotheses that can still be true together.
 
     Parameters
     ----------
     p_values : array-like or Series of shape (k(k − 1)/2,)
-        Of all pairs of k methods, in any order.
+        The p-values of all pairs of k methods, in any order.
 
     Returns
     -------
@@ -180,7 +190,7 @@ def _partitions(k: int) -> AnyArray:
 
 
 def bergmann_hommel(p_values: Any) -> Any:
-    """Bergmann and Hommel's procedure: the most powerful of these, over all exhaustive sets.
+    """Adjust the p-values of all pairs by Bergmann and Hommel's procedure, the most powerful one in this module.
 
     A set of pairwise hypotheses is exhaustive if exactly these hypotheses can be true together: the pairs within the
     groups of some partition of the methods. The adjusted p-value of a hypothesis is the largest value of (size ·
@@ -190,7 +200,7 @@ def bergmann_hommel(p_values: Any) -> Any:
     Parameters
     ----------
     p_values : array-like or Series of shape (k(k − 1)/2,)
-        Of all pairs of k ≤ 12 methods, in the order (0, 1), (0, 2), ..., (1, 2), ...
+        The p-values of all pairs of k ≤ 12 methods, in the order (0, 1), (0, 2), ..., (1, 2), ...
 
     Returns
     -------
@@ -216,6 +226,7 @@ def bergmann_hommel(p_values: Any) -> Any:
     # One column per partition: the loops below go over the pairs, and NumPy over millions of partitions.
     group = np.ascontiguousarray(_partitions(k).T)
     pairs = list(combinations(range(k), 2))
+    # Size and smallest p-value of the exhaustive set that belongs to each partition.
     size = np.zeros(group.shape[1], dtype=np.int16)
     least = np.ones(group.shape[1])
     for (i, j), value in zip(pairs, p, strict=True):

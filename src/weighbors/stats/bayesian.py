@@ -24,12 +24,13 @@ _BATCH = 4096
 
 @dataclass(frozen=True, repr=False)
 class BayesianResult(Result):
-    """Posterior probabilities of three answers; they sum to 1.
+    """The posterior probabilities of three answers, which sum to 1.
 
     Attributes
     ----------
     first, rope, second : float
-        The first method is better, the difference lies within ±``half_width``, the second is better.
+        Probability that the first method is better, that the difference lies within ±``half_width``, and that the
+        second method is better.
     half_width : float
         Half width of the region of practical equivalence.
     test : str
@@ -73,8 +74,8 @@ def bayesian_correlated_ttest(
 ) -> BayesianResult:
     """Bayesian correlated t-test of two methods on one data set, over (repeated) folds.
 
-    The posterior of the mean difference is a t distribution whose scale counts the correlation
-    of folds, as `corrected_resampled_ttest` does.
+    The posterior of the mean difference is a t distribution. Its scale accounts for the correlation of folds, as
+    `corrected_resampled_ttest` does.
 
     Parameters
     ----------
@@ -114,6 +115,7 @@ def bayesian_correlated_ttest(
     else:
         first = float(student.sf(rope, n - 1, mean, scale))
         second = float(student.cdf(-rope, n - 1, mean, scale))
+    # Rounding can make the sum of both sides a little larger than 1.
     return BayesianResult(first, max(0.0, 1 - first - second), second, float(rope), "Bayesian correlated t", n, mean)
 
 
@@ -128,9 +130,9 @@ def bayesian_signed_rank(
 ) -> BayesianResult:
     """Bayesian signed-rank test of two methods over data sets.
 
-    A Dirichlet process with one pseudo-observation at 0 stands for the distribution of
-    differences. Of each posterior sample it is asked which answer is most probable for the mean of
-    two differences drawn from it.
+    The distribution of the differences is a Dirichlet process with one pseudo-observation at 0. Each sample from its
+    posterior is a distribution, and votes for the answer that is most probable for the mean of two differences
+    drawn from it.
 
     Parameters
     ----------
@@ -193,6 +195,7 @@ def bayesian_signed_rank(
 
 def _answers(z: FloatArray, rope: float) -> tuple[FloatArray, FloatArray]:
     """Return, for every pair of differences, whether their mean is above the region, and whether it is below."""
+    # The test asks for the mean of two differences, as Wilcoxon's signed ranks do (Walsh averages).
     mean = (z[:, None] + z[None, :]) / 2
     slack = 1e-12 * max(1.0, float(np.abs(z).max()))
     above, below = (mean > rope + slack).astype(float), (mean < -rope - slack).astype(float)

@@ -85,9 +85,10 @@ def compare(
     higher_is_better : bool, default=True
         False for errors and times.
     rope : float, optional
-        Width of practical equivalence; with it every pair also gets a Bayesian signed-rank test.
+        Half width of the region of practical equivalence. If it is given, every pair also gets a Bayesian
+        signed-rank test.
     random_state : int, RandomState or None, default=0
-        For the samples of its posterior.
+        Seed for the posterior samples of that test.
 
     Returns
     -------
@@ -112,6 +113,7 @@ def compare(
     if control is not None:
         check_control(control, frame.columns)
     better = {"higher_is_better": higher_is_better}
+    # With two methods, ranks only say who wins. Friedman's test would add nothing to Wilcoxon's.
     if frame.shape[1] == 2:
         overall, f_test = None, None
         if not np.ptp(frame.to_numpy(), axis=1).any():
@@ -159,6 +161,9 @@ def _pairs(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Compute every comparison with every p-value, and describe the steps.
 
+    ``frame`` has the scores, ``control`` is the method that all others are compared with (None: all pairs), and
+    ``random_state`` is the seed of the Bayesian test.
+
     ``higher`` says whether higher scores are better; ``rope`` is None if there is no Bayesian test.
     """
     n, k = frame.shape
@@ -167,6 +172,7 @@ def _pairs(
     counts = [wins(frame, a, b, higher_is_better=higher) for a, b in zip(pairs["first"], pairs["second"], strict=True)]
     for place, name in enumerate(("wins", "ties", "losses")):
         pairs.insert(2 + place, name, [count[place] for count in counts])
+    # Shaffer's and Bergmann and Hommel's procedures use the logic of all pairs, which a control does not have.
     names = ["holm", "hochberg"] + (["shaffer", "bergmann"] if control is None else [])
     steps = []
     if control is None and k > _MOST_METHODS:
@@ -196,10 +202,13 @@ def _add_wilcoxon(pairs: pd.DataFrame, frame: pd.DataFrame) -> str:
 def _add_bayes(pairs: pd.DataFrame, frame: pd.DataFrame, higher: bool, rope: float | None, random_state: Any) -> str:
     """Add the Bayesian signed-rank test of every pair to the comparisons and describe it.
 
+    ``pairs`` has the comparisons, ``frame`` the scores, and ``random_state`` is the seed of the posterior samples.
+
     ``higher`` says whether higher scores are better; ``rope`` is None if there is no Bayesian test.
     """
     if rope is None:
         return "No Bayesian test: no rope was given"
+    # The Bayesian test takes higher scores as better, so errors change their sign.
     sign = 1.0 if higher else -1.0
     found = [
         bayesian_signed_rank(sign * frame[a], sign * frame[b], rope=rope, random_state=random_state)

@@ -19,7 +19,7 @@ __all__ = ["OmnibusResult", "friedman", "friedman_statistic", "iman_davenport"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OmnibusResult(Result):
-    """A test of all methods at once.
+    """The result of a test of all methods at once.
 
     Attributes
     ----------
@@ -69,12 +69,13 @@ class OmnibusResult(Result):
 
 
 def friedman_statistic(ranks: FloatArray, *, ties: str = "corrected") -> float:
-    """Return Friedman's chi-square of ranks within rows.
+    """Return Friedman's chi-square statistic of the ranks within each row.
 
     With corrected ties it is NaN if all ranks of every row tie.
     """
     n, k = ranks.shape
     means = ranks.mean(axis=0)
+    # Demšar (2006), section 3.2.2: chi² = 12 n / (k (k + 1)) · (Σ R² − k (k + 1)² / 4), with mean ranks R.
     plain = 12 * n / (k * (k + 1)) * (np.square(means).sum() - k * (k + 1) ** 2 / 4)
     if ties == "ignored":
         return float(plain)
@@ -106,8 +107,8 @@ def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool = Tr
     table : DataFrame or array-like of shape (n_datasets, n_methods)
         One score per data set and method, complete.
     ties : {"corrected", "ignored"}, default="corrected"
-        Divide by what ties take from the variance of ranks, or use the formula without ties as
-        Demšar does, which is conservative.
+        Whether the statistic is corrected for the smaller variance of tied ranks. Demšar's formula ignores ties,
+        which is conservative.
     higher_is_better : bool, default=True
         False for errors and times.
 
@@ -137,7 +138,9 @@ def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool = Tr
 
 
 def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: bool = True) -> OmnibusResult:
-    """Iman and Davenport's F, from Friedman's chi-square: less conservative.
+    """Test whether the methods' ranks differ, by Iman and Davenport's F statistic.
+
+    The statistic is computed from Friedman's chi-square, which is too conservative.
 
     Parameters
     ----------
@@ -163,6 +166,7 @@ def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: boo
     frame, ranks = _rank_methods(table, ties, higher_is_better)
     n, k = ranks.shape
     chi = friedman_statistic(ranks, ties=ties)
+    # Demšar (2006), section 3.2.2: F = (n − 1) chi² / (n (k − 1) − chi²).
     left = n * (k - 1) - chi
     statistic = (n - 1) * chi / left if left > 1e-9 else float("inf")  # infinite: all data sets have the same order
     df = (k - 1, (k - 1) * (n - 1))
@@ -172,7 +176,10 @@ def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: boo
 def _result(
     test: str, statistic: float, p: float, df: tuple[int, ...], frame: pd.DataFrame, ranks: FloatArray, ties: str
 ) -> OmnibusResult:
-    """Collect the figures of a test into a result.
+    """Collect the results of an omnibus test.
+
+    ``p`` is the p-value of ``statistic``, ``frame`` has the scores, and ``ranks`` has the ranks of the methods within
+    each data set.
 
     ``df`` are the degrees of freedom, and ``ties`` says how ties were treated.
     """

@@ -23,7 +23,7 @@ _SIDES = ("two-sided", "greater", "less")
 
 @dataclass(frozen=True, repr=False)
 class WilcoxonResult(Result):
-    """Wilcoxon's signed-rank test.
+    """The result of Wilcoxon's signed-rank test.
 
     Attributes
     ----------
@@ -107,11 +107,11 @@ def wilcoxon(
     x, y : array-like of shape (n_datasets,)
         Scores of the two methods; ``x`` alone is taken as differences.
     zero_method : {"zsplit", "wilcox", "pratt"}, default="zsplit"
-        Zeros are ranked and split between both sides, as Demšar does; dropped; or ranked and
-        then dropped.
+        How differences of 0 are treated. "zsplit": they are ranked, and their ranks are split between both sides, as
+        Demšar does. "wilcox": they are dropped. "pratt": they are ranked and then dropped.
     method : {"auto", "exact", "approx"}, default="auto"
-        The exact distribution where there are no ties and zeros and at most 50 pairs, otherwise the
-        normal one with variance corrected for ties. The result says which.
+        Which distribution gives the p-value. "auto" takes the exact one if there are no ties, no zeros and at most
+        50 pairs, and otherwise the normal one with the variance corrected for ties. The result says which.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
         "greater": the scores of ``x`` are higher. Choose it before seeing the data.
 
@@ -133,6 +133,7 @@ def wilcoxon(
     d = check_pairs(x, y)
     n, n_zero, median = len(d), int((d == 0).sum()), float(np.median(d))
     if n_zero == n:
+        # Both rank sums are then half of n (n + 1) / 2, and there is nothing to test.
         half = n * (n + 1) / 4
         facts = (n, n_zero, zero_method, "none", alternative, median, "all differences are 0")
         return WilcoxonResult(half, 1.0, (half, half), float("nan"), *facts)
@@ -148,6 +149,7 @@ def wilcoxon(
     if chosen == "exact":
         z, upper, lower = float("nan"), _exact_sf(n, round(plus)), _exact_sf(n, round(minus))
     else:
+        # The two sums add up to a constant. Half of their difference is the distance of either one from its mean.
         z = (plus - minus) / 2 / _deviation(kept, ranks, zero_method)
         upper, lower = float(norm.sf(z)), float(norm.cdf(z))
     p = {"greater": upper, "less": lower, "two-sided": min(1.0, 2 * min(upper, lower))}[alternative]
@@ -158,6 +160,7 @@ def wilcoxon(
 def _deviation(kept: FloatArray, ranks: FloatArray, zero_method: str) -> float:
     """Return the standard deviation of a rank sum if the methods are equal, with a correction for ties."""
     n, n_zero = len(kept), int((kept == 0).sum())
+    # The variance of the sum of those ranks from 1 to n that get a positive sign at random, before corrections.
     variance = n * (n + 1) * (2 * n + 1) / 24
     if zero_method == "pratt":
         # Zeros take the smallest ranks but add to neither sum, so that their part of the variance is removed.
@@ -169,7 +172,7 @@ def _deviation(kept: FloatArray, ranks: FloatArray, zero_method: str) -> float:
 
 @dataclass(frozen=True, repr=False)
 class ResampledTTest(Result):
-    """The corrected resampled t-test.
+    """The result of the corrected resampled t-test.
 
     Attributes
     ----------
@@ -177,9 +180,9 @@ class ResampledTTest(Result):
     df : int
     mean_difference, standard_error : float
     correlation : float
-        Of two folds' differences, as assumed: the share of rows that are tested.
+        Assumed correlation of the differences of two folds: the share of the rows that are tested.
     n : int
-        Folds, over all repetitions.
+        Number of folds, over all repetitions.
     alternative : str
     note : str
         The reason if the variance is 0, otherwise empty.
@@ -239,9 +242,9 @@ def corrected_resampled_ttest(
     x, y : array-like of shape (n,)
         Scores on the same folds, all repetitions; ``x`` alone is taken as differences.
     n_folds : int, optional
-        Folds of the cross-validation (not times repetitions).
+        Number of folds of the cross-validation, not multiplied by its repetitions.
     n_train, n_test : int, optional
-        Or the rows trained on and tested in each split.
+        Number of rows that are trained on and tested in each split, instead of ``n_folds``.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
 
     Returns
@@ -271,6 +274,8 @@ def corrected_resampled_ttest(
     note = ""
     if error == 0:
         note = "all differences are equal"
+        # The t value is infinite if all differences are equal, because their variance is 0. It is 0 if all of them are
+        # 0.
         statistic = float(np.copysign(np.inf, mean)) if mean else 0.0
     else:
         statistic = mean / error

@@ -21,7 +21,7 @@ __all__ = ["CriticalDifference", "Posthoc", "bonferroni_dunn", "nemenyi", "posth
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posthoc(Result):
-    """Pairwise comparisons of mean ranks.
+    """The result of pairwise comparisons of mean ranks.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Posthoc(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CriticalDifference(Result):
-    """Mean ranks, and the difference of two of them that is significant.
+    """Mean ranks of methods, and how far two of them must be apart to differ significantly.
 
     Attributes
     ----------
@@ -126,7 +126,10 @@ def _pairs(ranks: pd.Series, control: Any) -> pd.DataFrame:
 
 
 def rank_p_values(ranks: pd.Series, n: int, control: Any = None) -> pd.DataFrame:
-    """Pairs with z = rank difference / sqrt(k(k + 1)/(6n)) and its two-sided normal p-value."""
+    """Return the pairs of methods with their z values and two-sided normal p-values.
+
+    z is the difference of the mean ranks, divided by sqrt(k (k + 1) / (6 n)) for ``k`` methods and ``n`` data sets.
+    """
     frame = _pairs(ranks, control)
     frame["z"] = frame["rank_difference"] / _standard_error(n, len(ranks))
     frame["p_value"] = 2 * norm.sf(frame["z"].abs())
@@ -178,7 +181,7 @@ def posthoc(table: Any, *, control: Any = None, adjust: str = "holm", higher_is_
 
 
 def nemenyi(table: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -> CriticalDifference:
-    """Nemenyi's test of all pairs: one critical difference of mean ranks.
+    """Compare all pairs of methods by Nemenyi's test, which has one critical difference of mean ranks for all pairs.
 
     p-values come from the studentised range, as the critical difference does.
 
@@ -220,7 +223,7 @@ def nemenyi(table: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -
 def bonferroni_dunn(
     table: Any, control: Any, *, alpha: float = 0.05, higher_is_better: bool = True
 ) -> CriticalDifference:
-    """Dunn's test against a control, Bonferroni's factor on the p-values.
+    """Compare all methods with a control by Dunn's test, with p-values adjusted by Bonferroni's procedure.
 
     Parameters
     ----------
@@ -250,6 +253,7 @@ def bonferroni_dunn(
     check_control(control, frame.columns)
     n, k = frame.shape
     ranks = mean_ranks(frame, higher_is_better=higher_is_better)
+    # With k − 1 comparisons, each one is tested two-sided at the level alpha / (k − 1) (Demšar 2006, section 3.2.2).
     difference = float(norm.isf(alpha / (2 * (k - 1)))) * _standard_error(n, k)
     pairs = rank_p_values(ranks, n, control).drop(columns="z")
     pairs["p_value"] = adjust_p(pairs["p_value"], "bonferroni")
@@ -259,7 +263,13 @@ def bonferroni_dunn(
 def _critical(
     test: str, difference: float, alpha: float, ranks: pd.Series, pairs: pd.DataFrame, control: Any, n: int
 ) -> CriticalDifference:
-    """Mark the pairs that differ and collect the figures of a test into a result; ``n`` counts data sets."""
+    """Mark the pairs that differ, and collect the results of a test.
+
+    ``ranks`` has the mean ranks, ``control`` is the method that all others were compared with (None: all pairs), and
+    ``alpha`` is the significance level.
+
+    ``difference`` is the critical difference, ``pairs`` has the comparisons, and ``n`` is the number of data sets.
+    """
     pairs["differs"] = pairs["rank_difference"].abs() > difference
     return CriticalDifference(test, difference, alpha, ranks, pairs, control, n)
 

@@ -62,6 +62,7 @@ class TableReducer(WarningSelector):
         estimator. It fits a clone of this weigher without a checkpoint, since the checkpoint belongs to this fit.
         """
         own = clone(self)
+        # A fit of the sampler must not write to the checkpoint of another search, or continue it.
         search = getattr(own, "weigher", own)  # the estimator that may have a checkpoint
         if search is own or getattr(search, "checkpoint", None) is not None:
             search.set_params(checkpoint=None, resume=False)

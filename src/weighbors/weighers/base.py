@@ -212,9 +212,11 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         """
         self.feature_weights_ = published
         self.support_ = self._select(published)
+        # Without a request to select there is no mask, from which `transform` knows that it should warn.
         selecting = self.n_features_to_select is not None or self.threshold is not None
         names = getattr(self, "feature_names_in_", None)
         parts.setdefault("feature_weights", metric_weights(published, self.support_, square=self._squares_weights))
+        # Only weights that belong to rows must be checked against the rows of a k-NN.
         bound = parts.get("votes") is not None
         self.weights_ = Weights(
             feature_mask=self.support_ if selecting else None,
@@ -233,6 +235,7 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
             if number > M:
                 raise InvalidDataError(f"n_features_to_select={number} is more than the {M} features there are")
             keep = np.zeros(M, dtype=bool)
+            # Of equal weights the lower column is kept.
             keep[np.argsort(-weights, kind="stable")[:number]] = True
         if self.threshold is not None:
             keep &= weights > self.threshold

@@ -30,15 +30,15 @@ def class_relief_scores(
     credit: str = "instance",
     skip_zero: bool = False,
 ) -> FloatArray:
-    """Return the parts w_c of RELIEF's sum, of shape (n_classes, n_features) (paper 001, section 2.1).
+    """Return the part w_c of RELIEF's scores for each class, of shape (n_classes, n_features) (paper 001, section 2.1).
 
     Parameters
     ----------
     instances, k, sample_weight, ties
         As in `relief_scores`.
     credit : {"instance", "neighbor"}
-        Whether w_c is what the instances of class c add, as printed, or each term goes to the class of the
-        neighbour, which is what the paper's figures show.
+        The class to which each term of the sum is added: that of the instance, as the paper prints it, or that of the
+        neighbour, which gives the paper's figures.
     skip_zero : bool
         Whether neighbours at distance 0 are left out.
     """
@@ -46,13 +46,14 @@ def class_relief_scores(
     for found in instances.neighbors(k, ties=ties, skip_zero=skip_zero):
         coefficient = signed_shares(found, instances.codes, sample_weight)
         own = instances.codes[found.query][:, None, None]
+        # The row of the result is the class that gets the term: the paper's w_c as printed, or as its figures show it.
         to = own if credit == "instance" else np.arange(instances.n_classes)[None, :, None]
         total += instances.sum_differences(found, coefficient, to, instances.n_classes)
     return total
 
 
 def agreement(class_weights: FloatArray) -> tuple[FloatArray, dict[int, str]]:
-    """Return the Pearson correlation of each w_c with their sum, and why it is NaN where it is."""
+    """Return the Pearson correlation of each w_c with their sum, and the reason for each correlation that is NaN."""
     whole = class_weights.sum(axis=0)
     out, reasons = np.full(len(class_weights), np.nan), {}
     for c, row in enumerate(class_weights):
@@ -74,10 +75,13 @@ def class_margins(
     rows: IndexArray | None = None,
     **search: Any,
 ) -> FloatArray:
-    """Return θ_c: Σ over x of class c of its distances to k misses of each class less those to k hits.
+    """Return the margin θ_c of each class.
 
-    Distances are sqrt(Σ w_i (x_i − z_i)²) (the paper prints the exponent −1/2), hits and misses under one vector.
-    It takes one search of ``rows`` × N pairs with one vector, and as many pairs in a search per class with several.
+    θ_c sums, over the instances of class c, the distances to the k nearest misses of each other class less those to the
+    k nearest hits.
+
+    Distances are sqrt(Σ w_i (x_i − z_i)²); the paper prints the exponent −1/2. Hits and misses are measured under the
+    same vector.
 
     Parameters
     ----------
@@ -89,13 +93,15 @@ def class_margins(
         One vector for all classes, or one each; negative entries count 0.
     k : int
     rows : ndarray of int, optional
-        The instances x, all by default; else the sum is scaled to the size of the class.
+        The instances over which the sum goes, by default all. A sum over some instances of a class is scaled to the
+        size of the class.
     **search
         Further arguments of `NeighborEngine`, such as ``nominal``, the columns that differ by 0 or 1.
     """
     _check_vectors(weights, n_classes, X.shape[1])
     rows = np.arange(len(codes)) if rows is None else rows
     of_class = [rows[codes[rows] == c] for c in range(n_classes)]
+    # With one vector for all classes, one search of all rows is enough.
     together = [np.concatenate(of_class)] if len(weights) == 1 else of_class
     known = []
     for vector, some in zip(weights, together, strict=True):
@@ -109,13 +115,15 @@ def class_margins(
     margins, begin = np.zeros(n_classes), 0
     for c, some in enumerate(of_class):
         total = nearest[begin : begin + len(some)].sum(axis=0)
+        # ``total`` has hits in the column of the own class and misses in the others. If only some rows were searched,
+        # their sum is scaled to the size of the class.
         margins[c] = (total.sum() - 2 * total[c]) * (np.count_nonzero(codes == c) / max(1, len(some)))
         begin += len(some)
     return margins
 
 
 def _check_vectors(weights: FloatArray, n_classes: int, n_features: int) -> None:
-    """Refuse weight vectors that do not belong to these classes and columns, or hold no numbers."""
+    """Raise InvalidWeightsError if weight vectors do not fit these classes and columns, or are not finite."""
     if weights.shape not in ((1, n_features), (n_classes, n_features)):
         raise InvalidWeightsError(
             f"margins need one weight vector of {n_features} features, or one for each of the {n_classes} classes; "
@@ -130,7 +138,7 @@ def _check_vectors(weights: FloatArray, n_classes: int, n_features: int) -> None
 
 
 class ClassRelief(_NeighborWeigher):
-    """Class-dependent RELIEF: which features matter for which class, and whether classes agree.
+    """Class-dependent RELIEF: find out which features matter for which class, and whether the classes agree.
 
     Each class gets its part w_c of RELIEF's sum; Σ_c w_c is RELIEF. Where a w_c hardly correlates
     with RELIEF, the classes disagree on which features matter, and the paper finds such tasks
@@ -148,12 +156,12 @@ class ClassRelief(_NeighborWeigher):
     skip_zero : bool, default=False
         Leave out neighbours at distance 0.
     ranking : {"sum", "variance"}, default="sum"
-        Rank features by RELIEF's weights, or, as the paper's cdRelief, by the w_c of the largest
-        variance. ``feature_weights_`` is that vector.
+        Whether features are ranked by RELIEF's weights, or by the w_c with the largest variance, as in the paper's
+        cdRelief. ``feature_weights_`` is that vector.
     metric : {"sum", "class"}, default="sum"
-        What `weights_` hands to a k-NN: the ranked vector, or one per class, rows normalised.
-        Attached per class, the class with larger weights is farther from everything; on pima a
-        5-NN falls from 74 to 45 % so.
+        What a k-NN gets in `weights_`: the ranked vector, or one normalised vector per class. With a vector per
+        class, the class with larger weights is farther from everything. On pima, the accuracy of a 5-NN falls from
+        74 to 45 %.
     threshold, ties, categorical_features, n_jobs
         As in `Relief`.
 
@@ -163,9 +171,9 @@ class ClassRelief(_NeighborWeigher):
     class_correlations_ : ndarray of shape (n_classes,)
         Pearson correlation of each w_c with RELIEF.
     agreement_ : float
-        The largest of them (the paper's "max corr"); NaN where none is defined.
+        The largest of these correlations (the paper's "max corr"), or NaN if none is defined.
     agreement_reasons_ : dict
-        Class to reason, where a correlation is NaN.
+        The reason for each class whose correlation is NaN.
     feature_weights_, weights_, support_, classes_
         As in `Relief`.
 

@@ -1,4 +1,4 @@
-"""I-RELIEF (Sun 2007): neighbours are hidden variables, weights and probabilities alternate."""
+"""I-RELIEF (Sun 2007): who the nearest neighbours are is a hidden variable, estimated in turn with the weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["IRelief", "expected_margins"]
 
 
 def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> FloatArray:
-    """Margin of each feature under the weights ``w``: the vector ν of Sun (2007), one round of I-RELIEF.
+    """Return the margin of each feature under the weights ``w``: the vector ν of Sun (2007), one round of I-RELIEF.
 
     For every instance, the expected difference to its nearest hit is subtracted from that to its nearest
     miss, and the result is multiplied by γ; ν is the mean over instances. The probability that a row is the
@@ -27,17 +27,22 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
     (misses). γ is the probability that the instance is no outlier: the share of the hits in all these terms.
     """
     # Weights are folded into the rows, so that the plain city-block kernel computes the weighted distances.
-    # Categories differ by 0 or 1 and cannot be scaled: their weight is the distance of two categories (``gap``).
+    # Categories differ by 0 or 1 and cannot be scaled. Their weight is instead the distance of two different
+    # categories, which is what ``missing_distance`` means for nominal columns.
     ordered = w[instances.columns].astype(np.float64)
     base = instances.pairs.rows
     factor = np.where(np.arange(instances.n_features) < instances.n_numeric, ordered, 1.0)
-    gap = instances.pairs.gap.astype(np.float64) * ordered
+    missing_distance = instances.pairs.missing_distance.astype(np.float64) * ordered
     weighted = PackedRows(
-        (base * factor).astype(base.dtype), n_numeric=instances.n_numeric, gap=gap, missing=instances.missing
+        (base * factor).astype(base.dtype),
+        n_numeric=instances.n_numeric,
+        missing_distance=missing_distance,
+        missing=instances.missing,
     )
     n, codes = instances.n, instances.codes
 
     def coefficients(begin: int, end: int) -> FloatArray:
+        """Return the coefficients of rows [begin, end) with all rows."""
         rows = np.arange(begin, end)
         d = weighted.distances(begin, end)[:, :n].astype(np.float64)
         d[np.arange(end - begin), rows] = np.inf  # an instance is not its own neighbour
@@ -48,6 +53,7 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
         hit = codes[rows][:, None] == codes[None, :]
         hits, misses = np.where(hit, f, 0.0), np.where(hit, 0.0, f)
         total_hits, total_misses = hits.sum(axis=1, keepdims=True), misses.sum(axis=1, keepdims=True)
+        # The probability that the instance is no outlier (Sun 2007): the share of the hits in all terms.
         gamma = 1.0 - total_misses / (total_hits + total_misses)
         # A row without misses (or hits, in a class of one instance) has no such term instead of 0 / 0.
         share = np.divide(misses, total_misses, out=np.zeros_like(f), where=total_misses > 0)
@@ -61,7 +67,7 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
 
 
 class IRelief(FeatureWeigher):
-    """I-RELIEF: all hits and misses count, by the probability of being the nearest.
+    """I-RELIEF: all hits and misses count, each by its probability of being the nearest one.
 
     Features are range-scaled. Weights start equal and are (ν)⁺ / ‖(ν)⁺‖ after each round.
 
@@ -81,7 +87,7 @@ class IRelief(FeatureWeigher):
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        Not negative, of Euclidean length 1.
+        The weights are not negative, and their Euclidean length is 1.
     n_iter_ : int
     sigma_ : float
     weights_, support_, classes_
@@ -128,7 +134,7 @@ class IRelief(FeatureWeigher):
         self.n_jobs = n_jobs
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
-        """Learn the weights: probabilities of being the nearest, and weights from these, in turn."""
+        """Learn the weights: probabilities from weights, and weights from probabilities, until they settle."""
         instances = table.instances(scaled=True, p=1, n_jobs=self.n_jobs)
         M = instances.n_features
         w = np.full(M, 1 / np.sqrt(M))
@@ -136,6 +142,7 @@ class IRelief(FeatureWeigher):
         moved = np.inf
         for iteration in range(1, self.max_iter + 1):
             self.n_iter_ = iteration
+            # Sun (2007): w = (ν)⁺ / ‖(ν)⁺‖ maximises wᵀν under ‖w‖ = 1, w ≥ 0.
             positive = np.maximum(expected_margins(instances, w, self.sigma_), 0.0)
             length = np.linalg.norm(positive)
             new = positive / length if length > 0 else positive
@@ -151,7 +158,7 @@ class IRelief(FeatureWeigher):
         return w
 
     def _width(self, instances: Instances, w: FloatArray) -> float:
-        """Return σ: as given, or the mean distance of all pairs under equal weights."""
+        """Return σ as the user gave it, or else the mean distance of all pairs under equal weights."""
         if self.sigma != "scale":
             return float(self.sigma)
         from .surf import mean_distance

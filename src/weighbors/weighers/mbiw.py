@@ -22,11 +22,13 @@ __all__ = ["MBIW", "instance_weights", "inverse_weights", "margin_vectors"]
 
 
 def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any:
-    """x′ = |x − m(x)| − |x − h(x)|, elementwise, of the rows asked for: array of shape (n, n_features), float64.
+    """Return the margin vector x′ = |x − m(x)| − |x − h(x)| of each row that is asked for.
 
-    With several neighbours, the mean over the nearest hits and over the nearest misses of all
-    other classes together; None: over all. An instance without hits has no hit term. CSR where the
-    rows are sparse, none of their values is missing and neighbours are counted.
+    The result has shape (n, n_features) and is float64. m(x) is the nearest miss and h(x) the nearest hit.
+
+    With several neighbours it is the mean over the ``n_neighbors`` nearest hits, and over the nearest misses of all
+    other classes together; None means all hits and misses. An instance without hits has no hit term. The result is
+    CSR if the rows are sparse and complete and ``n_neighbors`` is a number.
     """
     shape = (len(instances.asked), instances.n_features)
     as_sparse = instances.sparse and instances.plain and n_neighbors is not None
@@ -38,20 +40,25 @@ def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any
     for found in instances.neighbors(n_neighbors, ties="index"):
         own, at = instances.codes[found.query], np.searchsorted(instances.asked, found.query)
         hit = np.arange(found.row.shape[1])[None, :] == own[:, None]
+        # paper 000: the differences to the misses are added, those to the hits subtracted.
         for sign, mask in ((-1.0, hit), (1.0, ~hit)):
             distance = np.where(mask[:, :, None], found.distance, np.inf).reshape(len(own), -1)
             row = found.row.reshape(len(own), -1)
+            # Misses come from several classes, so they are merged by distance, with ties by row number.
             order = np.lexsort((row, distance), axis=-1)[:, :n_neighbors]
             known = np.isfinite(np.take_along_axis(distance, order, axis=-1))
             row = np.take_along_axis(row, order, axis=-1)
+            # The mean is over the neighbours that exist: a small class may have fewer than were asked for.
             share = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
             for slot in range(row.shape[1]):
                 part = sign * share[:, slot]
+                # A selection matrix adds rows at their places and keeps the result sparse.
                 if as_sparse:
                     place = (part, (at, np.arange(len(part))))
                     pairs = instances.differences(found.query, row[:, slot])
                     out = out + sparse.csr_matrix(place, shape=(shape[0], len(part))) @ pairs
                     continue
+                # In parts whose differences stay in the cache.
                 for some in np.array_split(np.arange(len(part)), max(1, len(part) * shape[1] // instances.cells)):
                     pairs = instances.differences(found.query[some], row[some, slot])
                     out[at[some]] += part[some, None] * pairs
@@ -59,14 +66,14 @@ def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any
 
 
 def _margins_to_all(instances: Neighborhoods) -> FloatArray:
-    """Mean difference to all misses less that to all hits, feature by feature."""
+    """Return, for each feature, the mean difference to all misses less the mean difference to all hits."""
     asked = instances.asked
     out = np.zeros((len(asked), instances.n_features))
     counts = np.bincount(instances.codes, minlength=instances.n_classes)
     codes = instances.codes[asked]
     hits, misses = (counts - 1)[codes], (instances.n - counts)[codes]
     for j in range(instances.n_features):
-        # (n_classes, n), a row itself adds what it differs from itself
+        # The shape is (n_classes, n). A row is among the hits, but its difference to itself is 0.
         sums = instances.class_difference_sums(j)[:, asked]
         own = sums[codes, np.arange(len(asked))]
         out[:, j] = (sums.sum(axis=0) - own) / np.maximum(misses, 1) - own / np.maximum(hits, 1)
@@ -74,17 +81,18 @@ def _margins_to_all(instances: Neighborhoods) -> FloatArray:
 
 
 def instance_weights(margins: Any, n_jobs: int = 1) -> FloatArray:
-    """ω ∝ 1 / mean distance to the other margin vectors, summing to 1 (paper 000, eq. 2).
+    """Return the instance weights ω from the margin vectors (paper 000, eq. 2). They sum to 1.
 
-    Uniform where all margin vectors are equal; where some mean distances are 0, which needs all
-    of them equal, the same.
+    ω is proportional to 1 / (mean distance to the other margin vectors).
+
+    If all margin vectors are equal, all distances are 0 and the weights are equal.
     """
     rows = margins if sparse.issparse(margins) else np.ascontiguousarray(margins, dtype=np.float64)
     return inverse_weights(distance_sums(rows, n_jobs))
 
 
 def inverse_weights(sums: FloatArray) -> FloatArray:
-    """ω from the sum of the distances of each margin vector to the others."""
+    """Return the instance weights ω from the sum of the distances of each margin vector to the others."""
     n = len(sums)
     mean = sums / max(n - 1, 1)
     if not (mean > 0).all():
@@ -103,7 +111,7 @@ def mbiw(
     n_neighbors: int | None = 1,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Return the instance weights of coded rows.
+    """Return the margin-based instance weights of coded rows.
 
     Parameters
     ----------
@@ -144,9 +152,9 @@ class MBIW(TakesTables, BaseEstimator):
     Attributes
     ----------
     instance_weights_ : ndarray of shape (n_samples,)
-        Sum to 1.
+        Weights of the instances, which sum to 1.
     weights_ : Weights
-        With ``votes`` N times as large (mean 1).
+        The same weights as ``votes``, multiplied by N, so that their mean is 1.
     classes_ : ndarray of shape (n_classes,)
 
     References

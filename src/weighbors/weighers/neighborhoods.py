@@ -1,6 +1,6 @@
-"""The training rows as the RELIEF family sees them: neighbours per class, and sums of differences.
+"""Training rows for the RELIEF family: their neighbours in each class, and sums of their differences.
 
-`differences` defines the difference of a feature.
+The module `differences` defines the difference of two rows in a feature.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._parallel.threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
 from ..engine.pairs import PackedRows, sum_listed
-from ..engine.references import as_rows, extent
+from ..engine.references import as_rows, column_ranges
 from ..exceptions import InvalidDataError
 from .differences import Expectation, RangeScale, absolute_sums
 
@@ -48,49 +48,53 @@ def refuse_dense(X: Any, who: str) -> None:
 
 
 def tolerance(dtype: Any) -> float:
-    """Return the share of themselves by which distances may differ and still count as tied."""
+    """Return the relative tolerance within which two distances count as tied."""
     return 1e-10 if dtype == np.float64 else 1e-5
 
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Neighbours of some rows in each class: how far, who, and what part of a slot each one fills."""
+    """The neighbours of some rows in each class: which rows, how far, and the share of a slot that each one fills."""
 
-    query: IndexArray  # (n,)
-    row: IndexArray  # (n, n_classes, width), -1: none
-    share: FloatArray  # the same shape; sums to the slots filled
-    distance: FloatArray
+    query: IndexArray  # (n,) the rows whose neighbours these are
+    row: IndexArray  # (n, n_classes, width) the neighbours, -1 if there is none
+    share: FloatArray  # of the same shape; the sum over a list is the number of slots that are filled
+    distance: FloatArray  # of the same shape
 
 
 def share_slots(distance: FloatArray, k: int, *, ties: str, tol: float) -> FloatArray:
-    """Return what part of k slots each neighbour fills.
+    """Return the share of the k slots that each neighbour fills.
 
     Parameters
     ----------
     distance : ndarray of shape (..., width)
-        Ascending; infinite where there is no neighbour.
+        Distances of the neighbours, ascending, infinite if there is no neighbour.
     k : int
+        Number of slots.
     ties : {"share", "index"}
-        With "index" the first k fill one slot each. With "share" those tied at the k-th distance share what
-        the nearer ones leave, and the list must hold all of them.
+        With "index" the first k neighbours fill one slot each. With "share" the neighbours tied at the k-th distance
+        share the slots that the nearer ones leave, and the list must contain all of them.
     tol : float
         Distances that differ by less than this share of themselves are tied.
     """
+    # Padding has an infinite distance and fills no slot.
     real = np.isfinite(distance)
     first = real & (np.arange(distance.shape[-1]) < k)
     if ties == "index" or distance.shape[-1] < k:
         return first.astype(np.float64)
     kth = distance[..., k - 1 : k]
+    # Distances that differ only by rounding count as tied, so results do not depend on the order of rows.
     with np.errstate(invalid="ignore"):
         nearer = real & (distance < kth * (1 - tol))
         tied = real & ~nearer & (distance <= kth * (1 + tol))
     slots = k - nearer.sum(axis=-1, keepdims=True)
+    # Tied neighbours share the slots that the nearer ones leave, but none of them fills more than one.
     share = nearer + tied * np.minimum(1.0, slots / np.maximum(tied.sum(axis=-1, keepdims=True), 1))
     return np.where(np.isfinite(kth), share, first)
 
 
 class Neighborhoods(ABC):
-    """Rows, classes and the geometry of their differences, wherever the rows are.
+    """Rows, their classes, and how their differences are measured, wherever the rows are stored.
 
     Numeric columns come first; ``columns`` says where each column was. ``asked`` are the rows, in ascending order,
     whose neighbours are wanted.
@@ -115,31 +119,34 @@ class Neighborhoods(ABC):
 
     @abstractmethod
     def take(self, rows: IndexArray) -> Any:
-        """Some of the rows; each as often as it is named."""
+        """Return the rows with these numbers. A number may occur more than once."""
 
     @abstractmethod
     def column(self, at: int) -> FloatArray:
-        """A column of all rows, in float64."""
+        """Return one column of all rows, in float64."""
 
     @property
     @abstractmethod
     def engine(self) -> SearchEngine:
-        """Search for the nearest of each class, as `NeighborEngine` does it."""
+        """Engine that finds the nearest rows of each class."""
 
     @property
     @abstractmethod
-    def gap(self) -> FloatArray:
-        """What a missing value counts, per column."""
+    def missing_distance(self) -> FloatArray:
+        """The missing distance of each column: what a missing value counts in a distance."""
 
     @abstractmethod
     def expectations(self) -> Iterable[tuple[int, Expectation]]:
-        """The columns that have missing values, and their differences."""
+        """Return the columns that have missing values, each with its expected differences."""
 
     @abstractmethod
     def _sum_listed(
         self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_outputs: int
     ) -> FloatArray:
-        """Sum as `sum_listed` does, columns that have missing values left out."""
+        """Return the sums that `engine.pairs.sum_listed` computes, without the columns that have missing values.
+
+        The parameters are those of `engine.pairs.sum_listed`; ``weight`` has the coefficients.
+        """
 
     @property
     def plain(self) -> bool:
@@ -147,13 +154,19 @@ class Neighborhoods(ABC):
         return self.n_numeric == self.n_features and not self.missing
 
     def neighbors(self, k: int, *, ties: str = "share", skip_zero: bool = False) -> Iterator[Neighbors]:
-        """The k nearest of every class for every row asked for, itself left out, in batches."""
+        """Yield the k nearest rows of each class for every row that is asked for, in batches.
+
+        A row is not its own neighbour.
+        """
+        # A batch has at most about 4 million neighbours, which keeps its arrays at some 100 MB.
         size = max(64, int(4e6) // (self.n_classes * (k + 1)))
         for begin in range(0, len(self.asked), size):
             yield from self._batch(self.asked[begin : begin + size], k, ties, skip_zero)
 
     def _batch(self, rows: IndexArray, k: int, ties: str, skip_zero: bool) -> Iterator[Neighbors]:
-        """Yield the neighbours of one batch; rows with ties beyond the list are searched again with a longer one.
+        """Yield the neighbours of one batch of rows.
+
+        Rows whose ties go beyond the list are searched again with a longer list.
 
         Parameters
         ----------
@@ -176,12 +189,13 @@ class Neighborhoods(ABC):
             if done.any():
                 share = share_slots(distance[done], k, ties=ties, tol=tol)
                 yield Neighbors(rows[done], found[done], share, distance[done])
+            # Few rows have so many ties, so a list four times as long costs little.
             rows, width = rows[~done], 4 * width
 
     def sum_differences(
         self, found: Neighbors, coefficient: FloatArray, output_row: IndexArray, n_outputs: int
     ) -> FloatArray:
-        """Return Σ coefficient · |x − z| per output row and original feature, of shape (n_outputs, n_features).
+        """Return Σ coefficient · |x − z| for each output row and original feature, of shape (n_outputs, n_features).
 
         Parameters
         ----------
@@ -194,8 +208,10 @@ class Neighborhoods(ABC):
         flat = (len(found.query), -1)
         neighbor, weight = found.row.reshape(flat), coefficient.reshape(flat)
         output_row = np.broadcast_to(output_row, coefficient.shape).reshape(flat)
+        # Places without a neighbour must not add anything, whatever coefficient they have.
         weight = np.where(neighbor >= 0, weight, 0.0)
         total = self._sum_listed(found.query, neighbor, weight, output_row, n_outputs)
+        # Columns with missing values are added here: their differences are expectations, which no kernel computes.
         for j, expected in self.expectations():
             x = found.query[:, None]
             difference = expected.differences(np.broadcast_to(x, neighbor.shape), neighbor)
@@ -204,9 +220,11 @@ class Neighborhoods(ABC):
         return self.in_place(total)
 
     def differences(self, x: IndexArray, z: IndexArray) -> Any:
-        """|x − z| of pairs of rows, over the original features, missing values at full range; float64.
+        """Return |x − z| for pairs of rows, over the original features, as float64.
 
-        A row of -1 has difference 0. CSR where the rows are sparse and none of their values is missing.
+        A missing value is at the missing distance of its column.
+
+        A row number of -1 in ``z`` gives differences of 0. The result is CSR if the rows are sparse and complete.
         """
         a, b = self.take(x), self.take(np.maximum(z, 0))
         if self.sparse:
@@ -218,18 +236,19 @@ class Neighborhoods(ABC):
         np.abs(out, out=out)
         out[:, self.n_numeric :] = a[:, self.n_numeric :] != b[:, self.n_numeric :]
         if self.missing:
-            out = np.where(np.isnan(out), self.gap.astype(np.float64), out)
+            out = np.where(np.isnan(out), self.missing_distance.astype(np.float64), out)
         out[z < 0] = 0.0
         return self.in_place(out)
 
     def class_difference_sums(self, j: int) -> FloatArray:
-        """Σ over the rows of each class of their difference to every row, of original feature j.
+        """Return, for original feature ``j``, the sum of the differences of every row to all rows of each class.
 
-        Missing values are at full range; shape (n_classes, n). A row's difference to itself is 0.
+        The result has shape (n_classes, n). A missing value is at the missing distance of its column. The difference
+        of a row to itself is 0.
         """
         at = int(np.flatnonzero(self.columns == j)[0])
         column = self.column(at)
-        gap = float(self.gap[at])
+        missing_distance = float(self.missing_distance[at])
         known = ~np.isnan(column)
         out = np.empty((self.n_classes, self.n))
         for c in range(self.n_classes):
@@ -238,6 +257,7 @@ class Neighborhoods(ABC):
             lacking = float((members & ~known).sum())
             sums: FloatArray
             if at >= self.n_numeric:
+                # A value differs by 1 from all members of the class but those that have the same category.
                 kinds, counts = np.unique(values, return_counts=True)
                 equal = np.zeros(self.n)
                 if len(kinds):
@@ -246,12 +266,14 @@ class Neighborhoods(ABC):
                 sums = len(values) - equal
             else:
                 sums = absolute_sums(column, values)
-            sums = np.where(known, sums, gap * len(values))
-            out[c] = sums + gap * lacking - np.where(members & ~known, gap, 0.0)
+            # A row that lacks the value is at the missing distance from all known values, and all rows are at that
+            # distance from members that lack theirs. Only the difference of a row to itself is 0.
+            sums = np.where(known, sums, missing_distance * len(values))
+            out[c] = sums + missing_distance * lacking - np.where(members & ~known, missing_distance, 0.0)
         return out
 
     def in_place(self, total: FloatArray) -> FloatArray:
-        """Return the columns in the order of the original table."""
+        """Return the columns in the order of the original table. Here numeric columns come first."""
         if self.n_numeric in (0, self.n_features):
             return total
         out = np.empty_like(total)
@@ -260,7 +282,7 @@ class Neighborhoods(ABC):
 
 
 class Instances(Neighborhoods):
-    """Rows in memory.
+    """Rows in memory, with their neighbours and differences.
 
     Parameters
     ----------
@@ -283,26 +305,26 @@ class Instances(Neighborhoods):
         order = self.columns
         self.rows = X if np.array_equal(order, np.arange(self.n_features)) else as_rows(X[:, order])
         if scaled:
-            self.rows = RangeScale.of(extent(self.rows), self.n_numeric)(self.rows)
+            self.rows = RangeScale.of(column_ranges(self.rows), self.n_numeric)(self.rows)
         self.dtype, self.sparse = self.rows.dtype, bool(sparse.issparse(self.rows))
         self.missing = bool(np.isnan(self.rows.data if self.sparse else self.rows).any())
 
     def take(self, rows: IndexArray) -> Any:
-        """Some of the rows; a view where they follow each other."""
+        """Return the rows with these numbers. The result is a view if they follow each other."""
         first, n = (int(rows[0]), len(rows)) if len(rows) else (0, 0)
         if not self.sparse and np.array_equal(rows, np.arange(first, first + n)):
             return self.rows[first : first + n]
         return self.rows[rows]
 
     def column(self, at: int) -> FloatArray:
-        """A column of all rows, in float64."""
+        """Return one column of all rows, in float64."""
         column = self.rows[:, [at]].toarray()[:, 0] if self.sparse else self.rows[:, at]
         values: FloatArray = column.astype(np.float64)
         return values
 
     @cached_property
     def engine(self) -> NeighborEngine:
-        """Search for the nearest of each class."""
+        """Engine that finds the nearest rows of each class."""
         nominal = np.arange(self.n_features) >= self.n_numeric
         return NeighborEngine(
             self.rows,
@@ -314,29 +336,34 @@ class Instances(Neighborhoods):
         )
 
     @property
-    def gap(self) -> FloatArray:
-        """What a missing value counts, per column."""
-        return self.engine.references.gap
+    def missing_distance(self) -> FloatArray:
+        """The missing distance of each column: what a missing value counts in a distance."""
+        return self.engine.references.missing_distance
 
     def expectations(self) -> Iterable[tuple[int, Expectation]]:
-        """The columns that have missing values, and their differences."""
+        """Return the columns that have missing values, each with its expected differences."""
         return self._expectations.items()
 
     def _sum_listed(
         self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_outputs: int
     ) -> FloatArray:
-        """Sum with the compiled core, over rows whose incomplete columns are 0."""
+        """Return the sums of listed pairs from the compiled core, in which columns with missing values are 0.
+
+        The parameters are those of `Neighborhoods._sum_listed`.
+        """
         n_jobs = effective_n_jobs(self.n_jobs)
         return sum_listed(self._complete_rows, self.n_numeric, query, neighbor, weight, output_row, n_outputs, n_jobs)
 
     def sum_pairs(self, coefficients: Any) -> FloatArray:
-        """Σ coefficient · |x − z| over all pairs, per original feature.
+        """Return Σ coefficient · |x − z| over all pairs of rows, for each original feature.
 
-        ``coefficients(begin, end)`` gives the (end − begin, width) coefficients of some rows.
+        ``coefficients(begin, end)`` returns the coefficients of rows [begin, end) with all rows, of shape
+        (end − begin, width).
         """
         n_jobs = effective_n_jobs(self.n_jobs)
         total = self.pairs.sum_differences(coefficients, n_jobs)
         for j, expected in self.expectations():
+            # The kernel cannot compute expected differences. Its sum over such a column is replaced.
             total[j] = 0.0
             everyone = np.arange(self.n)
             for begin, end in self.pairs.ranges():
@@ -346,14 +373,14 @@ class Instances(Neighborhoods):
 
     @cached_property
     def pairs(self) -> PackedRows:
-        """All pairs of rows; in distances missing numbers are at full range."""
+        """All pairs of rows. In distances, a missing number is at the missing distance of its column."""
         rows = to_dense(self.rows, "a weigher that compares all pairs")
-        gap = None if self.plain else self.gap
-        return PackedRows(rows, n_numeric=self.n_numeric, gap=gap, missing=self.missing)
+        missing_distance = None if self.plain else self.missing_distance
+        return PackedRows(rows, n_numeric=self.n_numeric, missing_distance=missing_distance, missing=self.missing)
 
     @cached_property
     def _complete_rows(self) -> Any:
-        """The rows, with columns that have missing values set to 0: those are added apart."""
+        """The rows with 0 in all columns that have missing values, since those columns are summed separately."""
         if not self.missing:
             return self.rows
         rows = self.rows.tolil() if sparse.issparse(self.rows) else self.rows.copy()
@@ -362,7 +389,7 @@ class Instances(Neighborhoods):
 
     @cached_property
     def _expectations(self) -> dict[int, Expectation]:
-        """Differences of the columns that have missing values, by column."""
+        """The expected differences of the columns that have missing values, by column."""
         if not self.missing:
             return {}
         dense = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
@@ -374,8 +401,9 @@ class Instances(Neighborhoods):
 
 
 def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray, IndexArray]:
-    """Take the neighbours at distance 0 out of lists and move the others up."""
+    """Remove the neighbours at distance 0 from the lists, and move the others up."""
     zero = distance == 0
+    # A stable sort by "is 0" keeps the order of all other neighbours.
     order = np.argsort(zero, axis=-1, kind="stable")
     zero = np.take_along_axis(zero, order, axis=-1)
     distance = np.where(zero, np.inf, np.take_along_axis(distance, order, axis=-1))

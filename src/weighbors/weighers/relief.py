@@ -1,4 +1,4 @@
-"""RELIEF with k neighbours, RelievedF and ReliefF."""
+"""RELIEF with k neighbours, RelievedF and ReliefF: weigh features by differences to near hits and near misses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ __all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", 
 
 
 def signed_shares(found: Neighbors, codes: IndexArray, sample_weight: FloatArray) -> FloatArray:
-    """Return + for misses and − for hits, times the slots filled and the weight of the instance."""
+    """Return the signed coefficient of each neighbour: positive for misses, negative for hits.
+
+    Its size is the share of a slot that the neighbour fills, times the weight of the instance.
+    """
     own = codes[found.query]
     sign = np.where(np.arange(found.row.shape[1])[None, :] == own[:, None], -1.0, 1.0)
     signed: FloatArray = sign[:, :, None] * found.share * sample_weight[found.query][:, None, None]
@@ -25,7 +28,7 @@ def signed_shares(found: Neighbors, codes: IndexArray, sample_weight: FloatArray
 
 
 def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
-    """Return RELIEF's sum (paper 001, algorithm 1).
+    """Return RELIEF's score of each feature (paper 001, algorithm 1).
 
     Σ_x Σ_{c ≠ l(x)} Σ_{z ∈ KNN(x, c)} |x − z| − Σ_{z ∈ KNN(x, l(x))} |x − z|.
 
@@ -36,13 +39,14 @@ def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *
         Neighbours per class.
     sample_weight : ndarray of shape (n,)
     ties : {"share", "index"}
-        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+        Whether neighbours tied at the k-th distance share its slots, or the rows with lower numbers are taken.
 
     Returns
     -------
     ndarray of shape (n_features,)
     """
     total = np.zeros((1, instances.n_features))
+    # paper 001, algorithm 1: add the differences to misses, subtract those to hits, over all instances.
     for found in instances.neighbors(k, ties=ties):
         coefficient = signed_shares(found, instances.codes, sample_weight)
         total += instances.sum_differences(found, coefficient, np.zeros(1, dtype=np.int64), 1)
@@ -50,7 +54,9 @@ def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *
 
 
 def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
-    """Return RELIEF's sum with the k nearest misses of all other classes together (paper 000, section 2).
+    """Return RELIEF's score of each feature, with the k nearest misses of all other classes together.
+
+    See paper 000, section 2.
 
     Parameters
     ----------
@@ -59,7 +65,7 @@ def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray
         Neighbours per class.
     sample_weight : ndarray of shape (n,)
     ties : {"share", "index"}
-        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+        Whether neighbours tied at the k-th distance share its slots, or the rows with lower numbers are taken.
 
     Returns
     -------
@@ -69,6 +75,7 @@ def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray
     for found in instances.neighbors(k, ties=ties):
         own = instances.codes[found.query]
         hit = np.arange(found.row.shape[1])[None, :] == own[:, None]
+        # A hit must not take the slot of a miss: at an infinite distance it comes last.
         distance = np.where(hit[:, :, None], np.inf, found.distance).reshape(len(own), -1)
         row = np.where(np.isfinite(distance), found.row.reshape(len(own), -1), np.iinfo(np.int64).max)
         # Misses of all classes are merged by distance and row, and then share the slots as those of one class do.
@@ -76,6 +83,7 @@ def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray
         ranked = np.take_along_axis(distance, order, axis=-1)
         share = np.empty_like(ranked, dtype=np.float64)
         slots = share_slots(ranked, k, ties=ties, tol=tolerance(instances.dtype))
+        # Shares go back to the places of the neighbours before the sort, where the kernel expects them.
         np.put_along_axis(share, order, slots, axis=-1)
         coefficient = np.where(hit[:, :, None], -found.share, share.reshape(found.share.shape))
         coefficient = coefficient * sample_weight[found.query][:, None, None]
@@ -84,7 +92,10 @@ def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray
 
 
 def prior_ratios(codes: IndexArray, n_classes: int) -> FloatArray:
-    """(own class, class of the miss) → P(miss) / (1 − P(own)); 0 on the diagonal."""
+    """Return how much a miss of each class counts for an instance of each class.
+
+    The entry (own class, class of the miss) is P(miss) / (1 − P(own)), so that each row sums to 1; the diagonal is 0.
+    """
     prior = np.bincount(codes, minlength=n_classes) / len(codes)
     ratio: FloatArray = prior[None, :] / (1.0 - prior[:, None])
     np.fill_diagonal(ratio, 0.0)
@@ -92,7 +103,10 @@ def prior_ratios(codes: IndexArray, n_classes: int) -> FloatArray:
 
 
 def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
-    """Return Kononenko's ReliefF: means over hits, and over the misses of each class by its prior.
+    """Return Kononenko's ReliefF score of each feature.
+
+    The mean difference to the k nearest misses of each class, weighed by the prior of the class, less the mean
+    difference to the k nearest hits; the result is the mean over all instances.
 
     Parameters
     ----------
@@ -101,7 +115,7 @@ def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, 
         Neighbours per class.
     sample_weight : ndarray of shape (n,)
     ties : {"share", "index"}
-        Whether neighbours tied at the k-th distance share its slots, or the lower rows win.
+        Whether neighbours tied at the k-th distance share its slots, or the rows with lower numbers are taken.
 
     Returns
     -------
@@ -111,6 +125,7 @@ def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, 
     total = np.zeros((1, instances.n_features))
     for found in instances.neighbors(k, ties=ties):
         own = instances.codes[found.query]
+        # Kononenko: misses of class c count P(c) / (1 − P(own class)), hits count −1.
         sign = ratio[own]
         sign[np.arange(len(own)), own] = -1.0
         filled = np.maximum(found.share.sum(axis=2), 1e-300)  # A class without neighbours adds 0, not 0 / 0.
@@ -120,7 +135,7 @@ def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, 
 
 
 class _NeighborWeigher(ContributionWeigher):
-    """Shared by the weighers that look at k neighbours."""
+    """Base class of the weighers that look at the k nearest hits and misses."""
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **ContributionWeigher._parameter_constraints,
@@ -156,7 +171,7 @@ class _NeighborWeigher(ContributionWeigher):
 
     @abstractmethod
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
-        """Return the published weights, wherever the rows are: in memory or in blocks."""
+        """Return the published weights. The rows may be in memory or in blocks."""
 
 
 _PARAMETERS = """
@@ -169,9 +184,9 @@ _PARAMETERS = """
     threshold : float, optional
         Keep only features of a larger weight.
     ties : {{"share", "index"}}, default="share"
-        Neighbours tied at the k-th distance share its slots, so that the order of rows does not
-        matter (distances within 1e-10 of each other, relatively, are tied; 1e-5 for float32); or
-        the lower rows win.
+        What happens to neighbours tied at the k-th distance. "share": they share its slots, so that the order of rows
+        does not matter (distances within a relative 1e-10 of each other are tied; 1e-5 for float32). "index": the
+        rows with lower numbers are taken.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     n_jobs : int, optional
@@ -180,9 +195,9 @@ _PARAMETERS = """
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        As the paper prints them; may be negative. Also ``feature_importances_``.
+        The weights as the paper prints them, which may be negative. ``feature_importances_`` has 0 for these.
     weights_ : Weights
-        For a k-NN: negative weights count 0.
+        Weights for a k-NN, in which negative weights are 0.
     support_ : bool ndarray of shape (n_features,)
     classes_ : ndarray of shape (n_classes,)
 """
@@ -192,8 +207,9 @@ class Relief(_NeighborWeigher):
     __doc__ = (
         """RELIEF over all instances, with k neighbours in every class.
 
-    Each instance adds its differences to the k nearest of every other class and subtracts those to
-    the k nearest of its own. Euclidean neighbours, no scaling, no priors (paper 001, algorithm 1).
+    Each instance adds its differences to the k nearest rows of every other class, and subtracts those to the k
+    nearest rows of its own class. Neighbours are Euclidean, features are not scaled, and classes have no priors
+    (paper 001, algorithm 1).
 """
         + _PARAMETERS.format(k=1, neighbors="Neighbours per class.")
         + """
@@ -213,7 +229,7 @@ class Relief(_NeighborWeigher):
     )
 
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
-        """Return RELIEF's sum."""
+        """Return RELIEF's score of each feature."""
         return relief_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
 
@@ -221,10 +237,10 @@ class RelievedF(_NeighborWeigher):
     __doc__ = (
         """Deterministic RELIEF with l nearest hits and l nearest misses (paper 000, section 2).
 
-    Misses are taken over all other classes together; every instance is used once. Euclidean
-    neighbours, no scaling.
+    Misses are taken over all other classes together, and every instance is used once. Neighbours are Euclidean, and
+    features are not scaled.
 """
-        + _PARAMETERS.format(k=1, neighbors="l, hits and misses.")
+        + _PARAMETERS.format(k=1, neighbors="Number l of hits and of misses.")
         + """
     References
     ----------
@@ -244,19 +260,18 @@ class RelievedF(_NeighborWeigher):
     _misses = "together"
 
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
-        """Return RelievedF's sum."""
+        """Return RelievedF's score of each feature."""
         return relievedf_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
 
 class ReliefF(_NeighborWeigher):
     __doc__ = (
-        """ReliefF: range-scaled differences, priors of the classes, means over neighbours.
+        """ReliefF: RELIEF with range-scaled differences, priors of the classes, and means over neighbours.
 
-    City-block neighbours on range-scaled features; categories differ by 0 or 1. A missing value is
-    at full range in the search and counts by its expected difference in the score. Scores lie
-    between -1 and 1.
+    Neighbours are found by city-block distance on range-scaled features; categories differ by 0 or 1. In the search,
+    a missing value is at full range; in the score it counts by its expected difference. Scores lie between -1 and 1.
 """
-        + _PARAMETERS.format(k=10, neighbors="Hits, and misses per class.")
+        + _PARAMETERS.format(k=10, neighbors="Number of hits, and of misses per class.")
         + """
     References
     ----------
@@ -295,5 +310,5 @@ class ReliefF(_NeighborWeigher):
         )
 
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
-        """Return ReliefF's means."""
+        """Return ReliefF's score of each feature."""
         return relieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)

@@ -58,7 +58,7 @@ class InstanceSampler(OneToOneFeatureMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where X is a DataFrame.
+        Only if X is a DataFrame.
 
     Examples
     --------
@@ -127,13 +127,14 @@ class InstanceSampler(OneToOneFeatureMixin, BaseEstimator):
         tags = _TagsOfSampler(**{one.name: getattr(own, one.name) for one in fields(Tags)})
         tags.estimator_type = "sampler"
         tags.target_tags.required = True
+        # The sampler accepts the tables that its weigher accepts.
         given = get_tags(self.weigher).input_tags
         tags.input_tags = _SamplerInputTags(**{one.name: getattr(given, one.name) for one in fields(InputTags)})
         return tags
 
 
 def _class_labels(y: Any) -> AnyArray:
-    """One label per row, also from one column, and from one column of 0 and 1 per class."""
+    """Return one label per row. ``y`` is a vector, one column, or one column of 0 and 1 per class."""
     check_classification_targets(y)
     values = np.asarray(y)
     if values.ndim != 2 or values.shape[1] == 1:
@@ -143,4 +144,5 @@ def _class_labels(y: Any) -> AnyArray:
             "Multilabel and multioutput targets are not supported. One label per row is needed, or one column per "
             f"class with a single 1 in each row; got shape {values.shape}"
         )
+    # The position of the only 1 is the class.
     return np.asarray(values.argmax(axis=1))

@@ -31,24 +31,24 @@ class Simba(FeatureWeigher):
     Parameters
     ----------
     n_passes : int, default=1
-        Passes of N steps.
+        Number of passes of N steps.
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps. None: all.
     step : float or "1/n", default=1.0
         Size of the steps. "1/n" is as small as SIMBAMBIW's steps are, and just as stable.
     order : {"random", "fixed"}, default="random"
-        A new permutation per pass, or the rows as they are.
+        Order of the steps: a new random permutation in each pass, or the order of the rows.
     utility : {"linear", "sigmoid"}, default="linear"
-        What is summed over margins: themselves, or 1 / (1 + exp(−beta θ)).
+        What is maximised: the sum of the margins θ, or the sum of 1 / (1 + exp(−beta θ)).
     beta : float, default=1.0
-        Of the sigmoid utility.
+        Slope of the sigmoid utility.
     n_restarts : int, default=1
-        Runs with different orders; the one with the largest sum of margins is kept.
+        Number of runs with different orders. The run with the largest sum of margins is kept.
     threshold, categorical_features
         As in `Relief`.
     random_state : int, RandomState or None
     n_jobs : int, optional
-        Threads of the first search, and of each scan of all rows; steps follow one another.
+        Number of threads of the first search and of each scan of all rows. Steps are taken one after another.
 
     Attributes
     ----------
@@ -57,13 +57,13 @@ class Simba(FeatureWeigher):
     weights_ : Weights
         a = W² for the published W, as algorithm 2 uses them.
     margin_sum_ : float
-        Sum of the margins under w, where there are restarts; otherwise None.
+        Sum of the margins under w if there are restarts, otherwise None.
     support_ : bool ndarray of shape (n_features,)
     classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
-    Sparse rows become dense while they fit 2 GiB.
+    Sparse rows are converted to dense rows, if these fit in 2 GiB.
 
     References
     ----------
@@ -124,7 +124,9 @@ class Simba(FeatureWeigher):
         """Learn the weights: one step per instance and pass, and the best of several restarts."""
         margins = Margins.of(to_dense(table.rows, "SIMBA"), table.codes, len(table.classes), table.nominal, self.n_jobs)
         n, rng = len(table.codes), check_random_state(self.random_state)
+        # With steps of 1/n, a whole pass moves the weights about as far as one step of size 1.
         step = np.full(n * self.n_passes, 1.0 / n if self.step == "1/n" else float(self.step))
+        # The compiled core takes beta = 0 for the linear utility.
         beta = self.beta if self.utility == "sigmoid" else 0.0
         best: FloatArray = np.ones(margins.rows.shape[1])
         self.margin_sum_: float | None = None
@@ -134,6 +136,7 @@ class Simba(FeatureWeigher):
             if self.n_restarts == 1:
                 best = w
                 continue
+            # Restarts are compared under weights of the same scale, or larger weights would have larger margins.
             reached = margin_sum(margins, np.sqrt(publish_weights(w)))
             if self.margin_sum_ is None or reached > self.margin_sum_:
                 best, self.margin_sum_ = w, reached

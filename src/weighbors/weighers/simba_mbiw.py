@@ -1,4 +1,4 @@
-"""SIMBAMBIW: SIMBA steered by margin-based instance weights (paper 000, algorithm 1)."""
+"""SIMBAMBIW: SIMBA whose steps are scaled by margin-based instance weights (paper 000, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["SimbaMBIW", "step_order", "step_sizes"]
 
 
 def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArray | None = None) -> IndexArray:
-    """Choose the instance of every step that is left of a pass of N steps.
+    """Return the instances of the steps that are left in a pass of N steps, in order.
 
-    "order": the instances that were not visited yet, by descending ω, ties by row. "sample": draws with
-    replacement with probability ω. "normal": a random permutation of those not visited yet.
+    "order" returns the instances that were not visited yet, by descending ω, with ties in the order of rows. "sample"
+    draws with replacement with probability ω. "normal" returns a random permutation of those not visited yet.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArra
     strategy : {"order", "sample", "normal"}
     rng : RandomState
     visited : ndarray or None
-        Instances of the steps of this pass that are done; None: none of them.
+        Instances of the steps of this pass that were taken already. None means that no step was taken.
 
     Returns
     -------
@@ -50,17 +50,18 @@ def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArra
 
 
 def step_sizes(omega: FloatArray, strategy: str, scale: str) -> FloatArray:
-    """Step of every instance: ω ("sum"), ω with mean 1 ("mean"), or 1 for plain SIMBA ("normal").
+    """Return the step size of every instance: ω ("sum"), ω with mean 1 ("mean"), or 1 for plain SIMBA ("normal").
 
-    Equal ω of mean 1 are exactly 1, so that SIMBAMBIW is exactly SIMBA then.
+    With "mean", equal weights ω give steps of exactly 1, so that SIMBAMBIW is then exactly SIMBA.
     """
+    # Dividing and multiplying equal ω by N would leave rounding errors, and then SIMBAMBIW would not be exactly SIMBA.
     if strategy == "normal" or (scale == "mean" and np.ptp(omega) == 0):
         return np.ones(len(omega))
     return omega if scale == "sum" else omega * len(omega)
 
 
 class SimbaMBIW(FeatureWeigher):
-    """SIMBA whose steps are as large as an instance's weight, for more stable feature weights.
+    """SIMBA with steps as large as the weight of an instance, for more stable feature weights.
 
     Outlying instances, which margin-based weights (MBIW) find, move the weights less. In a k-NN
     the feature weights shape the distance and the instance weights the vote (algorithm 2).
@@ -68,24 +69,27 @@ class SimbaMBIW(FeatureWeigher):
     Parameters
     ----------
     strategy : {"order", "sample", "normal"}, default="order"
-        Instances by descending weight, without randomness; drawn by their weights; or in random
-        order with steps of 1, which is plain SIMBA.
+        In which order instances take their steps. "order": by descending weight, without randomness. "sample":
+        drawn with probabilities equal to their weights. "normal": in random order with steps of 1, which is plain
+        SIMBA.
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps. None: all.
     scale : {"sum", "mean"}, default="sum"
-        Weights in the steps sum to 1, as printed (steps of about 1/N), or have mean 1. The scale
-        matters more than the weights: compare with ``Simba(step="1/n")``.
+        Whether the weights in the steps sum to 1, as the paper prints them (steps of about 1/N), or have mean 1. The
+        scale matters more than the weights: compare with ``Simba(step="1/n")``.
     compose : {"mbiw_first", "simba_first"}, default="mbiw_first"
         "simba_first": plain SIMBA weighs features first, and the margins of MBIW are taken under
         these weights before the second, weighted pass.
     synergy : bool, default=False
-        Recompute the instance weights from the current feature weights as steps go on. The steps that are
-        left of a pass then have new sizes, and ("order", "sample") their instances are ordered or drawn anew.
+        Whether the instance weights are computed again from the current feature weights after every
+        ``update_every`` steps. The remaining steps of the pass then have new sizes, and with "order" and "sample"
+        their instances are ordered or drawn again.
     update_every : int or None, default=None
-        Steps between two such updates; None: N / 10.
+        Number of steps between two such updates. None means N / 10.
     n_passes : int, default=1
+        Number of passes of N steps.
     n_neighbors : int or "all", default=1
-        Of MBIW.
+        Number of hits and misses per instance from which MBIW computes the instance weights.
     threshold, categorical_features
         As in `Relief`.
     random_state : int, RandomState or None
@@ -104,7 +108,7 @@ class SimbaMBIW(FeatureWeigher):
 
     Notes
     -----
-    Sparse rows become dense while they fit 2 GiB.
+    Sparse rows are converted to dense rows, if these fit in 2 GiB.
 
     References
     ----------
@@ -166,7 +170,7 @@ class SimbaMBIW(FeatureWeigher):
         self.n_jobs = n_jobs
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
-        """Learn the weights of instances, then those of features in steps that the former steer."""
+        """Learn the instance weights, then the feature weights in steps that the instance weights scale."""
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
         margins = Margins.of(to_dense(table.rows, "SIMBA"), table.codes, len(table.classes), table.nominal, self.n_jobs)
         rng, n = check_random_state(self.random_state), len(table.codes)
@@ -174,6 +178,7 @@ class SimbaMBIW(FeatureWeigher):
         if self.compose == "simba_first":
             w = simba_steps(margins, w, rng.permutation(n), np.ones(n))
         omega = self._omega(margins, w)
+        # The first pass of plain SIMBA only shapes the margins. The weighted pass starts from equal weights again.
         w = np.ones_like(w)
         every = (self.update_every or max(1, n // 10)) if self.synergy else n
         for _ in range(self.n_passes):
@@ -182,6 +187,8 @@ class SimbaMBIW(FeatureWeigher):
                 part, left = left[:every], left[every:]
                 w = simba_steps(margins, w, part, step_sizes(omega, self.strategy, self.scale)[part])
                 if self.synergy and len(left):
+                    # Weights of features have changed, so margins and ω have too. Only the steps that are left use the
+                    # new ω.
                     visited = np.append(visited, part)
                     omega = self._omega(margins, w)
                     if self.strategy != "normal":  # a random permutation knows nothing of ω
@@ -194,7 +201,7 @@ class SimbaMBIW(FeatureWeigher):
         return {"votes": self.instance_weights_ * len(self.instance_weights_)}
 
     def _omega(self, margins: Margins, w: FloatArray) -> FloatArray:
-        """MBIW on the rows scaled by w, which is MBIW under ‖·‖_w."""
+        """Return MBIW's instance weights under the norm ‖·‖_w: those of the rows, multiplied by ``w``."""
         k = None if self.n_neighbors == "all" else int(self.n_neighbors)
         return mbiw(
             margins.scaled_rows(w), margins.codes, margins.n_classes, margins.nominal, n_neighbors=k, n_jobs=self.n_jobs

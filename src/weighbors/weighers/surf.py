@@ -16,33 +16,40 @@ __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "surf_scores"]
 
 
 def mean_distance(instances: Instances) -> float:
-    """Mean distance of all pairs of rows (float64)."""
+    """Return the mean distance of all pairs of rows, in float64."""
     n = instances.n
+    # Sorting a feature gives the sum over all pairs without visiting them: the r-th smallest value is added r times and
+    # subtracted n − 1 − r times.
     if instances.plain:  # Σ over pairs of |x − z| = Σ_r (2 r − n + 1) x_(r), from the sorted values of a feature
         rank = 2.0 * np.arange(n) - (n - 1)
         return float(np.sum(rank @ np.sort(instances.pairs.rows, axis=0).astype(np.float64))) / (n * (n - 1) / 2)
     pairs = instances.pairs
 
     def task(begin: int, end: int) -> float:
+        """Return the sum of the distances of rows [begin, end) to all rows."""
         d = pairs.distances(begin, end)[:, :n]
         d[np.arange(end - begin), np.arange(begin, end)] = 0.0  # a missing value is far from itself
         return float(d.sum(dtype=np.float64))
 
     parts = run_ranges(task, pairs.ranges(), effective_n_jobs(instances.n_jobs))
+    # The distances of all rows to all others count each pair twice.
     return float(np.sum(parts)) / (n * (n - 1))
 
 
 def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool, star: bool) -> FloatArray:
-    """Return means over near hits and misses, and for the starred methods over far ones with the opposite sign.
+    """Return the scores of a method of the SURF family.
 
-    Near is below the mean of all distances (SURF) or, per instance, below its mean less half its standard deviation
-    (MultiSURF); far is above the mean, or above the mean plus half of it. Misses of a class count by its prior, as
-    in ReliefF.
+    A score is the mean difference to near misses less that to near hits. The starred methods also use far hits and
+    misses, with the opposite sign.
+
+    In SURF a neighbour is near if its distance is below the mean of all distances, and far if it is above. In
+    MultiSURF each instance has limits of its own: the mean of its distances less (plus) half their standard
+    deviation. Misses of a class count by its prior, as in ReliefF.
 
     Parameters
     ----------
     instances : Instances
-        Ordered by class.
+        The rows, ordered by class.
     sample_weight : ndarray of shape (n,)
     multi : bool
         Whether each instance has a threshold of its own.
@@ -50,6 +57,7 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
         Whether far instances count, too.
     """
     factor = prior_ratios(instances.codes, instances.n_classes)
+    # Hits count −1, as in ReliefF; misses count by the prior of their class.
     np.fill_diagonal(factor, -1.0)
     zones: dict[str, Any] = {
         "class_start": np.searchsorted(instances.codes, np.arange(instances.n_classes + 1)).astype(np.int64),
@@ -59,19 +67,21 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
         "far": star,
         "tolerance": tolerance(instances.rows.dtype),
     }
+    # Plain float64 rows have a kernel that needs no array of coefficients (decisions.md: MultiSURF's distances are
+    # taken by maxima). Other rows get their coefficients first.
     if instances.plain and instances.rows.dtype == np.float64:
         return instances.in_place(instances.pairs.zone_sums(effective_n_jobs(instances.n_jobs), **zones)[None])[0]
     return instances.sum_pairs(lambda begin, end: instances.pairs.zone_coefficients(begin, end, **zones))
 
 
 class _ThresholdWeigher(ContributionWeigher):
-    """Shared by the SURF family."""
+    """Base class of the SURF family, which looks at all neighbours within a threshold."""
 
     _multi = False
     _star = False
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
-        """Learn the weights; `surf_scores` wants the rows class after class."""
+        """Learn the weights. The rows are sorted by class first, as `surf_scores` expects them."""
         order = np.argsort(table.codes, kind="stable")
         instances = Instances(
             table.rows[order],
@@ -100,9 +110,9 @@ _PARAMETERS = """
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        May be negative. Also ``feature_importances_``.
+        The weights, which may be negative. ``feature_importances_`` has 0 for these.
     weights_ : Weights
-        For a k-NN: negative weights count 0.
+        Weights for a k-NN, in which negative weights are 0.
     support_ : bool ndarray of shape (n_features,)
     classes_ : ndarray of shape (n_classes,)
 """
@@ -124,7 +134,7 @@ _EXAMPLE = """
 
 class SURF(_ThresholdWeigher):
     __doc__ = (
-        """SURF: all neighbours nearer than the mean distance of all pairs.
+        """SURF: weigh features by all neighbours that are nearer than the mean distance of all pairs.
 """
         + _PARAMETERS
         + """
@@ -139,7 +149,7 @@ class SURF(_ThresholdWeigher):
 
 class SURFStar(_ThresholdWeigher):
     __doc__ = (
-        """SURF*: SURF, and instances beyond the mean distance with the opposite sign.
+        """SURF*: SURF that also counts the instances beyond the mean distance, with the opposite sign.
 """
         + _PARAMETERS
         + """
@@ -155,7 +165,7 @@ class SURFStar(_ThresholdWeigher):
 
 class MultiSURF(_ThresholdWeigher):
     __doc__ = (
-        """MultiSURF: neighbours nearer than an instance's mean distance less half its deviation.
+        """MultiSURF: SURF with a limit per instance, its mean distance less half the standard deviation.
 """
         + _PARAMETERS
         + """
@@ -171,7 +181,9 @@ class MultiSURF(_ThresholdWeigher):
 
 class MultiSURFStar(_ThresholdWeigher):
     __doc__ = (
-        """MultiSURF*: MultiSURF, and far instances (mean plus half the deviation) with opposite sign.
+        """MultiSURF*: MultiSURF that also counts far instances, with the opposite sign.
+
+    An instance is far if its distance is above the mean plus half the standard deviation.
 """
         + _PARAMETERS
         + """

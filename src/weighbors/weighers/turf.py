@@ -1,4 +1,4 @@
-"""TuRF: score, drop the worst features, score again."""
+"""TuRF: score the features, drop the worst ones, and score the rest again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["TuRF"]
 
 
 class TuRF(FeatureWeigher):
-    """Tuned RELIEF: iterative elimination around any weigher of features.
+    """Tuned RELIEF: score the features, drop the worst ones, and score the rest again, with any weigher.
 
     Noise features blur the distances in which neighbours are sought. TuRF drops a share of the
     worst features, scores the rest again in their own space, and so on.
@@ -97,7 +97,7 @@ class TuRF(FeatureWeigher):
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TuRF:
-        """Score and eliminate.
+        """Score the features in rounds, and drop the worst ones after each round.
 
         Parameters
         ----------
@@ -113,6 +113,7 @@ class TuRF(FeatureWeigher):
         X, _ = self._check_input(X, y)
         nominal = self._coder.nominal_of(X)
         M = X.shape[1]
+        # A share of the original number, so that rounds do not become ever smaller.
         drop = max(1, int(self.share * M))
         goal = self._goal(M, drop)
         params = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -120,6 +121,7 @@ class TuRF(FeatureWeigher):
         self.round_ = np.zeros(M, dtype=np.int64)
         while True:
             weigher = clone(ReliefF(n_jobs=self.n_jobs) if self.weigher is None else self.weigher)
+            # The weigher gets a part of the columns, so it must be told anew which of them hold categories.
             if "categorical_features" in weigher.get_params(deep=False):
                 weigher.set_params(categorical_features=nominal[alive])
             if params and not has_fit_parameter(weigher, "sample_weight"):
@@ -132,12 +134,16 @@ class TuRF(FeatureWeigher):
             if len(alive) <= goal:
                 break
             kept = max(goal, len(alive) - drop)
+            # The order of the columns is kept, so that ties between features are broken as in the full table.
             alive = np.sort(alive[np.argsort(-scores[alive], kind="stable")[:kept]])
         self._publish(X, _ranked(scores, self.round_))
         return self
 
     def _goal(self, M: int, drop: int) -> int:
-        """Return how many features are left when rounds end."""
+        """Return how many features are left after the last round.
+
+        ``M`` is the number of all features, ``drop`` the number that each round drops.
+        """
         wanted = self.n_features_to_select
         if wanted is None:
             return min(M, drop)
@@ -164,13 +170,14 @@ def _fitted_scores(weigher: Any, X: Any, y: Any, params: dict[str, Any]) -> Floa
 
 
 def _ranked(scores: FloatArray, rounds: IndexArray) -> FloatArray:
-    """Return scores in which every feature of a later round is above all of earlier rounds.
+    """Return scores in which every feature of a later round is above all features of earlier rounds.
 
-    ``scores`` and ``rounds`` are those of each feature when it was last scored. Positive scores of a round are
-    multiplied by what puts the largest below the later rounds, which keeps their order and their sign. Where a
-    later round has scores of 0 or less, the earlier ones are moved below those.
+    ``scores`` has the last score of each feature, ``rounds`` the round of that score. The positive scores of a round
+    are multiplied by a factor that puts the largest of them below the later rounds. This keeps their order and sign.
+    If a later round has scores of 0 or less, the scores of earlier rounds are shifted below those.
     """
     final, floor = scores.copy(), np.inf
+    # From the last round, whose features stayed longest, to the first: ``floor`` is the smallest score so far.
     for number in range(int(rounds.max()), 0, -1):
         mine = rounds == number
         largest = float(final[mine].max())

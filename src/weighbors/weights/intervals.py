@@ -61,6 +61,7 @@ class IntervalTable:
                 f"intervals: 'low', 'high' and 'weight' must be as long as 'start' says ({start[-1]}); "
                 f"got {len(self.low)}, {len(self.high)} and {n}"
             )
+        # Two neighbouring intervals are compared only if they belong to the same class and feature.
         inside = np.ones(max(n - 1, 0), dtype=bool)
         inside[start[(start > 0) & (start < n)] - 1] = False
         if (np.diff(start) < 0).any() or (self.high < self.low).any():
@@ -110,6 +111,7 @@ class IntervalTable:
         """
         missing = len(self.weight) + codes[:, None] * self.n_features + columns
         out = missing.astype(np.uint32)
+        # All rows of a class are looked up together, so that each class and feature needs one binary search.
         order = np.argsort(codes, kind="stable")
         ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=self.n_classes))])
         for c in np.flatnonzero(np.diff(ends)):
@@ -139,6 +141,7 @@ class IntervalTable:
         first, last = self.start[group], self.start[group + 1] - 1
         below = np.clip(first + at_or_below - 1, first, last)
         above = np.minimum(below + 1, last)
+        # The distance to an interval is 0 for a value inside it.
         to_below = np.maximum(self.low[below] - values, np.maximum(values - self.high[below], 0))
         to_above = np.where(above == below, np.inf, self.low[above] - values)
         closest: IndexArray = np.where(to_above < to_below, above, below)
@@ -196,6 +199,7 @@ class IntervalLookup:
         The tabulated weights of a feature take at most 1 kB, or half of the memory of one weight per row if that is
         more.
         """
+        # A table takes one entry per integer of the range, so only small ranges are worth it.
         span = high.astype(np.float64) - low.astype(np.float64) + 2
         small = integral & (table.n_classes * span <= max(n // 2, 128))
         listed = np.flatnonzero(small)
@@ -218,6 +222,7 @@ class IntervalLookup:
         must be computed.
         """
         values = X if not len(self.searched) else X[:, self.listed]
+        # ``base`` already has the smallest integer subtracted, so that the value itself is the offset.
         entry = self.base[codes]
         unknown = np.isnan(values)
         if unknown.any():

@@ -51,6 +51,7 @@ def fingerprint(X: Any) -> str:
         part = X[begin : begin + rows]
         part = part.toarray() if sparse else part
         part = np.ascontiguousarray(part, dtype=np.float64) + 0.0  # -0.0 -> 0.0
+        # NaN has many bit patterns. This leaves one of them.
         digest.update(np.where(np.isnan(part), np.nan, part).tobytes())
     return digest.hexdigest()
 
@@ -114,6 +115,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
     fingerprint: str | None = None
 
     def __post_init__(self) -> None:
+        # The dataclass is frozen. Arguments are replaced by checked, read-only copies before anybody sees it.
         put = object.__setattr__
         if self.feature_weights is not None:
             put(self, "feature_weights", check_non_negative(self.feature_weights, "feature_weights", (1, 2)))
@@ -243,6 +245,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             raise InvalidWeightsError(f"fold needs an array of shape (n, {M}); got {X.shape}")
         factor = np.ones(X.shape[1]) if self.feature_weights is None else self.feature_weights
         factor = np.sqrt(factor) if p == 2 else factor
+        # A factor of 0 takes a column out of every distance.
         if self.feature_mask is not None:
             factor = np.where(self.feature_mask, factor, 0.0)
         folded: FloatArray = X * factor.astype(X.dtype)
@@ -257,6 +260,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
                 parts[name] = parts[name][rows]
         if self.kind == "instance":
             parts["feature_weights"] = parts["feature_weights"][rows]
+        # A part of the rows has another fingerprint than all rows.
         return Weights(**{**parts, "n_samples": len(rows), "fingerprint": None})
 
     def frame(self) -> pd.DataFrame:

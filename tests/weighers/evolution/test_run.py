@@ -15,7 +15,7 @@ from searches import FAST, KILLED, X, Y, same
 
 from weighbors import EvolutionaryWeigher
 from weighbors.exceptions import InterruptedSearchWarning
-from weighbors.weighers.evolution.run import Progress, ProgressBar, Run
+from weighbors.weighers.evolution.run import Progress, Run, SearchProgressBar
 
 
 @pytest.mark.parametrize("moment", ["_record", "_keep", "_save", "_progress", "_reason_to_stop", "_end"])
@@ -106,7 +106,7 @@ def test_the_bar_shows_where_a_search_ended_and_ends_its_line(monkeypatch, strea
 def test_a_bar_beyond_its_end(monkeypatch):
     err = Terminal()
     monkeypatch.setattr(sys, "stderr", err)
-    ProgressBar()(Progress(9, 400, 200, 0.5, 0.5, 3.0, 0.0))  # a resumed search may have more than is asked for
+    SearchProgressBar()(Progress(9, 400, 200, 0.5, 0.5, 3.0, 0.0))  # a resumed search may have more than is asked for
     assert "#" * 20 + " 400/200" in err.getvalue()
     assert "#" * 21 not in err.getvalue()
 

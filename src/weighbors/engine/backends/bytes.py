@@ -37,6 +37,7 @@ class Bytes:
         self.references = references
         self.scan = scan
         self._low = references.low.astype(np.float64)
+        # All columns have the same step, because city-block distances add their differences.
         span = float((references.high - references.low).max())
         self._delta = span / 255 if span > 0 else 1.0
 
@@ -49,6 +50,7 @@ class Bytes:
         residual = np.empty(len(rows))
 
         def task(begin: int, end: int) -> None:
+            """Round rows [begin, end)."""
             _native.round_to_bytes(
                 rows=rows, low=self._low, delta=self._delta, bytes=out, residual=residual, begin=begin, end=end
             )
@@ -92,9 +94,11 @@ class Bytes:
         slot = np.full(shape, -1, dtype=np.int64)
         packed = self._packed
         words, residual = self._to_bytes(queries, n_jobs)
+        # The kernel excludes the query itself by its position in the packed blocks.
         own_lane = None if own_slot is None else np.where(own_slot < 0, -1, packed.lane_of_slot[own_slot])
 
         def task(begin: int, end: int) -> int:
+            """Search for queries [begin, end), and return how many exact distances were needed."""
             return _native.find_k_nearest_by_bytes(
                 packed=packed.words,
                 ids=packed.ids,
@@ -112,6 +116,8 @@ class Bytes:
                 end=end,
             )
 
+        # The first queries are a trial: if rounding leaves too many candidates, bytes cannot tell these rows apart, and
+        # the scan is faster.
         probe = min(_PROBE, len(queries))
         if task(0, probe) > probe * (_PROBED * self.references.n + 4 * k * self.references.n_groups):
             return self.scan.search(queries, k, own_slot=own_slot, n_jobs=n_jobs)

@@ -46,6 +46,7 @@ def measure_candidates(
         weights = references.feature_weights[None]
 
     def task(begin: int, end: int) -> None:
+        """Measure the candidates of queries [begin, end)."""
         _native.rerank(
             queries=queries,
             source=references.rows,
@@ -54,7 +55,7 @@ def measure_candidates(
             weight_row=weight_row,
             scales=references.scales,
             own_row=own_slot,
-            missing_distance=references.gap,
+            missing_distance=references.missing_distance,
             n_numeric=references.n_numeric,
             p=references.p,
             distance=distance,
@@ -74,6 +75,7 @@ def certify(references: References, kth: FloatArray, unseen: FloatArray) -> Bool
     bound on the true distance (not squared) of all references that are not candidates. A tie with this bound is
     not certain: equal distances are ordered by row, and the other row may have the lower number.
     """
+    # The kernel sums m terms, each of which is rounded. The bound is lowered by more than that can add up to.
     rounding = 1 - (references.m + 8) * float(np.finfo(references.dtype).eps)
     root = np.sqrt(kth.astype(np.float64)) if references.p == 2 else kth.astype(np.float64)
     certain: BoolArray = root < unseen * rounding**2
@@ -104,6 +106,7 @@ def settle_lists(
         As in `measure_candidates`.
     """
     k = distance.shape[1]
+    # Lists of other backends have no groups. The scan's results have an axis for them.
     distance, slot = distance[:, None, :], slot[:, None, :]
     doubtful = np.flatnonzero(~certain)
     if len(doubtful):

@@ -104,6 +104,7 @@ class Faiss:
         q = queries.astype(np.float64) - self._center
         if self._inner_product:
             vectors = np.hstack([q * q, q, np.ones((len(q), 1))])
+            # A zero for the extra coordinate of the stored vectors, so that it does not change the products.
             if self.approximate:
                 vectors = np.hstack([vectors, np.zeros((len(q), 1))])
         else:
@@ -154,10 +155,11 @@ class Faiss:
 
         ``asked`` are the query vectors, ``last`` is the score of the last candidate of each query.
         """
+        # Sums of float32 products have a relative error of about eps per term, of the largest score that is possible.
         length = np.linalg.norm(asked.astype(np.float64), axis=1)
         longest = float(np.linalg.norm(self._stored.astype(np.float64), axis=1).max())
-        reach = length * longest if self._inner_product else (length + longest) ** 2
-        error = (asked.shape[1] + 8) * float(np.finfo(np.float32).eps) * reach
+        largest_score = length * longest if self._inner_product else (length + longest) ** 2
+        error = (asked.shape[1] + 8) * float(np.finfo(np.float32).eps) * largest_score
         squared = -last.astype(np.float64) if self._inner_product else last.astype(np.float64)
         unseen: FloatArray = np.sqrt(np.maximum(squared - error, 0.0))
         return unseen

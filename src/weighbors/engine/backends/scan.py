@@ -23,6 +23,7 @@ CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:
     """Return an uninitialised array that starts at a cache line."""
     size = int(np.prod(shape)) * dtype.itemsize
+    # NumPy does not promise arrays that begin at a cache line. 64 spare bytes leave room for a shift.
     raw = np.empty(size + 64, dtype=np.uint8)
     offset = -raw.ctypes.data % 64
     return raw[offset : offset + size].view(dtype).reshape(shape)
@@ -35,9 +36,11 @@ def lane_layout(groups: IndexArray, n_groups: int, lanes: int) -> tuple[IndexArr
     """
     by_group = np.argsort(groups, kind="stable")  # slots ascend within a group
     counts = np.bincount(groups, minlength=n_groups)
+    # A block holds rows of one group only, so that a grouped search needs no test per row.
     blocks = -(-counts // lanes)
     block_start = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
     order = np.full(int(block_start[-1]) * lanes, -1, dtype=np.int64)
+    # Each reference moves up by the padding of the groups before its own.
     first_lane = np.repeat(block_start[:-1] * lanes - np.cumsum(counts) + counts, counts)
     order[first_lane + np.arange(len(groups))] = by_group
     return order, block_start
@@ -80,6 +83,7 @@ class Scan:
             return
         per_part = blocks_per_part(self.references, self.part_bytes)
         total = int(self._layout[1][-1])
+        # Sparse references stay sparse in memory: their dense parts would often not fit.
         keep = total * block_bytes(self.references) <= CACHE_BYTES and not self.references.sparse
         parts = []
         for begin in range(0, total, per_part):
@@ -105,6 +109,7 @@ class Scan:
         def packed_from(
             rows: FloatArray, lane_row: IndexArray, fill: float, center: FloatArray | None, factor: FloatArray | None
         ) -> tuple[FloatArray, float]:
+            """Pack some rows. Return the packed blocks and the largest norm of a row."""
             out = aligned_empty((end - begin, references.m, lanes), references.dtype)
             norms = run_ranges(
                 lambda b, e: _native.pack(
@@ -124,12 +129,14 @@ class Scan:
             )
             return out, max(norms)
 
+        # Padding is at infinity, so that it is never among the nearest.
         packed, largest_norm = packed_from(source, order, np.inf, center, factor)
         weights = None
         if references.cells is not None:
             table, rows = references.cells.of(slots[real], references.dtype)
             lane_row = np.full(len(slots), -1, dtype=np.int64)
             lane_row[real] = rows
+            # Weights are packed like the rows. Padding gets weight 0; its infinite values keep it away.
             weights, _ = packed_from(table, lane_row, 0.0, None, None)
         scales = None
         if references.scales is not None:
@@ -182,6 +189,7 @@ class Scan:
         slot = np.full(shape, -1, dtype=np.int64)
         folded = queries if fold is None else fold(queries)
         ranges = row_ranges(len(queries), n_jobs)
+        # Parts follow one another, and the lists of a query are carried from part to part.
         for part in self.parts(n_jobs):
             recheck = self._recheck(part, queries, folded)
 
@@ -194,7 +202,7 @@ class Scan:
                     scales=part.scales,
                     ids=part.ids,
                     group_start=part.group_start,
-                    missing_distance=references.gap if fold is None else fold.gap,
+                    missing_distance=references.missing_distance if fold is None else fold.missing_distance,
                     n_numeric=references.n_numeric,
                     missing=references.missing or missing,
                     p=references.p,
@@ -212,21 +220,22 @@ class Scan:
         """Return the arguments with which the kernel measures candidates again without the rounding of folded data."""
         names = ("source", "order", "exact_queries", "exact_weights", "exact_missing_distance", "slack")
         references = self.references
+        # Only folded feature weights round the data. All other distances are exact already.
         if references.feature_weights is None:
             return dict.fromkeys(names)
         slack = self._slack(folded, part.largest_norm)
-        values = (part.source, part.order, queries, references.feature_weights, references.gap, slack)
+        values = (part.source, part.order, queries, references.feature_weights, references.missing_distance, slack)
         return dict(zip(names, values, strict=True))
 
     def _slack(self, folded: FloatArray, largest_norm: float) -> FloatArray:
         """Return how much the rounding of folded data can change a distance (not squared) of each query at most."""
         numeric = np.nan_to_num(folded[:, : self.references.n_numeric])
         if self.references.p == 2:
-            reach = np.sqrt(np.einsum("ij,ij->i", numeric, numeric, dtype=np.float64)) + np.sqrt(largest_norm)
+            largest_sum = np.sqrt(np.einsum("ij,ij->i", numeric, numeric, dtype=np.float64)) + np.sqrt(largest_norm)
         else:
-            reach = np.abs(numeric).sum(axis=1, dtype=np.float64) + largest_norm
+            largest_sum = np.abs(numeric).sum(axis=1, dtype=np.float64) + largest_norm
         if self.references.scales is not None:
-            reach = reach * float(self.references.scales.max()) ** (1 / self.references.p)
+            largest_sum = largest_sum * float(self.references.scales.max()) ** (1 / self.references.p)
         # center, factor and product round once each on either side; the rest is margin
-        slack: FloatArray = (8 * np.finfo(self.references.dtype).eps * reach).astype(self.references.dtype)
+        slack: FloatArray = (8 * np.finfo(self.references.dtype).eps * largest_sum).astype(self.references.dtype)
         return slack

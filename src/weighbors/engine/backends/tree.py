@@ -61,7 +61,8 @@ class Tree:
         folded = self._folded(queries)
         proposed, candidates = self._tree.query(folded, k=np.arange(1, width + 1), p=references.p, workers=n_jobs)
         distance, slot = measure_candidates(references, queries, candidates, k, own_slot=own_slot, n_jobs=n_jobs)
-        reach = np.abs(folded).sum(axis=1) + float(np.abs(self._tree.data).sum(axis=1).max())
-        unseen = np.full(len(queries), np.inf) if width == references.n else proposed[:, -1] - 1e-15 * 8 * reach
+        # Coordinates round in the last digit. The bound is lowered by more than the errors of all coordinates.
+        largest_sum = np.abs(folded).sum(axis=1) + float(np.abs(self._tree.data).sum(axis=1).max())
+        unseen = np.full(len(queries), np.inf) if width == references.n else proposed[:, -1] - 1e-15 * 8 * largest_sum
         certain = certify(references, distance[:, -1], unseen)
         return settle_lists(self.scan, queries, distance, slot, certain, own_slot=own_slot, n_jobs=n_jobs)

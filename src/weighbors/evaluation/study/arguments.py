@@ -57,6 +57,7 @@ def _check_keys(named: Mapping[Any, Any], what: str) -> None:
 
 def load_data(name: str, given: Any) -> StudyData:
     """Load and check a data set. ``given`` is one of the forms that `Study` accepts."""
+    # Data sets may be functions, so that large ones are loaded only when their cells are computed.
     if callable(given) and not isinstance(given, (Dataset, StudyData)):
         given = given()
     if isinstance(given, str):
@@ -75,6 +76,7 @@ def load_data(name: str, given: Any) -> StudyData:
         raise InvalidDataError(f"data set {name!r} needs a table of rows and features; got shape {tuple(X.shape)}")
     y = column_or_1d(as_vector(given.y))
     check_consistent_length(X, y, given.groups)
+    # A row without a label can be neither learned nor scored.
     if pd.isna(y).any():
         raise InvalidDataError(f"data set {name!r} has {int(pd.isna(y).sum())} rows without a label. Drop them")
     _check_text(name, X, y)
@@ -87,6 +89,7 @@ def _check_text(name: str, X: Any, y: Any) -> None:
     require_text(y, f"{where} label")
     if hasattr(X, "iloc"):
         require_text([str(column) for column in X.columns], f"{where} column")
+        # Only columns of objects can hold text with half characters.
         for j in np.flatnonzero([dtype.kind == "O" for dtype in X.dtypes]).tolist():
             require_text(X.iloc[:, j], f"{where} cell")
     elif X.dtype.kind in "OU":

@@ -111,6 +111,7 @@ def run_cell(job: Job, data: StudyData, cell: Cell, train: IndexArray, test: Ind
     begin = time.perf_counter()
     try:
         with warnings.catch_warnings(record=True) as caught:
+            # All warnings of a method are stored with its result, and none is shown among those of other cells.
             warnings.simplefilter("always")
             header, arrays = _fit_and_score(job, data, cell, train, test)
         header["warnings"] = sorted({f"{type(w.message).__name__}: {w.message}" for w in caught})[:20]
@@ -130,6 +131,7 @@ def _use_one_thread(model: Any) -> Any:
     names = [
         name
         for name, value in model.get_params(deep=True).items()
+        # None means one thread, or the number of an active joblib context, and stays as it is.
         if (name == "n_jobs" or name.endswith("__n_jobs")) and value not in (None, 1)
     ]
     return model.set_params(**dict.fromkeys(names, 1)) if names else model
@@ -185,6 +187,7 @@ def _encode_labels(labels: AnyArray) -> tuple[list[Any], AnyArray]:
         raise NotFiniteError(f"{int((~np.isfinite(labels)).sum())} predictions are NaN or infinite")
     if labels.dtype == object and any(label is None or label != label for label in labels):
         raise NotFiniteError("some predictions are missing (None or NaN)")
+    # JSON stores the labels once, and the arrays hold codes.
     kinds, codes = np.unique(labels, return_inverse=True)
     plain = [one if isinstance(one, (str, int, float, bool)) else str(one) for one in kinds.tolist()]
     return plain, codes.astype(np.int32)

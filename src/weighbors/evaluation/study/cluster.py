@@ -2,7 +2,7 @@
 
 Every thread of a Dask worker has one worker process, as in a study on one computer. So time limits hold, and a method
 that kills its process causes one failed cell only. If a Dask worker dies, Dask gives its cells to another worker. The
-results are the same, because seeds belong to cells. In this module a worker process is called a lane.
+results are the same, because seeds belong to cells.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def run_on_cluster(
     token, sent = uuid.uuid4().hex, list[Task]()
 
     def calls() -> Iterator[tuple[Any, ...]]:
+        """Yield the arguments of each cell. A data set is shared once for all its cells."""
         shared, name, data = executor.share(job), None, None
         for task in tasks:
             if task.cell.dataset != name:
@@ -62,11 +63,14 @@ def run_on_cluster(
     finally:
         if client.status == "running":
             with suppress(Exception):
-                client.run(close_lanes, token)
+                client.run(close_processes, token)
 
 
 def _ended(client: Any, future: Any, task: Task, store: Store) -> str:
-    """Return the status of a cell that has ended, after a check that its file is in the store."""
+    """Return the status of a cell that has ended, after a check that its file is in the store.
+
+    ``future`` is the Dask future of the cell ``task``, and ``client`` is the client that submitted it.
+    """
     try:
         status: str = result_of(client, future)
     except dask_module("distributed").scheduler.KilledWorker as error:
@@ -87,75 +91,77 @@ def _ended(client: Any, future: Any, task: Task, store: Store) -> str:
     return status
 
 
-class _Lanes:
-    """The worker processes ("lanes") that a Dask worker keeps, at most one per thread.
+class _WorkerProcesses:
+    """The worker processes that a Dask worker keeps, at most one per thread.
 
-    A lane serves one study. It is replaced when its thread gets a cell of another study, and ended after about
+    A process serves one study. It is replaced when its thread gets a cell of another study, and ended after about
     ``IDLE`` seconds without work.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.lanes: dict[int, tuple[str, WorkerProcess]] = {}
+        self.processes: dict[int, tuple[str, WorkerProcess]] = {}
         self.busy: set[int] = set()
         self.used: dict[int, float] = {}
         self.watching = False
 
     def take(self, token: str, make: Callable[[], WorkerProcess]) -> WorkerProcess:
-        """Return the lane of this thread. ``token`` identifies the study, and ``make`` starts a new lane."""
+        """Return the process of this thread. ``token`` identifies the study, and ``make`` starts a new process."""
         me = threading.get_ident()
         with self.lock:
             self.busy.add(me)
-            known = self.lanes.get(me)
+            known = self.processes.get(me)
+            # A worker process knows the methods of one study only.
             if known is not None and known[0] != token:
                 known[1].close()
                 known = None
             if known is None:
-                known = self.lanes[me] = token, make()
+                known = self.processes[me] = token, make()
             if not self.watching:
                 self.watching = True
                 threading.Thread(target=self._watch, daemon=True).start()
         return known[1]
 
     def release(self) -> None:
-        """Mark the lane of this thread as not busy."""
+        """Mark the worker process of this thread as not busy."""
         me = threading.get_ident()
         with self.lock:
             self.busy.discard(me)
             self.used[me] = time.monotonic()
 
     def close(self, keep: Callable[[int, str], bool]) -> None:
-        """End all lanes that are not busy, except those for which ``keep(thread, token)`` is True."""
+        """End all worker processes that are not busy, except those for which ``keep(thread, token)`` is True."""
         with self.lock:
-            for thread, (token, lane) in list(self.lanes.items()):
+            for thread, (token, process) in list(self.processes.items()):
                 if thread not in self.busy and not keep(thread, token):
-                    lane.close()
-                    del self.lanes[thread]
+                    process.close()
+                    del self.processes[thread]
 
     def _watch(self) -> None:
+        """End worker processes that have been idle for too long, until none is left."""
         while True:
             time.sleep(IDLE / 4)
             self.close(lambda thread, _: time.monotonic() - self.used.get(thread, 0.0) < IDLE)
             with self.lock:
-                if not self.lanes:
+                if not self.processes:
                     self.watching = False
                     return
 
 
-_lanes = _Lanes()
+_kept = _WorkerProcesses()
 
 
-def close_lanes(token: str) -> None:
-    """End the lanes of a study on this Dask worker. ``token`` identifies the study."""
-    _lanes.close(lambda _, other: other != token)
+def close_processes(token: str) -> None:
+    """End the worker processes of a study on this Dask worker. ``token`` identifies the study."""
+    _kept.close(lambda _, other: other != token)
 
 
 def compute_cell(token: str, job: Job, data: StudyData, task: tuple[Any, ...], store: str, limit: float | None) -> str:
-    """Compute and write a cell in the lane of this thread of a Dask worker, and return the status of the cell."""
+    """Compute and write a cell in the worker process of this thread of a Dask worker, and return its status."""
     task = Task(*task)
-    lane = _lanes.take(token, lambda: WorkerProcess(job, lambda _: data, Store(store), limit))
-    lane.load = lambda _: data  # the lane may need another data set than before
+    process = _kept.take(token, lambda: WorkerProcess(job, lambda _: data, Store(store), limit))
+    process.load = lambda _: data  # the process may need another data set than before
     try:
-        return lane.run(task)
+        return process.run(task)
     finally:
-        _lanes.release()
+        _kept.release()

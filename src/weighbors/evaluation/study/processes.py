@@ -74,6 +74,7 @@ class WorkerProcess:
         begin = time.perf_counter()
         late = threading.Event()
 
+        # Kill the process at the time limit. The thread that waits for its answer then sees the end of the pipe.
         def stop() -> None:
             late.set()
             self.kill()
@@ -101,6 +102,7 @@ class WorkerProcess:
         finally:
             if clock is not None:
                 clock.cancel()
+                # A timer that has started must end before the next cell begins, or it would kill that cell.
                 clock.join()
                 if late.is_set():  # the process is killed even if the limit passes just after the answer
                     self._collect()
@@ -122,6 +124,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
+            # A session of its own makes it possible to kill the process together with its children.
             start_new_session=os.name == "posix",
         )
         self.dataset = None
@@ -146,6 +149,8 @@ class WorkerProcess:
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
+        # The job and the data may contain classes and functions of the user's script, which another process cannot
+        # import.
         send(process.stdin, (kind, content), by_value=kind != "cell")
         answer: str = receive(process.stdout)
         if not answer.startswith("broken"):
@@ -175,6 +180,7 @@ class WorkerProcess:
     def kill(self) -> None:
         """Kill the process and all processes that it started."""
         process = self.process
+        # A process that has ended already must not be killed: its number may belong to another process by now.
         if process is None or process.poll() is not None:
             return
         with suppress(ProcessLookupError, PermissionError):
@@ -219,6 +225,7 @@ def run_in_processes(
             while True:
                 with lock:
                     # The generator of tasks is shared by all threads, and a generator is not thread-safe.
+                    # After the first error no thread takes a further task.
                     task = None if errors else next(tasks, None)
                 if task is None:
                     return
@@ -226,6 +233,7 @@ def run_in_processes(
                 with lock:
                     on_cell_end(status)
         except BaseException as error:
+            # Errors of a worker that was closed on purpose are no errors of the study.
             if not worker.closed:
                 errors.append(error)
                 stop()

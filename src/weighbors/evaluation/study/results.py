@@ -68,6 +68,7 @@ class StudyResults(Result):
 
         The kind is "raised", "nan", "timeout" or "died".
         """
+        # Tracebacks are long, so they are read from the cells only when they are asked for.
         failed = self.cells.loc[self.cells["status"] == "failed", [*_PLACE, "kind", "error", "id"]]
         traces = [self._header(identity).get("traceback", "") for identity in failed["id"]]
         return failed.drop(columns="id").assign(traceback=traces).reset_index(drop=True)
@@ -137,6 +138,7 @@ class StudyResults(Result):
         If a cell has no score, raise IncompleteStudyError (``incomplete`` is "refuse"), or leave out its data set with
         a warning (``incomplete`` is "drop").
         """
+        # A cell may be done without this score, for example if its measure was not finite.
         lacking = cells[(cells["status"] != "done") | cells[score].isna()]
         if lacking.empty:
             return cells
@@ -198,6 +200,7 @@ class StudyResults(Result):
         index = pd.MultiIndex.from_tuples([(repeat, fold) for repeat, fold, _, _ in found], names=["repeat", "fold"])
         values = np.array([arrays[name] for _, _, arrays, _ in found])
         names = self.feature_names.get(dataset) or [f"x{j}" for j in range(values.shape[1])]
+        # A method may see other columns than the data set has, if it transforms them first.
         columns = names if len(names) == values.shape[1] else None
         return pd.DataFrame(values, index=index, columns=columns)
 
@@ -286,6 +289,7 @@ def read_results(
     rows = [_read_cell_row(f"{root}{identity}.cell", identity, place) for identity, place in cells.items()]
     scores = tuple(dict.fromkeys(name for _, found in rows for name in found))
     # The order of the columns does not depend on which cells are done.
+    # Fixed first columns, then scores, then facts.
     order = ["schema", *_PLACE, "status", *scores, *_FACTS, *_TAIL]
     table = pd.DataFrame([{**facts, **found} for facts, found in rows]).reindex(columns=order)
     names = {name: shape["feature_names"] for name, shape in datasets.items() if shape.get("feature_names")}
@@ -315,6 +319,7 @@ def _set_column_types(table: pd.DataFrame, scores: tuple[str, ...]) -> pd.DataFr
     """Return the table with fixed column types, which do not depend on missing cells."""
     kinds: dict[str, Any] = dict.fromkeys((*scores, "reduction", "fit_seconds", "predict_seconds"), "float64")
     kinds |= dict.fromkeys(("schema", "repeat", "fold"), "int64")
+    # The nullable type keeps whole numbers whole, although missing cells have none.
     kinds |= dict.fromkeys(("n_train", "n_test", "n_features", "n_selected", "seed", "n_warnings"), "Int64")
     for name in ("kind", "error", "versions"):
         table[name] = table[name].astype(object).where(table[name].notna(), "").astype(str)
@@ -325,6 +330,8 @@ def _read_csv(path: Path) -> pd.DataFrame:
     """Return a table saved as csv. Names of data sets such as "NA" or "1" stay text, and numbers keep all bits."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     for name in set(table.columns) - {"dataset", "method", "status", "kind", "error", "versions", "id"}:
+        # ``float`` reads the shortest text of a number back to the same bits. The fast parser of pandas does not
+        # always.
         table[name] = [float(value or "nan") for value in table[name]]
     return table
 

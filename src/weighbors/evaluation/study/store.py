@@ -40,6 +40,7 @@ def write_cell(path: Path, header: dict[str, Any], arrays: dict[str, AnyArray]) 
     blobs = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     content = b"".join(blob.tobytes() for blob in blobs.values())
     shapes = [[name, blob.dtype.str, list(blob.shape)] for name, blob in blobs.items()]
+    # The header has its own checksum in the first line, so that it can be trusted without reading the arrays.
     full = {**header, "arrays": shapes, "checksum": zlib.crc32(content)}
     text = json.dumps(full, separators=(",", ":")).encode()
     with atomic_write(path, sync=False) as file:  # waiting for the disk takes 2 to 20 ms, and checksums find damage
@@ -139,6 +140,7 @@ class Store:
         if not self.path.is_dir():
             raise StoreError(f"'{self.path}' is not a directory")
         if not (self.path / "study.json").exists():
+            # A run that was killed early may have left the directory of cells, which is no stranger.
             strangers = [name for name in os.listdir(self.path) if name != "cells" and not name.startswith(".")]
             if strangers:
                 raise StoreError(
@@ -180,5 +182,6 @@ class Store:
         for entry in os.scandir(self.cells):
             if entry.name.startswith("."):
                 with suppress(OSError):
+                    # A recent temporary file may belong to a process that is writing now.
                     if time.time() - entry.stat().st_mtime > _OLD_SECONDS:
                         os.unlink(entry.path)

@@ -21,7 +21,7 @@ from ..folds import Split, make_folds
 from .arguments import check_measures, check_scoring, load_data, name_datasets, resolve_methods
 from .cell import Cell, Job, StudyData, package_versions
 from .processes import Task, run_here, run_in_processes
-from .progress import CellProgress
+from .progress_bar import CellProgressBar
 from .results import StudyResults, read_results
 from .store import SCHEMA, Store
 
@@ -131,6 +131,7 @@ class Study(Result):
         self.scoring = check_scoring(scoring)
         self.measures = check_measures(measures, self.scoring)
         self.store = Store(store)
+        # An iterator of folds can be read only once, but every data set needs the folds.
         self.cv = list(cv) if isinstance(cv, Iterator) else cv
         self.n_repeats = whole_number(n_repeats, "n_repeats")
         self.time_limit = time_limit
@@ -159,6 +160,7 @@ class Study(Result):
     def _list_tasks_of(self, name: str) -> list[Task]:
         """Return the tasks of one data set: one for every method and fold."""
         data = self._load(name)
+        # The size is needed for study.json, and later calls should not load the data set again.
         self._shapes[name] = _describe_shape(data)
         content = digest_table(data.X, np.asarray(data.y))
         shared = [SCHEMA, content, list(self.scoring), describe(self.measures)]
@@ -236,12 +238,14 @@ class Study(Result):
         todo = [
             (task, self._time_written(task)) for task in wanted if self.store.status(task.cell.identity) not in done
         ]
+        # More workers than cells would only wait.
         n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
         job = Job(self._methods_of, self.scoring, self.measures)
-        with CellProgress(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
+        with CellProgressBar(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
             tasks = self._skip_written(todo, bar)
             if self.executor == "dask" and todo:
                 self._run_on_cluster(tasks, job, bar, n_jobs)
+            # Without a time limit one process is enough, which also makes debugging easier.
             elif n_workers == 1 and self.time_limit is None:
                 run_here(tasks, job, self._load, self.store, bar.tell)
             elif todo:
@@ -251,8 +255,12 @@ class Study(Result):
         results.save_in(self.store.path)
         return results
 
-    def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: CellProgress, n_jobs: int | None) -> None:
-        """Compute the tasks on the Dask cluster."""
+    def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: CellProgressBar, n_jobs: int | None) -> None:
+        """Compute the tasks on the Dask cluster.
+
+        ``job`` has the methods and scores, ``bar`` shows the progress, and at most ``n_jobs`` cells are submitted at
+        the same time.
+        """
         from .cluster import run_on_cluster
 
         if n_jobs is not None and n_jobs < 1:
@@ -268,7 +276,7 @@ class Study(Result):
         except FileNotFoundError:
             return None
 
-    def _skip_written(self, todo: list[tuple[Task, int | None]], bar: CellProgress) -> Iterator[Task]:
+    def _skip_written(self, todo: list[tuple[Task, int | None]], bar: CellProgressBar) -> Iterator[Task]:
         """Yield the tasks from a random position on, except tasks that another process has written meanwhile.
 
         ``todo`` holds each task with the time of its file when the tasks were listed.
@@ -276,6 +284,7 @@ class Study(Result):
         # Several processes may work on one store. If they start at different cells, they rarely compute the same cell.
         start = int.from_bytes(os.urandom(4), "little") % max(1, len(todo))
         for task, listed in todo[start:] + todo[:start]:
+            # The file has changed since the tasks were listed, so another process has computed the cell.
             if self._time_written(task) in (None, listed):
                 yield task
             else:

@@ -33,6 +33,7 @@ def send(pipe: IO[bytes], message: Any, *, by_value: bool = False) -> None:
     With ``by_value`` the message may contain classes and functions that the other process cannot import.
     """
     payload = _find_dumps()(message) if by_value else pickle.dumps(message)
+    # The length comes first, so that the reader knows where a message ends.
     pipe.write(_LENGTH.pack(len(payload)))
     pipe.write(payload)
     pipe.flush()
@@ -88,6 +89,7 @@ def main() -> None:
     """Answer the messages of the parent process on standard input and output until the parent ends."""
     _end_with_parent()
     pipe_in, pipe_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # Methods must not read or write the pipe by accident: standard input is empty, standard output is stderr.
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(2, 1)  # text that a method prints goes to stderr, so that it does not corrupt the messages
@@ -114,6 +116,7 @@ def _serve(inbox: queue.SimpleQueue[bytes], pipe_out: IO[bytes]) -> None:
             else:
                 cell, train, test, path = content
                 answer = run_cell(job, data, cell, train, test, Path(path))
+        # Any error is an answer, so that the parent does not wait in vain.
         except Exception:
             answer = "broken\n" + traceback.format_exc()
         sys.stdout.flush()

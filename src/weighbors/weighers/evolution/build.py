@@ -20,7 +20,7 @@ from .operators import ClassGuard
 from .parameters import SearchParameters
 from .pareto import ParetoSearch
 from .results import describe_search
-from .run import Limits, ProgressBar, Run
+from .run import Limits, Run, SearchProgressBar
 from .scores import check_score
 from .search import EvolutionSearch, Settings
 
@@ -66,6 +66,7 @@ def build_search(
         if kept is not None:  # the continued search draws the same rows and folds
             seeds = np.random.SeedSequence(kept.entropy)
         checkpoint = replace(checkpoint, entropy=seeds.entropy)
+    # Independent generators: undersampling, course of the search, folds, and rows for margins do not affect each other.
     draw, course, learner, margins = generators(seeds, 4)
     rows = undersample_rows(codes, given.undersample, draw)
     genome = Genome(tasks, len(rows), X.shape[1], len(classes) if given.per_class else 1)
@@ -154,5 +155,5 @@ def _build_run(
         [] if kept is None else kept.history,
         checkpoint,
         given.checkpoint_seconds,
-        tuple(w for w in (given.callback, ProgressBar() if given.verbose else None) if w is not None),
+        tuple(w for w in (given.callback, SearchProgressBar() if given.verbose else None) if w is not None),
     )

@@ -113,6 +113,7 @@ class Checkpoint:
                 "it was made from, or name another checkpoint"
             )
         # Files of earlier releases do not have keep_classes. Their searches could lose a class, which is False.
+        # Settings go through JSON, so that tuples and lists compare as equal.
         then, now = {"keep_classes": False, **header["settings"]}, json.loads(json.dumps(dict(self.settings)))
         differing = [key for key in sorted({*then, *now}) if then.get(key) != now.get(key)]
         if differing:

@@ -70,6 +70,7 @@ class EstimatorPredictor:
                 f"estimator must be a classifier, whose answers are labels; got {type(estimator).__name__}"
             )
         self.estimator = clone(estimator)
+        # Equal individuals must get equal predictions, or the search would reward luck.
         self.estimator.set_params(**dict.fromkeys(open_seeds(self.estimator), seed))
         self.weighted = has_fit_parameter(self.estimator, "sample_weight")
         if "IW" in genome.tasks and not self.weighted:
@@ -88,6 +89,7 @@ class EstimatorPredictor:
         rows, columns = self.genome.instance_mask(population), self.genome.feature_mask(population)
         scales, weights = self.genome.instance_scales(population), self.genome.feature_weights(population)[:, 0]
 
+        # Each task is one individual. Folds of an individual share its scaled columns.
         def task(begin: int, end: int) -> None:
             for i in range(begin, end):
                 X = (
@@ -127,5 +129,6 @@ def _folds(codes: IndexArray, cv: int, seed: int) -> list[tuple[IndexArray, Inde
     import warnings
 
     with warnings.catch_warnings():
+        # A small class cannot be in every fold, which is no reason to warn here.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         return list(StratifiedKFold(cv, shuffle=True, random_state=seed).split(np.zeros(len(codes)), codes))

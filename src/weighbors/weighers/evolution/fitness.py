@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ...engine.population import PopulationNeighbors, PopulationPlan
+from ...engine.population import PopulationMethod, PopulationNeighbors
 from ...exceptions import InvalidDataError
 from .genome import Genome, Population
 from .scores import confusion_counts, score_counts
@@ -63,9 +63,9 @@ class NeighborPredictor:
         )
 
     @property
-    def plan(self) -> PopulationPlan:
+    def method(self) -> PopulationMethod:
         """How predictions are computed, and why."""
-        return self.neighbors.plan
+        return self.neighbors.method
 
     def predict(self, population: Population) -> AnyArray:
         """Return the predicted class of each row for each individual, shape (P, N).
@@ -176,11 +176,13 @@ class Fitness:
         instances, features = kept_rows / self.genome.n_instances, kept_columns / self.genome.n_features
         performance, fitness = np.zeros(len(population)), np.full(len(population), self.nothing)
         able = np.flatnonzero((kept_rows > 0) & (kept_columns > 0))
+        # Predictions of a whole population may not fit in memory.
         together = max(8, _CELLS // self.genome.n_instances)
         for begin in range(0, len(able), together):
             part = able[begin : begin + together]
             performance[part] = self.performance(self.predictor.predict(population.take(part)))
         a, i, f = self.alphas
+        # paper 004, eq. 3.
         value = a * performance + i * (1 - instances) + f * (1 - features)
         fitness[able] = value[able]
         return Judgement(fitness, performance, instances, features)

@@ -156,6 +156,7 @@ class Genome:
         """
         a = None
         if "FW" in self.tasks or "FS" in self.tasks:
+            # Differences are multiplied by w (paper 004), so their squares have the weights w².
             a = self.feature_weights(population) ** 2 * self.feature_mask(population)[:, None, :]
         return Selections(
             len(population),

@@ -118,6 +118,7 @@ class Goals:
         a = genome.feature_weights(population) ** 2 * genome.feature_mask(population)[:, None, :]
         out = np.zeros((len(population), len(self.classes)))
         for i in np.flatnonzero(~empty):
+            # Larger weights would make larger margins. Only their direction is a goal.
             length = np.sqrt((a[i] ** 2).sum(axis=1, keepdims=True))
             if (length == 0).any():
                 out[i] = _WORST

@@ -54,6 +54,7 @@ def describe_course(
         Columns that hold categories.
     """
     course = {name: getattr(given, name) for name in _COURSE}
+    # NumPy numbers are not JSON numbers.
     course = {name: value.item() if isinstance(value, np.generic) else value for name, value in course.items()}
     seed = given.random_state
     course.update(
@@ -62,6 +63,7 @@ def describe_course(
         goals=None if goals is None else list(goals),
         fitness=given.fitness if isinstance(given.fitness, str) else describe_function(given.fitness),
         estimator=None if given.estimator is None else describe_estimator(given.estimator),
+        # A generator has no value to compare. Its entropy is stored beside the settings.
         random_state=int(seed) if isinstance(seed, Integral) else None,
         categorical_features=np.flatnonzero(nominal).tolist(),
         keep_classes=bool(given.keep_classes and "IS" in tasks),

@@ -55,6 +55,7 @@ def draw_rows(codes: IndexArray, limit: int | None, rng: np.random.Generator) ->
     """
     if limit is None or len(codes) <= limit:
         return None
+    # Equally many of each class, because each class has a margin of its own.
     each = -(-limit // int(codes.max() + 1))
     members = [np.flatnonzero(codes == c) for c in range(int(codes.max()) + 1)]
     return np.sort(np.concatenate([rng.choice(part, min(each, len(part)), replace=False) for part in members]))

@@ -85,6 +85,7 @@ def _take_lock(lock: Path, name: str) -> IO[str]:
     ``name`` is the path of the checkpoint, for the error message. Raise `CheckpointError` if another search
     holds the lock.
     """
+    # A file that another search has removed meanwhile protects nothing. Then the next one is opened.
     while True:
         file = open(lock, "a+", encoding="utf-8")  # noqa: SIM115 - the file stays open
         try:

@@ -39,6 +39,7 @@ def reflect(weights: FloatArray) -> FloatArray:
     >>> reflect(np.array([-0.25, 0.5, 1.25, 2.5]))
     array([0.25, 0.5 , 0.75, 0.5 ])
     """
+    # With period 2, the values from 1 to 2 run backwards.
     turned = np.mod(weights, 2.0)
     return np.where(turned > 1.0, 2.0 - turned, turned)
 
@@ -71,6 +72,7 @@ def differential(
         return target.copy()
     mutant = reflect(first + factor * (second - third))
     crossed = rng.random((count, length)) < rate
+    # At least one component comes from the mutant, so that a trial is not a copy by chance (eq. 5).
     crossed[np.arange(count), rng.integers(0, length, size=count)] = True
     return np.where(crossed, mutant, target)
 
@@ -85,6 +87,7 @@ def half_uniform(target: BoolArray, partner: BoolArray, rng: np.random.Generator
     half = differ.sum(axis=1) // 2
     swap = random_subset(differ, half, rng)
     other = rng.random(len(target)) < 0.5  # return the child of the partner
+    # The exclusive or flips exactly the bits that are taken from the partner.
     return target ^ np.where(other[:, None], differ & ~swap, swap)
 
 

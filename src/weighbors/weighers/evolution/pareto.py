@@ -58,6 +58,7 @@ def crowding(goals: FloatArray) -> FloatArray:
     for column in goals.T:
         order = np.argsort(column, kind="stable")
         span = column[order[-1]] - column[order[0]]
+        # The end points of the front always survive.
         distance[order[[0, -1]]] = np.inf
         if count > 2 and span > 0:
             distance[order[1:-1]] += (column[order[2:]] - column[order[:-2]]) / span
@@ -76,6 +77,7 @@ def knee(goals: FloatArray) -> int:
     >>> knee(np.array([[0.0, 1.0], [0.1, 0.2], [1.0, 0.0]]))
     1
     """
+    # Goals have different units, so distances are measured on scaled goals.
     scaled = scale_columns(goals, goals.min(axis=0), np.ptp(goals, axis=0))
     return int(np.lexsort((np.arange(len(goals)), goals[:, 0], (scaled**2).sum(axis=1)))[0])
 
@@ -169,6 +171,7 @@ class ParetoSearch(EvolutionSearch):
             kept = choose_survivors(values, self.settings.size)
             before = self.goals[self.front()]
             self.population, self.goals = pool.take(kept), values[kept]
+            # Positions from ``size`` on belong to the trials.
             self.accepted = int((kept >= self.settings.size).sum())
             moved = not _same_points(before, self.goals[non_dominated_ranks(self.goals) == 0])
             self.stagnant = 0 if moved else self.stagnant + 1
@@ -219,6 +222,7 @@ class ParetoSearch(EvolutionSearch):
         bits = now.bits[target]
         if self.genome.n_bits:
             bits = half_uniform(bits, now.bits[partner], self.rng)
+            # One flipped bit per trial on average keeps the population diverse.
             bits = bits ^ (self.rng.random(bits.shape) < 1 / self.genome.n_bits)
         trials = self._repair(Population(weights, bits), now.bits[target])
         places = np.flatnonzero(~trials.same_as(now.take(target)))
@@ -258,6 +262,7 @@ def choose_survivors(goals: FloatArray, size: int) -> IndexArray:
     copies = np.ones(len(goals), dtype=bool)
     copies[first] = False
     ranks = non_dominated_ranks(goals)
+    # Copies would fill the front with a single trade-off.
     ranks = np.where(copies, ranks.max() + 1 + ranks, ranks)
     kept: list[int] = []
     for rank in np.unique(ranks):

@@ -37,6 +37,7 @@ def warn_of_lost_classes(fitness: Fitness, individual: Population) -> None:
         return
     named = ", ".join(repr(label) for label in classes[lost][:5].tolist())
     more = f" and {int(lost.sum()) - 5} more" if lost.sum() > 5 else ""
+    # With uneven classes, accuracy may be high although a small class is never recognised.
     uneven = sizes.max() >= 1.5 * sizes[sizes > 1].min() and fitness.performance.how != "g_mean"
     advice = (
         f"; the classes are uneven ({sizes[sizes > 1].min()} to {sizes.max()} rows): fitness='g_mean' counts each of "
@@ -136,6 +137,7 @@ class Answer:
         """
         a: FloatArray | None = None
         if "FW" in tasks:
+            # A k-NN uses the squares of w. At least one selected feature must have a positive weight.
             a = np.array([metric_weights(row, self.feature_support, square=True) for row in self.feature_weights])
             a = a[0] if classes is None else a
         every = bool(self.instance_support.all())
@@ -171,12 +173,14 @@ def front_frame(
 
     front = search.front()
     values = search.goal_values()
+    # Sorted by the first goal, then by the second: the table reads as a trade-off.
     order = front[np.lexsort(values[front].T[::-1])]
     people = search.population.take(order)
     judged, (rows, columns) = fitness(people), fitness.genome.kept(people)
     _refuse_nothing(int((~judged.empty).sum()))
     frame = pd.DataFrame(values[order], columns=goals.columns)
     for name in goals.columns:
+        # The search minimises all goals. Readers expect margins with their own sign.
         frame[name] *= -1 if name.startswith("margin of ") else 1
     frame["n_instances"], frame["n_features"] = rows, columns
     frame["performance"], frame["fitness"] = judged.performance, judged.fitness

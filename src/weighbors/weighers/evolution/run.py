@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._progress import StatusLine, draw_bar
+from ..._status_line import StatusLine, draw_bar
 from ..._typing import FloatArray
 from ..._warnings import warn
 from ...exceptions import InterruptedSearchWarning
@@ -18,7 +18,7 @@ from .checkpoint import Checkpoint
 from .genome import Population
 from .search import EvolutionSearch
 
-__all__ = ["Limits", "Progress", "ProgressBar", "Run"]
+__all__ = ["Limits", "Progress", "SearchProgressBar", "Run"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Progress:
     seconds_left: float  # estimated time until the limit of evaluations or the time limit, whichever comes first
 
 
-class ProgressBar:
+class SearchProgressBar:
     """Progress bar of a search, on stderr."""
 
     def __init__(self) -> None:
@@ -115,6 +115,7 @@ class Run:
         """
         first = self.search.evaluations
         self._before = float(self.history[-1]["seconds"]) if self.history else 0.0
+        # A continued search has a complete generation already.
         if len(self.search.fitness):
             self._keep()
         try:
@@ -136,7 +137,7 @@ class Run:
             raise
         finally:
             for watcher in self.watchers:
-                if isinstance(watcher, ProgressBar):
+                if isinstance(watcher, SearchProgressBar):
                     watcher.close()
 
     def _end(self) -> None:
@@ -177,6 +178,7 @@ class Run:
         limits = self.limits
         if self.search.evaluations >= limits.evaluations:
             return "max_evaluations"
+        # The first population is always evaluated, since without it there is no result.
         if limits.seconds is not None and len(self.search.fitness) and self._seconds() >= limits.seconds:
             return "time_limit"
         if self.search.exhausted:
@@ -200,6 +202,7 @@ class Run:
     def _progress(self, first: int) -> Progress:
         """Return the progress of the search. ``first`` is the number of evaluations before this run."""
         s, row, seconds = self.search, self.history[-1], self._seconds()
+        # The remaining time is estimated from the mean time per evaluation in this run.
         left = (self.limits.evaluations - s.evaluations) * seconds / max(1, s.evaluations - first)
         if self.limits.seconds is not None:
             left = min(left, max(0.0, self.limits.seconds - seconds))

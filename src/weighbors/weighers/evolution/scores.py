@@ -64,6 +64,7 @@ def confusion_counts(codes: IndexArray, predicted: IndexArray, n_classes: int) -
             [0., 1.]]])
     """
     count = len(predicted)
+    # One call of bincount counts all individuals: each triple of individual, true and predicted class has a number.
     cell = (np.arange(count)[:, None] * n_classes + codes) * n_classes + predicted
     counted = np.bincount(cell.ravel(), minlength=count * n_classes**2)
     return counted.reshape(count, n_classes, n_classes).astype(np.float64)
@@ -104,6 +105,7 @@ def score_counts(name: str, counts: FloatArray, classes: AnyArray) -> FloatArray
     if name == "matthews_corrcoef":
         return _matthews(right.sum(axis=1), true, predicted)
     ratio, _, average = name.partition("_")
+    # All four ratios have the right answers above the line, and differ in what is below it.
     whole = {
         "f1": (true + predicted) / 2,
         "jaccard": true + predicted - right,

@@ -115,6 +115,7 @@ class EvolutionSearch:
         self.population = self._first_population()
         self.fitness: FloatArray = np.empty(0)
         self.evaluations = self.generation = self.restarts = self.accepted = self.stagnant = 0
+        # CHC (Eshelman 1991): at first, parents cross only if half the number of their differing bits is above L / 4.
         self.threshold = genome.n_bits / 4
         self._asked: tuple[Population, IndexArray] | None = None
 
@@ -124,6 +125,7 @@ class EvolutionSearch:
         s = self.settings
         if not len(self.fitness) or (s.restart and self.genome.n_bits):
             return False
+        # Below a threshold of 0 no bits cross any more, and without weights nothing else can change.
         if s.incest_prevention and self.threshold < 0 and not self.genome.n_weights:
             return True
         return bool(self.population.same_as(self.population.take([0])).all())
@@ -143,6 +145,7 @@ class EvolutionSearch:
         else:
             self._asked = self._make_trials()
         individuals, places = self._asked
+        # The last generation may be cut short by the limit of evaluations.
         if at_most is not None and len(places) > at_most:
             self._asked = individuals.take(slice(at_most)), places[:at_most]
         return self._asked[0]
@@ -162,6 +165,7 @@ class EvolutionSearch:
             self.fitness, self.accepted = fitness.copy(), len(places)
             return
         best = self.fitness.max()
+        # A generation that only equals the best counts as stagnant.
         self.stagnant = 0 if fitness.max(initial=-np.inf) > best else self.stagnant + 1
         if self._must_restart():
             self._settle(individuals, places, fitness)
@@ -170,6 +174,7 @@ class EvolutionSearch:
         better = fitness > self.fitness[places]  # paper 004: the trial must be strictly fitter
         self._settle(individuals.take(better), places[better], fitness[better])
         self.accepted = int(better.sum())
+        # No trial was accepted: the population has converged, so more similar parents may cross (CHC).
         if self.accepted == 0 and self.genome.n_bits:
             self.threshold -= 1
 
@@ -196,6 +201,7 @@ class EvolutionSearch:
         The copy can share its arrays with this search, since a search replaces arrays and never changes them.
         """
         other = copy.copy(self)
+        # The generator is copied by its state, so that both searches go on with the same random numbers.
         other.rng, other._asked = read_generator(write_generator(self.rng)), None
         return other
 
@@ -220,6 +226,7 @@ class EvolutionSearch:
     def _restart_others(self) -> tuple[Population, IndexArray]:
         """Make new individuals from the best one. Return them and the positions of all individuals but the best."""
         best = self.best()
+        # The best individual survives a restart unchanged.
         others = np.delete(np.arange(self.settings.size), best)
         flipped = cataclysm(self.population.take([best]), len(others), self.rng)
         return self._repair(flipped, np.repeat(self.population.bits[[best]], len(others), axis=0)), others
@@ -235,11 +242,13 @@ class EvolutionSearch:
         if self.genome.n_bits:
             distant = np.ones(s.size, dtype=bool)
             if s.incest_prevention:
+                # CHC counts half of the differing bits, since crossover exchanges only half of them.
                 distant = (now.bits != now.bits[r1]).sum(axis=1) / 2 > self.threshold
             crossing = np.flatnonzero(distant)
             bits = now.bits.copy()
             bits[crossing] = half_uniform(now.bits[crossing], now.bits[r1[crossing]], self.rng)
         trials = self._repair(Population(weights, bits), now.bits)
+        # A trial that equals its target needs no evaluation.
         places = np.flatnonzero(~trials.same_as(now))
         return trials.take(places), places
 
@@ -258,6 +267,7 @@ class EvolutionSearch:
         return {
             "kind": np.array(self.kind),
             "weights": self.population.weights,
+            # Eight bits per byte make the checkpoint small.
             "bits": np.packbits(self.population.bits, axis=1),
             "fitness": self.fitness,
             "counters": np.array([self.evaluations, self.generation, self.restarts, self.accepted, self.stagnant]),

@@ -147,7 +147,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     stop_reason_ : str
         Why the search ended: "max_evaluations", "time_limit", "n_iter_no_change", "callback", "converged"
         or "interrupted".
-    plan_ : PopulationPlan or None
+    plan_ : PopulationMethod or None
         How evaluations were computed. None with ``estimator``.
     classes_ : ndarray of shape (n_classes,)
 
@@ -297,6 +297,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         self
         """
         X, codes = self._check_input(X, y)
+        # The lock is held until the search has ended, so that no other search writes to the checkpoint.
         with hold_checkpoint(self.checkpoint):
             parts = build_search(SearchParameters.of(self), X, codes, self.classes_, self._coder.nominal_of(X))
             parts.run.drive()
@@ -321,7 +322,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         for name in ("selected_", "_front", "class_feature_weights_"):
             self.__dict__.pop(name, None)
         run, fitness, search = parts.run, parts.fitness, parts.run.search
-        self.plan_ = getattr(fitness.predictor, "plan", None)
+        self.plan_ = getattr(fitness.predictor, "method", None)
         self.history_ = pd.DataFrame(run.history)
         self.n_evaluations_, self.n_iter_, self.stop_reason_ = search.evaluations, search.generation, run.reason
         self._genome, self._rows, self._n = fitness.genome, parts.rows, len(X)
@@ -331,6 +332,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
             self.select(chosen)
             warn_of_lost_classes(fitness, self._front.take([chosen]))
             return
+        # An individual that selects nothing is no result, even if no other has a larger fitness.
         best = search.population.take([find_fittest(search, fitness.genome)])
         judged = fitness(best)
         self.fitness_, self.performance_ = float(judged.fitness[0]), float(judged.performance[0])

@@ -21,7 +21,7 @@ from ..._names import require_text
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder
 from ..._warnings import warn
-from ...engine.references import Extent, extent, integral
+from ...engine.references import ColumnRanges, column_ranges, integral
 from ...exceptions import InvalidDataError, NoCutWarning, UnknownCategoryError
 from ..neighborhoods import to_dense
 
@@ -50,10 +50,12 @@ def _best_cut(below: FloatArray) -> int | None:
     if N <= 1 or not len(left):
         return None
     right = whole - left
+    # Entropies of all possible cuts at once: one row per cut.
     e_left, e_right, e = _entropy(left), _entropy(right), float(_entropy(whole)[0])
     after = (left.sum(axis=1) * e_left + right.sum(axis=1) * e_right) / N
     at = int(np.argmin(after))
     k, k1, k2 = (int((part > 0).sum()) for part in (whole[0], left[at], right[at]))
+    # log2(3^k − 2), written so that 3^k does not overflow for many classes.
     delta = k * np.log2(3) + np.log2(1 - 2 / 3.0**k) - (k * e - k1 * e_left[at] - k2 * e_right[at])
     return at + 1 if e - after[at] > (np.log2(N - 1) + delta) / N else None
 
@@ -89,9 +91,11 @@ def mdlp_cuts(
     array([9.75])
     """
     distinct, at = np.unique(values, return_inverse=True)
+    # One table of distinct values × classes. Its running sum gives the counts below every cut.
     counts = np.bincount(at * n_classes + codes, weights=sample_weight, minlength=len(distinct) * n_classes)
     below = np.concatenate([np.zeros((1, n_classes)), np.cumsum(counts.reshape(-1, n_classes), axis=0)])
     found, todo = [], [(0, len(distinct))]
+    # A stack instead of recursion: a feature may be cut thousands of times.
     while todo:
         begin, end = todo.pop()
         cut = _best_cut(below[begin : end + 1] - below[begin])
@@ -100,6 +104,7 @@ def mdlp_cuts(
             todo += [(begin, begin + cut), (begin + cut, end)]
     first = np.sort(np.array(found, dtype=np.int64))  # position of the first value of each bin, without the lowest bin
     middle = distinct[first - 1] / 2 + distinct[first] / 2
+    # The middle of two neighbouring floats may round to the lower one, which would then be in the wrong bin.
     cuts: FloatArray = np.where(middle > distinct[first - 1], middle, distinct[first])
     return cuts
 
@@ -180,7 +185,7 @@ class IntegerCoder:
             If a column has numbers that are not whole and ``discretize`` is None, or if a column has integers
             so large that the dtype cannot tell neighbouring integers apart.
         """
-        numeric, measured = ~self.table.nominal_of(X), extent(X)
+        numeric, measured = ~self.table.nominal_of(X), column_ranges(X)
         real = numeric & ~integral(X)
         wide = numeric & ~real & _spans(measured, self.n_bins)
         if self.discretize is not None and (real.any() or wide.any()):
@@ -188,6 +193,7 @@ class IntegerCoder:
 
         def column(j: int) -> Column:
             """Return the values of column ``j`` that are not missing, with classes and repetition weights."""
+            # Missing values have no place in any bin.
             known = ~np.isnan(X[:, j])
             weight = None if sample_weight is None else sample_weight[known]
             return Column(X[known, j].astype(np.float64), codes[known], weight)
@@ -196,7 +202,7 @@ class IntegerCoder:
 
     def learn_columns(
         self,
-        measured: Extent,
+        measured: ColumnRanges,
         numeric: BoolArray,
         real: BoolArray,
         dtype: Any,
@@ -208,7 +214,7 @@ class IntegerCoder:
 
         Parameters
         ----------
-        measured : Extent
+        measured : ColumnRanges
             Column ranges.
         numeric, real : bool ndarrays of shape (M,)
             Which columns hold numbers, and which of these have numbers that are not whole.
@@ -226,12 +232,14 @@ class IntegerCoder:
                 self._refuse_real(int(np.argmax(real)), int(real.sum()), example)
             self._refuse_large(low, high, np.flatnonzero(numeric), dtype)
             return
+        # A column with a small range cannot have many different integers, so its values need not be counted.
         wide = np.flatnonzero(numeric & ~real & _spans(measured, self.n_bins))
         many = [j for j in wide.tolist() if len(np.unique(column(j).values)) > self.n_bins]
         binned = np.sort(np.concatenate([np.flatnonzero(real), np.array(many, dtype=np.int64)]))
         self._learn_bins(binned, n_classes, column, self.discretize)
         left = np.setdiff1d(np.flatnonzero(numeric), binned)
         self._refuse_large(low, high, left, dtype)
+        # If neither bins nor other columns tell any rows apart, there would be nothing to weigh.
         varied = (high > low)[left].any() or not numeric.all() or any(map(len, self.cuts.values()))
         if len(binned) and self.discretize == "mdlp" and not varied:
             warn(
@@ -265,6 +273,7 @@ class IntegerCoder:
         """Store the cuts of column ``j``, and the smallest and largest value in each of its bins."""
         bins = np.searchsorted(cuts, values, side="right")
         least, largest = np.full(len(cuts) + 1, np.inf), np.full(len(cuts) + 1, -np.inf)
+        # Several values fall into the same bin, so they are compared one by one.
         np.minimum.at(least, bins, values)
         np.maximum.at(largest, bins, values)
         self.cuts[j], self.ends[j] = cuts, (least, largest)
@@ -324,6 +333,7 @@ class IntegerCoder:
                     f"column '{X.columns[j]}' has categories that were not there in fit: "
                     f"{values[strange].unique().tolist()[:5]} (known: {order.tolist()[:10]})"
                 )
+            # An ordered category that fit has not seen has no rank, and counts as missing.
             columns[j] = np.where(rank < 0, np.nan, rank)
         X = X.copy(deep=False)
         for j, rank in columns.items():
@@ -363,7 +373,7 @@ class IntegerCoder:
             )
 
 
-def _spans(measured: Extent, least: int) -> BoolArray:
+def _spans(measured: ColumnRanges, least: int) -> BoolArray:
     """Return which columns have a range of at least ``least``. A range that overflows counts as larger."""
     with np.errstate(over="ignore"):
         wide: BoolArray = measured.high - measured.low >= least

@@ -65,22 +65,27 @@ def interval_table(
         As in `RepresentativeIntervals`.
     """
     M, kept = len(n_categories), np.flatnonzero(runs.kept)
+    # Each class and feature is one group of intervals. Groups are numbered class by class, as `IntervalTable` stores
+    # them.
     group = (runs.code * M + runs.feature)[kept]
     value = runs.weight[kept] if weight == "nonoverlap" else 1.0 - runs.weight[kept]
     low, high = low[kept], high[kept]
     nominal = n_categories[runs.feature[kept]] > 0
+    # Numeric runs are taken as they are.
     parts = [(group[~nominal], low[~nominal], high[~nominal], value[~nominal])]
     named = np.flatnonzero(nominal)
     for j in np.flatnonzero(n_categories).tolist():
         for g in range(j, n_classes * M, M):
             mine = named[group[named] == g]
             parts.append(_every_category(g, int(n_categories[j]), low[mine].astype(np.int64), value[mine]))
+    # A group without any interval gets one of weight 0, so that smoothing applies to it as well.
     empty = np.setdiff1d(np.arange(n_classes * M), np.concatenate([part[0] for part in parts]))
     nothing = np.zeros(len(empty))
     parts.append((empty, nothing, nothing, nothing))
     group, low, high, value = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     if not (value + smoothing > 0).any():
         return None
+    # Within a group the intervals already ascend, and a stable sort keeps them so.
     order = np.argsort(group, kind="stable")
     return IntervalTable(
         start=np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_classes * M))]),
@@ -112,6 +117,7 @@ def _every_category(
     group, low, high, weight : ndarrays of shape (number + 1,)
     """
     low = np.arange(number + 1, dtype=np.float64)
+    # The last interval holds every code that is not known yet. Codes are exact floats up to 2**53.
     high = np.append(low[:-1], 2.0**53)
     weight = np.full(number + 1, value.mean() if len(value) else 0.0)
     weight[kept] = value
@@ -133,8 +139,9 @@ def scaled_table(
     if normalize == "max":
         divisor = np.full(len(weight), weight.max())
     else:
-        total, mass = class_sums(table)
-        mean = total / np.maximum(mass, 1e-300)
+        total, weight_sum = class_sums(table)
+        mean = total / np.maximum(weight_sum, 1e-300)
+        # Intervals of a class are stored together, so its divisor is repeated for all of them.
         per_class = table.start[:: table.n_features]
         divisor = np.repeat(np.where(mean > 0, mean, 1.0), np.diff(per_class))
     return IntervalTable(table.start, table.low, table.high, weight / divisor, table.n_features)
@@ -154,8 +161,8 @@ def class_sums(table: IntervalTable, X: Any, codes: IndexArray, sample_weight: F
     """
     batches = range(0, X.shape[0], 4096)
     sums = [table.lookup(_dense(X[i : i + 4096]), codes[i : i + 4096]).sum(axis=1) for i in batches]
-    mass = np.ones(len(codes)) if sample_weight is None else sample_weight
-    parts = (mass * np.concatenate(sums), mass)
+    weight = np.ones(len(codes)) if sample_weight is None else sample_weight
+    parts = (weight * np.concatenate(sums), weight)
     return np.array([np.bincount(codes, weights=part, minlength=table.n_classes) for part in parts])
 
 
@@ -203,6 +210,7 @@ def _label_ends(runs: Runs, coders: list[IntegerCoder], upper: bool) -> AnyArray
         for coder in coders:
             part = coder.label_values(j, part.astype(np.int64), upper=upper)
         labels += part.tolist()
+    # Values and categories can stand in one column only as objects.
     text = any(not isinstance(value, (int, float)) for value in labels)
     return np.array(labels, dtype=object if text else None)
 
@@ -314,6 +322,7 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         self.classes_, codes = check_labels(y)
         check_consistent_length(X, codes)
         weight = check_sample_weight(sample_weight, X)
+        # A row of weight 0 must not create an interval.
         if weight is not None:
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         coder.learn(X, codes, len(self.classes_), weight)

@@ -191,6 +191,7 @@ def _block_runs(
     block = np.ascontiguousarray(block.T)  # Values of a feature then lie side by side.
     known = ~np.isnan(block)
     V, line = _place_values(np.where(known, block, 0).astype(np.int64), known, n_classes, nominal)
+    # From here on, a position says class, feature and value at once.
     V += line.base[:-1].reshape(-1, n_classes)[:, codes]
     weight = None if sample_weight is None else np.broadcast_to(sample_weight, V.shape)[known]
     taken, frequency = _count_places(V.ravel() if known.all() else V[known], int(line.base[-1]), weight)
@@ -199,6 +200,7 @@ def _block_runs(
     low, high = taken[begins], taken[np.concatenate([begins[1:], [len(taken)]])[: len(begins)] - 1]
     magnitude = np.add.reduceat(frequency, begins) if len(begins) else frequency
     amplitude = high - low + 1
+    # The stretch in which a run begins says its class and feature.
     stretch = np.searchsorted(line.base, low, side="right") - 1
     level = _levels(stretch, magnitude, amplitude)
     feature, code = np.divmod(stretch, n_classes)
@@ -227,6 +229,7 @@ def _levels(stretch: IndexArray, magnitude: AnyArray, amplitude: IndexArray) -> 
     # One number per class, feature and amplitude. If these numbers are large, they are replaced by small ones, so
     # that the table of largest magnitudes ψ stays small.
     group = stretch * (int(amplitude.max(initial=0)) + 1) + amplitude
+    # The unique numbers are at most as many as there are runs.
     if group.max(initial=0) > 2**22:
         group = np.unique(group, return_inverse=True)[1]
     psi = np.zeros(int(group.max(initial=0)) + 1, dtype=magnitude.dtype)
@@ -267,6 +270,7 @@ def _doubly_covered(begin: IndexArray, end: IndexArray) -> IndexArray:
 
 def _values(place: IndexArray, stretch: IndexArray, feature: IndexArray, line: _Line, nominal: BoolArray) -> IndexArray:
     """Return the values at the positions ``place`` of a line. ``stretch`` and ``feature`` are those of each place."""
+    # A position is turned back into a value: the start of its stretch is subtracted and the smallest value is added.
     value = place - line.base[stretch]
     for j, (position, values) in line.closed.items():
         mine = feature == j

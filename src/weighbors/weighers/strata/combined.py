@@ -107,7 +107,11 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
     def _elect(
         self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
     ) -> tuple[BoolArray | None, BoolArray | None]:
-        """Return which instances and which features are kept, each None if the weigher does not select them."""
+        """Return which instances and which features are kept, each None if the weigher does not select them.
+
+        ``table`` has the rows (`LocalRows` or `BlockRows`), ``joined`` the combined results of all strata, ``rng``
+        draws queries, and ``client`` is the Dask client, if there is one.
+        """
 
     def _set_columns(self, table: Any) -> None:
         """Store the column coding, fingerprint or column names of ``table``, which later calls need."""
@@ -120,6 +124,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
             self.feature_names_in_ = np.asarray(table.names, dtype=object)
 
     def _publish(self, joined: Joined, kept: BoolArray | None, support: BoolArray | None) -> None:
+        """Set the attributes of the fit from the combined results."""
         N, M = self._shape
         self.support_ = np.ones(M, dtype=bool) if support is None else support
         if joined.published is not None:
@@ -129,6 +134,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         if joined.scales is not None:
             self.instance_scales_ = joined.scales
         if joined.votes is not None:
+            # Votes have mean 1. Instance weights, as the papers print them, sum to 1.
             self.instance_weights_ = joined.votes / N
         if kept is not None:
             self.instance_support_ = kept
@@ -136,9 +142,11 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         self.weights_ = self._weights(joined, kept, support)
 
     def _weights(self, joined: Joined, kept: BoolArray | None, support: BoolArray | None) -> Weights:
+        """Return the `Weights` for a k-NN."""
         names = getattr(self, "feature_names_in_", None)
         a = None if joined.metric is None else joined.metric(self.support_)
         mask = None if kept is None or kept.all() else kept
+        # Only weights that belong to rows need to be checked against the rows of a k-NN.
         bound = any(part is not None for part in (mask, joined.scales, joined.votes))
         return Weights(
             feature_weights=a,
@@ -190,6 +198,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         return small if y is None else (small, select_rows(y, kept))
 
     def _instance_mask(self) -> BoolArray:
+        """Return which rows of the fit are kept. Raise InvalidDataError if the fit selects nothing."""
         if not hasattr(self, "instance_support_") and self.weights_.feature_mask is None:
             raise InvalidDataError(
                 f"{self._weigher_name} selects neither instances nor features, so there is nothing to reduce by"
@@ -198,10 +207,13 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         return mask
 
     def _feature_mask(self) -> BoolArray:
+        """Return which columns are kept."""
         mask: BoolArray = self.support_
         return mask
 
     def _check_same_rows(self, X: Any) -> None:
+        # Rows in blocks were not read as a whole, so that there is no fingerprint.
+        """Raise ForeignWeightsError if ``X`` does not hold the rows of the fit."""
         if not hasattr(self, "_coder"):
             if np.shape(X) != self._shape:
                 raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
@@ -227,6 +239,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         return super().transform(X)
 
     def _how_to_select(self) -> str:
+        """Return advice for a message: what to change so that `transform` drops columns."""
         return "Give it a weigher that selects features, such as ReliefF(n_features_to_select=20)"
 
     @property

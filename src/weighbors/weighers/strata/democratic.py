@@ -152,6 +152,7 @@ class Democratic(CombinedWeigher):
 
     @property
     def _n_rounds(self) -> int:
+        """Number of rounds. Raise InvalidDataError if the threshold is larger."""
         if self.threshold is not None and self.threshold > self.n_rounds:
             raise InvalidDataError(
                 f"threshold={self.threshold} is more than n_rounds={self.n_rounds}, the most votes there can be"
@@ -161,6 +162,10 @@ class Democratic(CombinedWeigher):
     def _elect(
         self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
     ) -> tuple[BoolArray | None, BoolArray | None]:
+        """Return the instances and features that are kept. Thresholds that are not given are chosen by f.
+
+        The parameters are those of `CombinedWeigher._elect`.
+        """
         del self.thresholds_  # attributes of an earlier fit
         for name in ("removal_votes_", "threshold_", "feature_votes_"):
             self.__dict__.pop(name, None)
@@ -173,6 +178,7 @@ class Democratic(CombinedWeigher):
         elected = np.ones(table.M, dtype=bool)
         if share is not None:
             elected = elect_features(joined, 0.5 if self.feature_threshold is None else float(self.feature_threshold))
+        # A number of features that all strata share, or a given threshold, leaves nothing to compare.
         candidates = feature_candidates(share, elected, self.n_rounds, fixed)
         open_rows = removal is not None and self.threshold is None
         threshold = self.threshold
@@ -202,9 +208,11 @@ class Democratic(CombinedWeigher):
 
         If several pairs have the same f, the pair that keeps the smaller share of the table is chosen.
         ``removal`` has the votes for the removal of each row, or is None if the weigher selects no instances.
+        ``candidates`` are the sets of features to compare. The other parameters are those of `_elect`.
         """
         n_levels = 1 if removal is None else self.n_rounds
         level = np.zeros(table.N, dtype=np.int64) if removal is None else removal
+        # Rows that every round removed are in no selection, so they need not be searched.
         ever = level < n_levels
         own_row, queries, codes = table.draw(int(self.n_queries), rng, n_jobs=self.n_jobs, client=client)
         weights = [_search_weights(joined, candidate.support, ever, table.classes) for candidate in candidates]
@@ -218,6 +226,7 @@ class Democratic(CombinedWeigher):
             n_jobs=self.n_jobs,
             client=client,
         )
+        # A threshold v keeps the rows with fewer than v votes for removal: a running sum over the levels.
         kept = np.cumsum(np.bincount(level[ever], minlength=n_levels)) / table.N
         check_score(self._score_of_error(), table.classes)
         performance = Performance(self._score_of_error(), codes, table.classes)
@@ -229,12 +238,14 @@ class Democratic(CombinedWeigher):
         self.thresholds_ = frame.reset_index(drop=True)
         if not len(frame):
             return int(self.threshold or 1), candidates[0].support
+        # Of equal f, the smaller selection is chosen.
         best = frame.sort_values(["f", "kept", "threshold"], kind="stable").iloc[0]
         supports = {candidate.threshold: candidate.support for candidate in candidates}
         support = candidates[0].support if len(candidates) == 1 else supports[float(best["feature_threshold"])]
         return int(best["threshold"]), support
 
     def _score_of_error(self) -> Any:
+        """Return the score from which the error ε is computed."""
         if self.fitness is not None:
             return self.fitness
         weigher = EvolutionaryWeigher() if self.weigher is None else self.weigher

@@ -43,6 +43,7 @@ def count_strata(n_strata: Any, stratum_size: int, counts: IndexArray, classes: 
             )
         return int(n_strata)
     wanted = max(1, round(int(counts.sum()) / stratum_size))
+    # Two rows of the rarest class per stratum, so that each of them has a nearest hit.
     number = max(1, min(wanted, int(counts[rarest]) // 2))
     if 2 * number < wanted:
         warn(
@@ -64,6 +65,7 @@ def draw_strata(codes: IndexArray, n_strata: int, rng: np.random.Generator) -> I
     dealt = 0
     for code in range(int(codes.max()) + 1):
         rows = rng.permutation(np.flatnonzero(codes == code))
+        # Each class goes on where the one before stopped, so that strata differ by at most one row in all.
         stratum[rows] = (dealt + np.arange(len(rows))) % n_strata
         dealt += len(rows)
     return stratum
@@ -135,6 +137,7 @@ def _prepared(weigher: Any, place: Stratum) -> Any:
     Every ``random_state`` that is None gets the seed of the stratum, and every checkpoint gets its own file name.
     """
     model = clone(weigher)
+    # Strata must not share a random state or write to the same checkpoint file.
     own: dict[str, Any] = dict.fromkeys(open_seeds(model), place.seed)
     for name, value in model.get_params(deep=True).items():
         if (name == "checkpoint" or name.endswith("__checkpoint")) and value is not None:
@@ -174,6 +177,7 @@ def read_outcome(model: Any, n: int, M: int) -> Outcome:
             f"{type(model).__name__} says nothing of rows or features after fit: weights_, sample_indices_, "
             "get_support, feature_importances_ or coef_ is needed"
         )
+    # Strata may scale their votes differently. With a mean of 1 they can be joined.
     votes = None if votes is None else votes / votes.mean()
     per_class = getattr(model, "class_feature_weights_", None)
     if per_class is not None and np.ndim(per_class) != 2:
@@ -199,6 +203,7 @@ def _relation(published: FloatArray | None, metric: FloatArray | None) -> str:
 
 
 def _feature_vector(model: Any, M: int) -> FloatArray | None:
+    """Return one score per feature from a fitted model, or None if it has none of that shape."""
     scores = published_scores(model)
     return scores if scores is not None and scores.shape == (M,) else None
 

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_consistent_length
 from ..._parallel.executors import executor_for
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder, check_labels
-from ...engine import Extent, NeighborEngine
-from ...engine.references import extent
+from ...engine import ColumnRanges, NeighborEngine
+from ...engine.references import column_ranges
 from ...exceptions import InvalidDataError
 from ...weights import Weights
 from .draw import Outcome, Stratum, count_strata, draw_strata, fit_stratum, rows_of_strata
@@ -61,6 +61,7 @@ def cut(
     strata, rows
         The strata, and the rows of each.
     """
+    # Seeds belong to the round and the stratum, so that results do not depend on the order of the fits.
     draw, *fits = seeds.spawn(1 + n_strata)
     stratum = draw_strata(codes, n_strata, np.random.Generator(np.random.PCG64(draw)))
     places = [
@@ -92,7 +93,7 @@ def level_neighbors(
     own_row: IndexArray,
     *,
     k: int,
-    measured: Extent,
+    measured: ColumnRanges,
     nominal: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> tuple[FloatArray, IndexArray, IndexArray]:
@@ -111,7 +112,7 @@ def level_neighbors(
         Row number of the query itself, which must not be its neighbour, or -1.
     k : int
         Number of neighbours.
-    measured : Extent
+    measured : ColumnRanges
         Column ranges of the whole table, from which missing distances are computed.
     nominal : bool ndarray of shape (M,), optional
         Columns that hold categories.
@@ -171,6 +172,7 @@ class LocalRows:
 
         def tasks() -> Iterator[tuple[Any, ...]]:
             # The rows of a stratum are copied only when a worker process is free to take them.
+            """Yield one task per stratum."""
             for stratum, mine in zip(strata, rows, strict=True):
                 params = {name: _safe_indexing(value, mine) for name, value in self.params.items()}
                 yield stratum, _safe_indexing(self.table, mine), y[mine], params
@@ -199,7 +201,7 @@ class LocalRows:
         client: Any,
     ) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
         """Return the result of `level_neighbors` for each of the ``weights``."""
-        nominal, measured = self.nominal if self.nominal.any() else None, extent(self.X)
+        nominal, measured = self.nominal if self.nominal.any() else None, column_ranges(self.X)
         return [
             level_neighbors(
                 self.X,
@@ -241,6 +243,7 @@ def proportional(codes: IndexArray, number: int, rng: np.random.Generator) -> In
 
 
 def _checked_param(name: str, value: Any, N: int) -> AnyArray:
+    """Return a fit parameter as an array. Raise InvalidDataError if it has not one entry per row."""
     array = value if hasattr(value, "shape") else np.asarray(value)
     if not array.shape or array.shape[0] != N:
         raise InvalidDataError(

@@ -29,7 +29,7 @@ from ...blocks import (
     open_source,
     read_labels,
 )
-from ...engine import Extent
+from ...engine import ColumnRanges
 from ...engine.references import bounds
 from ...exceptions import InvalidDataError
 from ...weights import Weights
@@ -105,9 +105,11 @@ class BlockRows:
 
     @property
     def _reader(self) -> Reader:
+        """The objects that a task needs to read a block."""
         return Reader(self.weigher, self.coding, self.classes, self.source.header)
 
     def _executor(self, client: Any, n_jobs: int | None) -> Executor:
+        """Return the executor for a client, or for joblib."""
         return executor_for(client, n_jobs, dask=self.source.dask, threads=False)
 
     def _count(self, client: Any, n_jobs: int | None) -> None:
@@ -127,6 +129,7 @@ class BlockRows:
                 f"partition {p} of {len(found)} has no row of class {name}, and strata need every "
                 f"class. Shuffle the rows among partitions, or use fewer partitions ({len(lacking)} such gaps)"
             )
+        # Row numbers go through all blocks in order.
         self.start = np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])
         self.N = int(self.start[-1])
 
@@ -152,6 +155,7 @@ class BlockRows:
         return fits
 
     def _strata_per_block(self, given: Cut) -> list[int]:
+        """Return how many strata each block is cut into."""
         n_blocks = len(self.source.blocks)
         wanted: list[Any] = ["auto"] * n_blocks
         if given.n_strata != "auto":
@@ -174,6 +178,7 @@ class BlockRows:
         It also sets ``column_range``.
         """
         sizes = share_out(min(number, self.N), np.diff(self.start))
+        # One seed per block, drawn here, so that results do not depend on which worker reads it.
         seeds = rng.integers(2**63 - 1, size=len(sizes))
         tasks = [
             (block, int(size), int(seed)) for block, size, seed in zip(self.source.blocks, sizes, seeds, strict=True)
@@ -183,7 +188,7 @@ class BlockRows:
         merged = merge_ranges([one[3] for one in found])
         assert merged is not None
         low, high = (np.nan_to_num(end, nan=0.0) for end in merged[:2])  # 0 if all values of a column are missing
-        self.column_range = Extent(low, high, merged.missing)
+        self.column_range = ColumnRanges(low, high, merged.missing)
         return rows, np.concatenate([one[1] for one in found]), np.concatenate([one[2] for one in found])
 
     def neighbors(
@@ -202,6 +207,7 @@ class BlockRows:
         tasks: list[tuple[Any, ...]] = []
         for p, block in enumerate(self.source.blocks):
             rows = np.arange(self.start[p], self.start[p + 1])
+            # A block gets only the weights of its own rows.
             mine = [one.take(rows) if one.instance_bound else one for one in weights]
             tasks.append((block, int(self.start[p]), level[rows], mine))
         shared = self._reader, n_levels, queries, own_row, self.column_range, k
@@ -214,6 +220,7 @@ def _open(X: Any, y: Any) -> Source:
     """Open the table in blocks, from which strata are drawn: partitions of Dask, or about 32 MiB of a file each."""
     if is_path(X):
         source = open_source(X, y, piece_bytes=BLOCK_BYTES)
+        # Row groups may be small. Blocks of about the same size make strata of about the same size.
         return source.combined(1, max(16, BLOCK_BYTES // (8 * max(1, source.header.width))))
     if not (is_dask(X) and is_dask(y)):
         raise InvalidDataError(
@@ -240,6 +247,7 @@ def share_out(number: int, sizes: AnyArray) -> IndexArray:
     exact = number * sizes / sizes.sum()
     out = np.maximum(1, np.floor(exact)).astype(np.int64)
     while out.sum() < number:
+        # Largest remainders first, so that the shares come as close as whole numbers allow.
         out[np.argmax(exact - out)] += 1
     while out.sum() > number and (out > 1).any():
         out[np.argmin(np.where(out > 1, exact - out, np.inf))] -= 1
@@ -274,7 +282,7 @@ def fit_strata(block: Block, part: Part, reader: Reader) -> tuple[int, list[tupl
 
 def draw_rows(
     block: Block, number: int, seed: int, reader: Reader
-) -> tuple[IndexArray, FloatArray, IndexArray, Extent]:
+) -> tuple[IndexArray, FloatArray, IndexArray, ColumnRanges]:
     """Draw about ``number`` rows of a block. Return their numbers in the block, values, classes, and column ranges.
 
     The column ranges are those of the whole block.
@@ -298,7 +306,7 @@ def block_neighbors(
     n_levels: int,
     queries: FloatArray,
     own_row: IndexArray,
-    measured: Extent,
+    measured: ColumnRanges,
     k: int,
 ) -> list[Lists]:
     """Run `level_neighbors` in one block.
@@ -317,10 +325,11 @@ def block_neighbors(
         As in `level_neighbors`.
     own_row : int ndarray of shape (n_queries,)
         Row number, in the whole table, of the query itself, which must not be its neighbour, or -1.
-    measured : Extent
+    measured : ColumnRanges
         Column ranges of the whole table.
     """
     _, encoded, codes = reader.read(block)
+    # A query that belongs to another block has no row of its own here.
     own = np.where((own_row >= start) & (own_row < start + len(codes)), own_row - start, -1)
     out = []
     for one in weights:

@@ -43,6 +43,7 @@ def join(outcomes: Sequence[Outcome], rows: Sequence[IndexArray], N: int, n_roun
     if any(outcome.kept is not None for outcome in outcomes):
         keeps = np.zeros(N, dtype=np.int64)
         for outcome, mine in zip(outcomes, rows, strict=True):
+            # A weigher that gives no mask has kept all rows of its stratum.
             keeps[mine] += 1 if outcome.kept is None else outcome.kept
     if one.scales is not None:
         scales = _mean_scales(outcomes, rows, N)
@@ -51,6 +52,7 @@ def join(outcomes: Sequence[Outcome], rows: Sequence[IndexArray], N: int, n_roun
         for outcome, mine in zip(outcomes, rows, strict=True):
             votes[mine] += np.asarray(outcome.votes)
         votes /= n_rounds
+        # Each stratum has a mean of 1, so this only removes rounding errors.
         votes /= votes.mean()
     n_rows = np.array([outcome.n for outcome in outcomes], dtype=np.float64)
     columns = None if one.columns is None else np.array([outcome.columns for outcome in outcomes])
@@ -71,7 +73,7 @@ def join(outcomes: Sequence[Outcome], rows: Sequence[IndexArray], N: int, n_roun
 def _check_agreement(outcomes: Sequence[Outcome]) -> None:
     """Raise an error if some strata have a part of the result that others do not have, or of another width.
 
-    ``kept`` is not compared: None means that all rows are kept.
+    The part ``kept`` is not compared, since None has a meaning there: the stratum keeps all its rows.
     """
     for name in ("scales", "votes", "columns", "published", "per_class", "metric"):
         shapes = {None if (part := getattr(o, name)) is None else np.shape(part)[-1:] for o in outcomes}
@@ -111,6 +113,7 @@ def _metric(
     """
     if outcomes[0].metric is None:
         return None
+    # The metric of the mean is not the mean of the metrics: clipping at 0 would give noise features a positive mean.
     relations = {outcome.relation for outcome in outcomes} - {"any"}
     if published is not None and relations <= {"plain"}:
         return lambda support: metric_weights(published, support)
@@ -131,6 +134,7 @@ def elect_features(joined: Joined, threshold: float) -> BoolArray:
     assert share is not None
     if joined.seats is not None:
         weight = np.zeros(len(share)) if joined.published is None else joined.published
+        # Features that have as many votes are ordered by their mean weight, then by their number.
         order = np.lexsort((np.arange(len(share)), -weight, -share))
         elected = np.zeros(len(share), dtype=bool)
         elected[order[: joined.seats]] = True

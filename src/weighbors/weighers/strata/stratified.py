@@ -115,10 +115,15 @@ class Stratified(CombinedWeigher):
 
     @property
     def _n_rounds(self) -> int:
+        """Number of rounds, which is always 1 here."""
         return 1
 
     def _elect(
         self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
     ) -> tuple[BoolArray | None, BoolArray | None]:
+        """Keep the rows that their stratum keeps, and the features that enough strata keep.
+
+        The parameters are those of `CombinedWeigher._elect`, of which ``rng`` and ``client`` are not used.
+        """
         kept = None if joined.keeps is None else joined.keeps > 0  # Cano et al.: the union
         return kept, None if joined.share is None else elect_features(joined, float(self.feature_threshold))

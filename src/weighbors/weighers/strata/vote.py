@@ -37,6 +37,7 @@ def feature_candidates(share: FloatArray | None, elected: BoolArray, n_rounds: i
         return [Candidate(np.nan, elected)]
     found: dict[bytes, Candidate] = {}
     for number in range(1, n_rounds + 1):
+        # Shares are means and have rounding errors.
         support = share >= number / n_rounds - 1e-9
         if support.any():
             found.setdefault(support.tobytes(), Candidate(number / n_rounds, support))
@@ -49,6 +50,7 @@ def merge(parts: list[tuple[FloatArray, IndexArray, IndexArray]], k: int) -> tup
     A list is a tuple of distances, rows and classes, arrays of shape (..., k). Row -1 means no neighbour.
     """
     distance, row, code = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
+    # Places without a neighbour come last, whatever distance they have.
     last = np.where(row < 0, np.iinfo(np.int64).max, row)
     order = np.lexsort((last, np.where(row < 0, np.inf, distance)), axis=-1)[..., :k]
     taken = (np.take_along_axis(values, order, axis=-1) for values in (distance, row, code))
@@ -79,6 +81,7 @@ def predictions(row: IndexArray, code: IndexArray, votes: FloatArray | None, n_c
     weight = np.where((weight > 0).any(axis=1, keepdims=True), weight, there)
     total = np.zeros((len(row), n_classes))
     for slot in range(row.shape[1]):
+        # Several neighbours may vote for the same class, so their votes must be added one by one.
         np.add.at(total, (np.arange(len(row)), np.maximum(code[:, slot], 0)), weight[:, slot])
     chosen: IndexArray = np.where((row >= 0).any(axis=1), total.argmax(axis=1), -1).astype(np.int64)
     return chosen

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from ..._progress import StatusLine, draw_bar, stderr_is_terminal
+from ..._status_line import StatusLine, draw_bar, stderr_is_terminal
 
-__all__ = ["CellProgress"]
+__all__ = ["CellProgressBar"]
 
 
-class CellProgress:
+class CellProgressBar:
     """Counts cells and draws a bar.
 
     Parameters
@@ -37,7 +37,7 @@ class CellProgress:
         bar = draw_bar(self.done, self.total)
         self._line.show(f"[{bar}] {self.done}/{self.total} cells{failed}, {int(self._line.seconds)} s ")
 
-    def __enter__(self) -> CellProgress:
+    def __enter__(self) -> CellProgressBar:
         if self.shown:
             self._draw()
         return self
