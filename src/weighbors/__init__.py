@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .weighers import IRelief as IRelief
     from .weighers import MultiSURF as MultiSURF
     from .weighers import MultiSURFStar as MultiSURFStar
+    from .weighers import NCAWeights as NCAWeights
     from .weighers import Relief as Relief
     from .weighers import ReliefF as ReliefF
     from .weighers import RelievedF as RelievedF

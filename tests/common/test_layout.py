@@ -33,6 +33,7 @@ HELPERS = [
     "_progress",
     "_random",
     "_ranges",
+    "_targets",
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
+from .._targets import expect_classes
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..engine import NeighborEngine, SearchEngine
@@ -200,7 +201,7 @@ def _fit_weigher(model: KNNParameters, table: Any, training: Training, classes: 
     """
     if model.weigher is None:
         return None
-    weigher, sample_weight = clone(model.weigher), training.sample_weight
+    weigher, sample_weight = expect_classes(clone(model.weigher)), training.sample_weight
     if sample_weight is not None:  # The weigher uses the same repetition weights as the vote.
         sample_weight = scale_repetitions(sample_weight, np.arange(len(sample_weight)), int(model.n_neighbors))
     named = weigher.get_params(deep=False).get("categorical_features", "unknown")

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .intervals import RepresentativeIntervals as RepresentativeIntervals
     from .irelief import IRelief as IRelief
     from .mbiw import MBIW as MBIW
+    from .nca import NCAWeights as NCAWeights
     from .relief import Relief as Relief
     from .relief import ReliefF as ReliefF
     from .relief import RelievedF as RelievedF
@@ -32,6 +33,7 @@ WEIGHERS = {
     "MBIW": "mbiw",
     "MultiSURF": "surf",
     "MultiSURFStar": "surf",
+    "NCAWeights": "nca",
     "Relief": "relief",
     "ReliefF": "relief",
     "RelievedF": "relief",
