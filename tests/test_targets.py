@@ -49,8 +49,8 @@ def test_floats_are_numeric(y):
         assert recognize_target(y) == "numeric"
         found = check_target(y, "auto")
     assert found.type == "numeric"
-    assert found.values.dtype == np.float64
-    np.testing.assert_array_equal(found.values, np.asarray(list(y), dtype=np.float64))
+    assert found.numbers.dtype == np.float64
+    np.testing.assert_array_equal(found.numbers, np.asarray(list(y), dtype=np.float64))
     assert len(found.classes) == 0
     assert not found.codes.any()
     with pytest.raises(InvalidDataError) if recognize_fractions(y) else pytest.warns(NumericTargetWarning):
@@ -68,7 +68,7 @@ def test_text_bools_and_few_numbers_are_classes(y):
         for target_type in ("auto", "classes", None):
             found = check_target(y, target_type)
             assert found.type == "classes"
-            assert found.values is None
+            assert found.numbers is None
             np.testing.assert_array_equal(found.classes[found.codes], np.asarray(y))
 
 
@@ -110,7 +110,9 @@ def test_bad_numeric_targets_are_refused(y, told):
 def test_text_that_looks_numeric_is_refused_until_the_user_decides():
     y = X[:, 0].round(3).astype(str)
     for container in (y, y.astype(object), pd.Series(y), pl.Series(y.tolist())):
-        with pytest.raises(InvalidDataError, match=r"text that looks like a numeric.*to_numeric.*target_type='classes'"):
+        with pytest.raises(
+            InvalidDataError, match=r"text that looks like a numeric.*to_numeric.*target_type='classes'"
+        ):
             check_target(container, "auto")
     with pytest.warns(UserWarning, match="50%"):  # scikit-learn's
         assert check_target(y, "classes").type == "classes"

@@ -6,6 +6,7 @@ different numbers is decided by `looks_numeric`, for the warnings of labels as w
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +33,12 @@ class Target:
 
     codes: IndexArray  # (n,) class of each row, as a position in `classes`
     classes: AnyArray  # (n_classes,) sorted; empty for a numeric target
-    values: FloatArray | None = None  # (n,) the numbers of a numeric target; None for classes
+    numbers: FloatArray | None = None  # (n,) the values of a numeric target; None for classes
 
     @property
     def type(self) -> str:
         """What the target is: "classes" or "numeric"."""
-        return "classes" if self.values is None else "numeric"
+        return "classes" if self.numbers is None else "numeric"
 
 
 def check_target(y: Any, target_type: str | None = None) -> Target:
@@ -133,10 +134,8 @@ def check_numeric_target(y: Any) -> FloatArray:
     vector = label_vector(y, warn_column=True, what="targets", advice="Drop these rows, or fill the values in")
     found = vector.dtype.kind
     if found == "O" and not any(isinstance(value, str) for value in vector):
-        try:
+        with suppress(TypeError, ValueError):  # If it fails, the message below says what was found.
             vector, found = vector.astype(np.float64), "f"
-        except (TypeError, ValueError):
-            pass  # The message below says what was found.
     if found not in "fiub":
         convert = "pandas.to_numeric(y)" if found in "OUST" else "y.astype(float)"
         raise InvalidDataError(

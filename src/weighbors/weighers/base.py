@@ -194,7 +194,7 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         rows, target = self._check_input(X, y)
         weight: FloatArray = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         nominal = self._coder.nominal_of(rows)
-        table = CodedTable(rows, target.codes, target.classes, nominal, weight, target.values)
+        table = CodedTable(rows, target.codes, target.classes, nominal, weight, target.numbers)
         self._publish(rows, self.fit_weights(table), **self._metric_parts())
         return self
 
@@ -222,7 +222,7 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         Set the column coding, ``classes_`` unless the target is numeric, and ``target_type_`` if it could be.
         """
         X, target, self._coder = check_table(self, X, y)
-        if target.values is None:
+        if target.numbers is None:
             self.classes_ = target.classes
         else:
             vars(self).pop("classes_", None)  # an earlier fit may have had classes
@@ -322,7 +322,7 @@ def check_table(weigher: Any, X: Any, y: Any) -> tuple[Any, Target, TableCoder]:
     takes_numeric = getattr(weigher, "_takes_numeric_targets", False)
     target = check_target(y, weigher.target_type if takes_numeric else None)
     check_consistent_length(X, target.codes)
-    if target.values is None:
+    if target.numbers is None:
         warn_of_singletons(target.classes, np.bincount(target.codes, minlength=len(target.classes)))
     return X, target, coder
 

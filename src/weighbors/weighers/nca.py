@@ -175,8 +175,11 @@ def maximize_objective(problem: Problem, regularization: float, *, max_iter: int
         coarse = run(by_weight, np.ones(m), max(COARSE, tol), max_iter)
         left = max(1, max_iter - int(coarse.nit))
         fine = run(by_square, coarse.x**2, tol, left, [(0.0, None)] * m)
+        # L-BFGS may stop a little short of a bound that it would reach with its next step.
+        a = np.where((fine.x <= min(tol, 1e-5)) & (fine.jac > 0), 0.0, fine.x)
+        value = -by_square(a)[0]
     # Status 1 of scipy means that the iterations were used up.
-    return Fit(np.sqrt(fine.x), -float(fine.fun), int(coarse.nit + fine.nit), fine.status != 1)
+    return Fit(np.sqrt(a), value, int(coarse.nit + fine.nit), fine.status != 1)
 
 
 def held_out_loss(problem: Problem, w: FloatArray, held: IndexArray, n_jobs: int = 1) -> FloatArray:
@@ -427,7 +430,10 @@ class NCAWeights(ContributionWeigher):
         given = self.regularization
         if isinstance(given, str):
             return np.array([1.0]) / n if given == "auto" else np.array(TUNED) / n
-        values: FloatArray = np.atleast_1d(np.asarray(given, dtype=np.float64))
+        try:
+            values: FloatArray = np.atleast_1d(np.asarray(given, dtype=np.float64))
+        except (TypeError, ValueError):
+            values = np.zeros(0)  # The message below says what was given.
         if values.ndim != 1 or not len(values) or not (np.isfinite(values) & (values >= 0)).all():
             raise InvalidDataError(
                 "regularization must be 'auto', 'tuned', a finite number of at least 0, or a list of such numbers; got "
