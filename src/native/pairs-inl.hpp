@@ -139,8 +139,8 @@ WB_KERNEL void add_differences(const T* queries, const T* packed, const Features
             WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
               Vec<T> difference = absolute<T>(ref[v] - query);
               if constexpr (MISSING)
-                difference = choose<T>(equal<T>(difference, difference), difference,
-                                       broadcast<T>(features.missing_distance[j]));
+                difference =
+                    choose<T>(equal<T>(difference, difference), difference, broadcast<T>(features.missing_distance[j]));
               sum[v] = add_product<T>(sum[v], weight[q][v], difference);
             }
           }

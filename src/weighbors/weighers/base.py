@@ -225,7 +225,7 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         if target.numbers is None:
             self.classes_ = target.classes
         else:
-            vars(self).pop("classes_", None)  # an earlier fit may have had classes
+            self.__dict__.pop("classes_", None)  # an earlier fit may have had classes
         if self._takes_numeric_targets:
             self.target_type_ = target.type
         return X, target
