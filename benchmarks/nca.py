@@ -1,13 +1,13 @@
 """NCA weights against PyPI's ncfs and ncafs: the same rows and the same objective, 2 threads each.
 
-Both are BSD (``pip install ncfs ncafs``) and are not in the extra ``bench``, since ncfs needs numba. ncfs climbs along the
-gradient with a step that it adapts, ncafs uses L-BFGS-B. What is compared:
+Both are BSD (``pip install ncfs ncafs``) and are not in the extra ``bench``, since ncfs needs numba. ncfs climbs along
+the gradient with a step that it adapts, ncafs uses L-BFGS-B. What is compared:
 
 - the time of one evaluation of value and gradient, for all three;
 - a fit of ours and of ncfs with the same number of iterations, and what both have reached.
 
-ncafs stores the differences of all pairs for every feature: at 2000 x 100 this takes 3.2 GB, and several times that while
-it evaluates. It is measured at 1000 rows unless ``--full`` is given, where ours is measured, too.
+ncafs stores the differences of all pairs for every feature: at 2000 x 100 this takes 3.2 GB, and several times that
+while it evaluates. It is measured at 1000 rows unless ``--full`` is given.
 """
 
 from __future__ import annotations
