@@ -48,7 +48,7 @@ constexpr Kernels<T> KERNELS = {
     .compute_distances = {{compute_distances<T, 1, false>, compute_distances<T, 1, true>},
                           {compute_distances<T, 2, false>, compute_distances<T, 2, true>}},
     .compute_zone_coefficients = {compute_zone_coefficients<T, false>, compute_zone_coefficients<T, true>},
-    .add_differences = add_differences<T>,
+    .add_differences = {add_differences<T, false>, add_differences<T, true>},
     .sum_distances = sum_distances<T>,
     .round_to_bytes = round_to_bytes<T>,
     .find_k_nearest_by_bytes = find_k_nearest_by_bytes<T>,

@@ -104,7 +104,9 @@ WB_KERNEL void compute_zone_coefficients(const T* queries, const T* packed, cons
 // total[j] += sum over pairs of coefficient * |difference of feature j|. Over a run of RUN blocks there is one sum per
 // lane, in T, since float has twice the lanes of double; after the run they are added to the total in double, so
 // that rounding does not grow with the number of rows. coefficient: (end - begin, n_lanes), 0 for padding.
-template <class T>
+// MISSING: a number that is missing differs from all others by the missing distance of its feature. A missing category
+// (NaN) equals nothing, so that it differs by 1 anyway.
+template <class T, bool MISSING>
 WB_KERNEL void add_differences(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
                                const T* coefficient, double* total, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>, RUN = 32;
@@ -134,8 +136,13 @@ WB_KERNEL void add_differences(const T* queries, const T* packed, const Features
           Vec<T> sum[TILE_VECTORS] = {load<T>(by_lane.data() + j * WIDE), broadcast<T>(T(0))};
           WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
             const Vec<T> query = broadcast<T>(tile_rows[std::size_t(j * TILE_QUERIES + q)]);
-            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
-              sum[v] = add_product<T>(sum[v], weight[q][v], absolute<T>(ref[v] - query));
+            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+              Vec<T> difference = absolute<T>(ref[v] - query);
+              if constexpr (MISSING)
+                difference =
+                    choose<T>(equal<T>(difference, difference), difference, broadcast<T>(features.missing_distance[j]));
+              sum[v] = add_product<T>(sum[v], weight[q][v], difference);
+            }
           }
           store<T>(by_lane.data() + j * WIDE, sum[0] + sum[1]);
         }

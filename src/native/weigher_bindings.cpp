@@ -78,17 +78,18 @@ void py_compute_zone_coefficients(Array<T, 2> rows, Array<T, 3> packed, Array<T,
 }
 
 template <class T>
-void py_add_differences(Array<T, 2> queries, Array<T, 3> packed, int64_t n_numeric, Array<T, 2> coefficient,
-                        Output<double, 1> total, int64_t begin, int64_t end) {
+void py_add_differences(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> missing_distance, int64_t n_numeric,
+                        bool missing, Array<T, 2> coefficient, Output<double, 1> total, int64_t begin, int64_t end) {
   const int64_t m = dim(queries, 1), blocks = dim(packed, 0);
   require_packed<T>(packed, m);
-  require(dim(total, 0) == m && 0 <= n_numeric && n_numeric <= m, "total: one per feature is needed");
+  require_features(missing_distance, n_numeric, m);
+  require(dim(total, 0) == m, "total: one per feature is needed");
   require_range(begin, end, dim(queries, 0));
   require(dim(coefficient, 0) == end - begin && dim(coefficient, 1) == blocks * BLOCK_LANES<T>,
           "coefficient: (end - begin, lanes) is needed");
-  const Features<T> features{.numeric = n_numeric, .count = m};
-  level->of<T>().add_differences(queries.data(), packed.data(), features, blocks, coefficient.data(), total.data(),
-                                 begin, end);
+  const Features<T> features{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m};
+  level->of<T>().add_differences[missing](queries.data(), packed.data(), features, blocks, coefficient.data(),
+                                          total.data(), begin, end);
 }
 
 template <class T>
@@ -232,8 +233,9 @@ template <class T> void bind_for(nb::module_& m) {
   m.def("compute_zone_coefficients", &py_compute_zone_coefficients<T>, nb::kw_only(), array("rows"), array("packed"),
         array("missing_distance"), "n_numeric"_a, "missing"_a, array("class_start"), array("factor"), array("weight"),
         "threshold"_a, "far"_a, "tolerance"_a, array("coefficient"), "begin"_a, "end"_a, release);
-  m.def("add_differences", &py_add_differences<T>, nb::kw_only(), array("queries"), array("packed"), "n_numeric"_a,
-        array("coefficient"), array("total"), "begin"_a, "end"_a, release);
+  m.def("add_differences", &py_add_differences<T>, nb::kw_only(), array("queries"), array("packed"),
+        array("missing_distance"), "n_numeric"_a, "missing"_a, array("coefficient"), array("total"), "begin"_a, "end"_a,
+        release);
   m.def("sum_distances", &py_sum_distances<T>, nb::kw_only(), array("queries"), array("packed"), "n"_a, array("sums"),
         "begin"_a, "end"_a, release);
   m.def("add_listed_differences", &py_add_listed_differences<T>, nb::kw_only(), array("rows"), "n_numeric"_a,

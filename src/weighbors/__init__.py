@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from .weighers import ClassRelief as ClassRelief
     from .weighers import Democratic as Democratic
     from .weighers import EvolutionaryWeigher as EvolutionaryWeigher
+    from .weighers import GradientWeights as GradientWeights
     from .weighers import IRelief as IRelief
     from .weighers import MultiSURF as MultiSURF
     from .weighers import MultiSURFStar as MultiSURFStar
+    from .weighers import NCAWeights as NCAWeights
     from .weighers import Relief as Relief
     from .weighers import ReliefF as ReliefF
     from .weighers import RelievedF as RelievedF

@@ -12,11 +12,19 @@ from ._typing import AnyArray, IndexArray
 from ._warnings import warn
 from .exceptions import InvalidDataError, NumericTargetWarning
 
-__all__ = ["check_classes", "check_labels", "codes_of", "known_codes", "require_labels"]
+__all__ = [
+    "check_classes",
+    "check_labels",
+    "codes_of",
+    "known_codes",
+    "label_vector",
+    "looks_numeric",
+    "require_labels",
+]
 
-#: A target with more different floats than this is probably numeric, so that a warning is given.
+#: A target with more different floats than this is probably numeric.
 MANY_FLOATS = 50
-#: Up to this many rows there is no warning that most labels differ, since a few rows prove little.
+#: Up to this many rows it does not count that most labels differ, since a few rows prove little.
 FEW_ROWS = 20
 
 
@@ -28,19 +36,41 @@ def require_labels(estimator: Any, y: Any) -> None:
         )
 
 
-def check_labels(y: Any) -> tuple[AnyArray, AnyArray]:
+def looks_numeric(distinct: AnyArray, n_rows: int) -> bool:
+    """Return whether so many numbers differ that they look like a target to predict, and not like classes.
+
+    ``distinct`` holds every value once. This is the only place of this rule.
+
+    Examples
+    --------
+    >>> looks_numeric(np.arange(60), 100), looks_numeric(np.arange(3.0), 100), looks_numeric(np.arange(51.0), 1000)
+    (True, False, True)
+    """
+    number, kind = len(distinct), distinct.dtype.kind
+    most_differ = n_rows > FEW_ROWS and number > round(0.5 * n_rows)  # the rule of scikit-learn
+    return kind in "iuf" and (most_differ or (kind == "f" and number > MANY_FLOATS))
+
+
+def check_labels(y: Any, target_type: str | None = None) -> tuple[AnyArray, AnyArray]:
     """Check labels and return ``(classes, codes)``: the sorted classes, and the position of the class of every row.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+    target_type : {"auto", "classes"} or None
+        The parameter of an estimator that takes numeric targets, too: the warning that labels look like a numeric
+        target then names it. With "classes" the user has decided, and there is no warning.
 
     Raises
     ------
     InvalidDataError
         If labels are missing, are no valid text or are no classes, or if there is only one class.
     """
-    y = _label_vector(y, warn_column=True)
+    y = label_vector(y, warn_column=True)
     _check_kind(y, len(y))  # This comes before np.unique sorts the labels, because some labels cannot be sorted.
     classes, codes = np.unique(y, return_inverse=True)
     require_text(classes, "label")
-    _check_number(classes, len(codes))
+    _check_number(classes, len(codes), target_type)
     return classes, codes
 
 
@@ -54,7 +84,7 @@ def known_codes(y: Any, classes: AnyArray) -> IndexArray:
     """
     import pandas as pd
 
-    y = _label_vector(y)
+    y = label_vector(y)
     codes = codes_of(y, classes)
     if (codes < 0).any():
         strange = pd.unique(pd.Series(y[codes < 0])).tolist()[:5]
@@ -98,7 +128,8 @@ def _check_kind(y: AnyArray, n_rows: int) -> None:
             raise InvalidDataError(
                 f"Unknown label type: continuous. y looks like a numeric target ({broken[0]:.6g}, ...; "
                 f"{len(np.unique(y))} different values in {n_rows} rows), and these methods need classes. Cut y into "
-                "classes (for example with pandas.cut or pandas.qcut), or use a regressor"
+                "classes (for example with pandas.cut or pandas.qcut), or use a regressor, or a weigher for numeric "
+                "targets (NCAWeights)"
             )
         return  # scikit-learn would only repeat the warning that `_check_number` gives
     try:
@@ -110,28 +141,47 @@ def _check_kind(y: AnyArray, n_rows: int) -> None:
         ) from error
 
 
-def _check_number(classes: AnyArray, n_rows: int) -> None:
-    """Raise InvalidDataError for a single class. Warn if so many numbers differ that the target looks numeric."""
+def _check_number(classes: AnyArray, n_rows: int, target_type: str | None = None) -> None:
+    """Raise InvalidDataError for a single class. Warn if so many numbers differ that the target looks numeric.
+
+    ``target_type`` is as in `check_labels`.
+    """
     if len(classes) < 2:
         raise InvalidDataError(
             f"at least 2 classes are needed; got 1 class ({classes.tolist()[0]!r}) in {n_rows} rows. "
             "Check the labels: nothing can be told apart"
         )
-    number, kind = len(classes), classes.dtype.kind
-    most_differ = n_rows > FEW_ROWS and number > round(0.5 * n_rows)  # the rule of scikit-learn
-    if kind in "iuf" and (most_differ or (kind == "f" and number > MANY_FLOATS)):
+    if target_type != "classes" and looks_numeric(classes, n_rows):
+        advice = (
+            "Cut y into classes (for example with pandas.cut or pandas.qcut), or use a regressor; if they are names of "
+            "classes, ignore this warning"
+            if target_type is None
+            else "Write target_type='numeric' if y is a number to predict, or target_type='classes' if these are names "
+            "of classes"
+        )
         warn(
-            f"y looks like a numeric target: {number} different numbers ({classes[0]:g} to {classes[-1]:g}) in "
-            f"{n_rows} rows, and each counts as a class of its own. Cut y into classes (for example with pandas.cut "
-            "or pandas.qcut), or use a regressor; if they are names of classes, ignore this warning",
+            f"y looks like a numeric target: {len(classes)} different numbers ({classes[0]:g} to {classes[-1]:g}) in "
+            f"{n_rows} rows, and each counts as a class of its own. {advice}",
             NumericTargetWarning,
         )
 
 
-def _label_vector(y: Any, *, warn_column: bool = False) -> AnyArray:
-    """Return labels as a vector. Raise InvalidDataError if a label is missing.
+def label_vector(
+    y: Any,
+    *,
+    warn_column: bool = False,
+    what: str = "labels",
+    advice: str = "Drop these rows: a row without a label cannot vote",
+) -> AnyArray:
+    """Return labels, or the values of a numeric target, as a vector. Raise InvalidDataError if one is missing.
 
-    If ``warn_column`` is True, labels of shape (n, 1) cause a warning.
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, 1)
+    warn_column : bool
+        Whether the shape (n, 1) causes a warning.
+    what, advice : str
+        For the message: what is missing, and what to do about it.
     """
     import pandas as pd
     from sklearn.utils import column_or_1d
@@ -143,7 +193,6 @@ def _label_vector(y: Any, *, warn_column: bool = False) -> AnyArray:
     absent = np.flatnonzero(pd.isna(vector))
     if len(absent):
         raise InvalidDataError(
-            f"Input y contains NaN: {len(absent)} labels are missing (the first in row {absent[0]}). "
-            "Drop these rows: a row without a label cannot vote"
+            f"Input y contains NaN: {len(absent)} {what} are missing (the first in row {absent[0]}). {advice}"
         )
     return vector

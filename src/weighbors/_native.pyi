@@ -168,7 +168,9 @@ def add_differences(
     *,
     queries: FloatArray,
     packed: FloatArray,
+    missing_distance: FloatArray,  # (m,) how far a missing number is from all others, if missing
     n_numeric: int,
+    missing: bool,  # whether numbers may be missing
     coefficient: FloatArray,  # (end - begin, n_blocks * lanes), 0 for padding
     total: FloatArray,  # (m,) float64, added to
     begin: int,

@@ -67,6 +67,7 @@ PAGES = {
     "guide/weighers.md": [],
     "guide/relief.md": [],
     "guide/margins.md": [],
+    "guide/nca.md": [],
     "guide/intervals.md": [integers],
     "guide/evolution.md": [],
     "guide/lazy.md": [],

@@ -24,6 +24,7 @@ from weighbors import (
     KStar,
     MultiSURF,
     MultiSURFStar,
+    NCAWeights,
     Relief,
     ReliefF,
     RelievedF,
@@ -68,6 +69,8 @@ ESTIMATORS = {
     "Simba": (Simba(random_state=0), 45, {}),
     "SimbaMBIW": (SimbaMBIW(), 45, {}),
     "IRelief": (IRelief(), 45, {}),
+    "NCAWeights": (NCAWeights(), 50, {}),
+    "NCAWeights, tuned": (NCAWeights("tuned", scale=False, random_state=0, n_jobs=2), 50, {}),
     "EvolutionaryWeigher": (EvolutionaryWeigher(population_size=8, max_evaluations=80), 40, {}),
     "EvolutionaryWeigher, all tasks, pareto": (
         EvolutionaryWeigher("IS+FS+IW+FW", objective="pareto", population_size=8, max_evaluations=80),
@@ -138,24 +141,24 @@ def test_checks_pass(name):
 
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
-    assert len(public_classes()) == 31
-    assert len(ESTIMATORS) == 44
+    assert len(public_classes()) == 32
+    assert len(ESTIMATORS) == 46
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
 #: public estimators each of them concerns.
 EXTRAS = {
-    "check_dataframe_column_names_consistency": 31,
-    "check_param_validation": 31,
-    "check_transformer_get_feature_names_out": 19,
-    "check_transformer_get_feature_names_out_pandas": 19,
-    "check_get_feature_names_out_error": 20,  # also the sampler, which has no transform
-    "check_set_output_transform": 19,
-    "check_set_output_transform_pandas": 19,
-    "check_global_output_transform_pandas": 19,
-    "check_set_output_transform_polars": 19,
-    "check_global_set_output_transform_polars": 19,
-    "check_all_zero_sample_weights_error": 22,
+    "check_dataframe_column_names_consistency": 32,
+    "check_param_validation": 32,
+    "check_transformer_get_feature_names_out": 20,
+    "check_transformer_get_feature_names_out_pandas": 20,
+    "check_get_feature_names_out_error": 21,  # also the sampler, which has no transform
+    "check_set_output_transform": 20,
+    "check_set_output_transform_pandas": 20,
+    "check_global_output_transform_pandas": 20,
+    "check_set_output_transform_polars": 20,
+    "check_global_set_output_transform_polars": 20,
+    "check_all_zero_sample_weights_error": 23,
     "check_inplace_ensure_writeable": 0,  # for those that have a parameter copy or copy_X
 }
 
@@ -180,7 +183,7 @@ def extra_cases():
 def test_the_extra_checks_are_all_there():
     found = [check for check, _ in extra_cases()]
     assert {check: found.count(check) for check in EXTRAS} == EXTRAS
-    assert len(found) == sum(EXTRAS.values()) == 237
+    assert len(found) == sum(EXTRAS.values()) == 248
 
 
 @pytest.mark.parametrize(("check", "name"), extra_cases())

@@ -33,6 +33,7 @@ HELPERS = [
     "_status_line",
     "_random",
     "_ranges",
+    "_targets",
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.

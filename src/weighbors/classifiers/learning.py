@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
+from .._targets import expect_target
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..engine import NeighborEngine, SearchEngine
@@ -223,7 +224,7 @@ def fit_weigher(
         Column coding of the model. The weigher gets the same categorical columns.
     sample_weight : ndarray of shape (n,), or None
     """
-    weigher = clone(model.weigher)
+    weigher = expect_target(clone(model.weigher), numeric=is_regressor(model))
     # The weigher must treat the same columns as categories as the model does.
     named = weigher.get_params(deep=False).get("categorical_features", "unknown")
     if not isinstance(named, str):

@@ -229,6 +229,7 @@ class PackedRows:
         """Return the sum over all pairs of coefficient · |difference|, for each feature.
 
         ``coefficients(begin, end)`` returns the coefficients of rows [begin, end) with all rows, 0 for padding.
+        Categories differ by 0 or 1. A missing number differs from every other by ``gap``, as in `distances`.
         """
 
         def task(begin: int, end: int) -> FloatArray:
@@ -238,7 +239,9 @@ class PackedRows:
             _native.add_differences(
                 queries=self.rows,
                 packed=self.packed,
+                missing_distance=self.gap,
                 n_numeric=self.n_numeric,
+                missing=self.missing,
                 coefficient=weights,
                 total=total,
                 begin=begin,

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .class_relief import ClassRelief as ClassRelief
     from .evolution import EvolutionaryWeigher as EvolutionaryWeigher
+    from .gradient_weights import GradientWeights as GradientWeights
     from .intervals import RepresentativeIntervals as RepresentativeIntervals
     from .irelief import IRelief as IRelief
     from .mbiw import MBIW as MBIW
+    from .nca import NCAWeights as NCAWeights
     from .relief import Relief as Relief
     from .relief import ReliefF as ReliefF
     from .relief import RelievedF as RelievedF
@@ -28,10 +30,12 @@ WEIGHERS = {
     "ClassRelief": "class_relief",
     "Democratic": "strata",
     "EvolutionaryWeigher": "evolution",
+    "GradientWeights": "gradient_weights",
     "IRelief": "irelief",
     "MBIW": "mbiw",
     "MultiSURF": "surf",
     "MultiSURFStar": "surf",
+    "NCAWeights": "nca",
     "Relief": "relief",
     "ReliefF": "relief",
     "RelievedF": "relief",

@@ -13,8 +13,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
+from .._targets import Target, check_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import SelectsColumns, TableCoder, TakesTables, check_labels, require_labels
+from .._validation import SelectsColumns, TableCoder, TakesTables, require_labels
 from .._warnings import warn
 from ..exceptions import (
     FewNeighborsWarning,
@@ -103,13 +104,23 @@ class WarningSelector(SelectsColumns):
 
 @dataclass(frozen=True)
 class CodedTable:
-    """A training table as weighers get it: checked once, with categories and labels coded."""
+    """A training table as weighers get it: checked once, with categories and labels coded.
+
+    Only weighers that set ``_takes_numeric_targets`` get numeric targets. Then ``target`` holds the numbers,
+    ``classes`` is empty, and all rows have code 0, so that `instances` sees one group of rows.
+    """
 
     rows: Any  # (n, M) array or CSR; categories are codes, missing values NaN
     codes: IndexArray  # (n,) class of each row, as a position in `classes`
     classes: AnyArray  # (n_classes,)
     nominal: BoolArray  # (M,) columns that hold categories
     sample_weight: FloatArray  # (n,) how much each row contributes, 1 where nothing was given
+    target: FloatArray | None = None  # (n,) the numeric target, finite and not constant; None for classes
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of rows that ``codes`` tells apart: the classes, or 1 for a numeric target."""
+        return max(1, len(self.classes))
 
     def instances(self, *, scaled: bool, p: int, n_jobs: int | None) -> Instances:
         """Return the rows with their near hits and misses.
@@ -122,7 +133,7 @@ class CodedTable:
             Distance in which neighbours are sought.
         n_jobs : int or None
         """
-        return Instances(self.rows, self.codes, len(self.classes), self.nominal, scaled=scaled, p=p, n_jobs=n_jobs)
+        return Instances(self.rows, self.codes, self.n_groups, self.nominal, scaled=scaled, p=p, n_jobs=n_jobs)
 
 
 class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
@@ -145,6 +156,10 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
 
     #: Whether the paper's norm has w², so that the k-NN gets the squares of the published weights.
     _squares_weights = False
+
+    #: Whether the weigher takes numeric targets, too. It then needs the parameter ``target_type`` (constraint
+    #: `TARGET_TYPES`), finds the numbers in ``table.target``, and has the attribute ``target_type_`` after fit.
+    _takes_numeric_targets = False
 
     def __init__(
         self,
@@ -176,9 +191,10 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Check and code the table, learn the weights, and publish them."""
-        rows, codes = self._check_input(X, y)
+        rows, target = self._check_input(X, y)
         weight: FloatArray = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        table = CodedTable(rows, codes, self.classes_, self._coder.nominal_of(rows), weight)
+        nominal = self._coder.nominal_of(rows)
+        table = CodedTable(rows, target.codes, target.classes, nominal, weight, target.numbers)
         self._publish(rows, self.fit_weights(table), **self._metric_parts())
         return self
 
@@ -200,10 +216,19 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         """Return what ``weights_`` holds beside or instead of the published vector; called after `fit_weights`."""
         return {}
 
-    def _check_input(self, X: Any, y: Any) -> tuple[Any, IndexArray]:
-        """Validate table and labels, and return the coded rows and classes. Set ``classes_`` and the column coding."""
-        X, codes, self.classes_, self._coder = check_table(self, X, y)
-        return X, codes
+    def _check_input(self, X: Any, y: Any) -> tuple[Any, Target]:
+        """Validate table and target, and return the coded rows and the target.
+
+        Set the column coding, ``classes_`` unless the target is numeric, and ``target_type_`` if it could be.
+        """
+        X, target, self._coder = check_table(self, X, y)
+        if target.numbers is None:
+            self.classes_ = target.classes
+        else:
+            self.__dict__.pop("classes_", None)  # an earlier fit may have had classes
+        if self._takes_numeric_targets:
+            self.target_type_ = target.type
+        return X, target
 
     def _publish(self, X: Any, published: FloatArray, **parts: Any) -> None:
         """Set the published weights, the selected features, and the `Weights` for a k-NN.
@@ -215,7 +240,8 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         # Without a request to select there is no mask, from which `transform` knows that it should warn.
         selecting = self.n_features_to_select is not None or self.threshold is not None
         names = getattr(self, "feature_names_in_", None)
-        parts.setdefault("feature_weights", metric_weights(published, self.support_, square=self._squares_weights))
+        if "feature_weights" not in parts:
+            parts["feature_weights"] = self._metric_weights(published)
         # Only weights that belong to rows must be checked against the rows of a k-NN.
         bound = parts.get("votes") is not None
         self.weights_ = Weights(
@@ -225,6 +251,10 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
             fingerprint=fingerprint(X) if bound else None,
             **parts,
         )
+
+    def _metric_weights(self, published: FloatArray) -> FloatArray:
+        """Return the weights ``a`` of the distance, made from the published weights; called after the selection."""
+        return metric_weights(published, self.support_, square=self._squares_weights)
 
     def _select(self, weights: FloatArray) -> BoolArray:
         """Choose the features that the parameters ask for, by their published weights."""
@@ -284,15 +314,20 @@ class ContributionWeigher(FeatureWeigher):
         return self._fit(X, y, sample_weight)
 
 
-def check_table(weigher: Any, X: Any, y: Any) -> tuple[Any, IndexArray, AnyArray, TableCoder]:
-    """Validate table and labels, and return the coded rows, class of each row, classes, and column coding."""
+def check_table(weigher: Any, X: Any, y: Any) -> tuple[Any, Target, TableCoder]:
+    """Validate table and target, and return the coded rows, the target, and the column coding.
+
+    A numeric target is refused unless the weigher says that it takes numeric targets.
+    """
     require_labels(weigher, y)
     coder = TableCoder(weigher.categorical_features)
     X = coder.fit_transform(weigher, X)
-    classes, codes = check_labels(y)
-    check_consistent_length(X, codes)
-    warn_of_singletons(classes, np.bincount(codes, minlength=len(classes)))
-    return X, codes, classes, coder
+    takes_numeric = getattr(weigher, "_takes_numeric_targets", False)
+    target = check_target(y, weigher.target_type if takes_numeric else None)
+    check_consistent_length(X, target.codes)
+    if target.numbers is None:
+        warn_of_singletons(target.classes, np.bincount(target.codes, minlength=len(target.classes)))
+    return X, target, coder
 
 
 def warn_of_singletons(classes: AnyArray, count: IndexArray) -> None:

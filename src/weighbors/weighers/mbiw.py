@@ -196,7 +196,8 @@ class MBIW(TakesTables, BaseEstimator):
         -------
         self
         """
-        X, codes, self.classes_, coder = check_table(self, X, y)
+        X, target, coder = check_table(self, X, y)
+        codes, self.classes_ = target.codes, target.classes
         warn_of_few_neighbors(self.classes_, codes, self.n_neighbors, misses="together")
         k = None if self.n_neighbors == "all" else int(self.n_neighbors)
         self.instance_weights_ = mbiw(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._frame_arrays import FrameAttribute
 from ..._parallel.cluster import is_dask
 from ..._random import seed_sequence
+from ..._targets import expect_target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._validation import TakesTables, require_labels
 from ...blocks import select_columns, select_rows
@@ -80,7 +81,9 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         self
         """
         require_labels(self, y)
-        weigher = clone(EvolutionaryWeigher("IS") if self.weigher is None else self.weigher)
+        weigher = expect_target(
+            clone(EvolutionaryWeigher("IS") if self.weigher is None else self.weigher), numeric=False
+        )
         kind = BlockRows if in_blocks(X, y) else LocalRows
         table = kind(self, weigher, X, y, fit_params)
         *rounds, others = seed_sequence(self.random_state).spawn(self._n_rounds + 1)

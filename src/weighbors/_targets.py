@@ -1,0 +1,174 @@
+"""Targets: whether ``y`` holds labels of classes or a number to predict, and the checks of both.
+
+Estimators that take both have the parameter ``target_type``: "auto", "classes" or "numeric". What counts as many
+different numbers is decided by `looks_numeric`, for the warnings of labels as well.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from ._labels import check_labels, label_vector, looks_numeric
+from ._typing import AnyArray, FloatArray, IndexArray
+from .exceptions import InvalidDataError
+
+__all__ = ["TARGET_TYPES", "Target", "check_numeric_target", "check_target", "expect_target", "recognize_target"]
+
+#: Constraint of the parameter ``target_type``, for ``_parameter_constraints``.
+TARGET_TYPES = StrOptions({"auto", "classes", "numeric"})
+
+
+@dataclass(frozen=True)
+class Target:
+    """A checked target of n rows: classes and their codes, or numbers.
+
+    If the target is numeric, ``classes`` is empty and all rows have code 0, so that methods that group rows by their
+    code see one group.
+    """
+
+    codes: IndexArray  # (n,) class of each row, as a position in `classes`
+    classes: AnyArray  # (n_classes,) sorted; empty for a numeric target
+    numbers: FloatArray | None = None  # (n,) the values of a numeric target; None for classes
+
+    @property
+    def type(self) -> str:
+        """What the target is: "classes" or "numeric"."""
+        return "classes" if self.numbers is None else "numeric"
+
+
+def check_target(y: Any, target_type: str | None = None) -> Target:
+    """Check a target and return it, coded.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+    target_type : {"auto", "classes", "numeric"} or None
+        The parameter of the estimator. "auto" decides by `recognize_target`. None means that the estimator has no such
+        parameter, because it takes classes only.
+
+    Raises
+    ------
+    InvalidDataError
+        If the target cannot be used as it is. The message says what to do.
+
+    Examples
+    --------
+    >>> check_target(["b", "a", "b"], "auto").codes
+    array([1, 0, 1])
+    >>> check_target([0.5, 2.25, 1.0], "auto").type
+    'numeric'
+    """
+    if target_type == "numeric" or (target_type == "auto" and recognize_target(y) == "numeric"):
+        values = check_numeric_target(y)
+        return Target(np.zeros(len(values), dtype=np.int64), np.zeros(0), values)
+    classes, codes = check_labels(y, target_type)
+    return Target(codes, classes)
+
+
+def recognize_target(y: Any) -> str:
+    """Return "numeric" if ``y`` looks like a number to predict, else "classes".
+
+    Numeric are floats of which at least one is no whole number, and whole floats if many of them differ
+    (`looks_numeric`). Text, bools, integers and categories are classes.
+
+    Raises
+    ------
+    InvalidDataError
+        If values are missing, or if ``y`` holds text that looks like a numeric target.
+
+    Examples
+    --------
+    >>> recognize_target([1.0, 2.0, 1.0]), recognize_target([1.0, 2.5, 1.0]), recognize_target([1, 2, 1])
+    ('classes', 'numeric', 'classes')
+    """
+    import pandas as pd
+
+    if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
+        return "classes"
+    vector = label_vector(y)
+    if vector.dtype.kind == "O" and pd.api.types.infer_dtype(vector) in ("floating", "mixed-integer-float", "decimal"):
+        vector = vector.astype(np.float64)
+    if vector.dtype.kind == "f":
+        # Infinity is no whole number here, so that the checks of numeric targets refuse it.
+        whole = bool(np.isfinite(vector).all()) and bool((vector == np.rint(vector)).all())
+        return "numeric" if not whole or looks_numeric(np.unique(vector), len(vector)) else "classes"
+    if vector.dtype.kind in "OUST":
+        _refuse_numbers_as_text(vector)
+    return "classes"
+
+
+def _refuse_numbers_as_text(vector: AnyArray) -> None:
+    """Raise InvalidDataError if text holds so many different numbers that a numeric target was probably meant."""
+    import pandas as pd
+
+    labels = pd.unique(pd.Series(vector))
+    if not all(isinstance(label, str) for label in labels):
+        return
+    numbers = pd.to_numeric(pd.Series(labels), errors="coerce").to_numpy(dtype=np.float64)
+    if np.isfinite(numbers).all() and (numbers != np.rint(numbers)).any() and looks_numeric(numbers, len(vector)):
+        raise InvalidDataError(
+            f"y is text that looks like a numeric target ({labels[0]!r}, {labels[1]!r}, ...; {len(labels)} different "
+            f"values in {len(vector)} rows). Convert it to numbers, for example with pandas.to_numeric(y), or write "
+            "target_type='classes' if these are names of classes"
+        )
+
+
+def check_numeric_target(y: Any) -> FloatArray:
+    """Check a numeric target and return it as float64.
+
+    Raises
+    ------
+    InvalidDataError
+        If ``y`` has several columns, text, missing or infinite values, fewer than two rows, or a single value.
+
+    Examples
+    --------
+    >>> check_numeric_target([1, 2, 4])
+    array([1., 2., 4.])
+    """
+    vector = label_vector(y, warn_column=True, what="targets", advice="Drop these rows, or fill the values in")
+    found = vector.dtype.kind
+    if found == "O" and not any(isinstance(value, str) for value in vector):
+        with suppress(TypeError, ValueError):  # If it fails, the message below says what was found.
+            vector, found = vector.astype(np.float64), "f"
+    if found not in "fiub":
+        convert = "pandas.to_numeric(y)" if found in "OUST" else "y.astype(float)"
+        raise InvalidDataError(
+            f"a numeric target must hold numbers; got {vector.dtype} (for example {vector.tolist()[0]!r}). Convert it, "
+            f"for example with {convert}, or write target_type='classes' if these are names of classes"
+        )
+    values: FloatArray = vector.astype(np.float64)
+    infinite = np.flatnonzero(~np.isfinite(values))
+    if len(infinite):
+        raise InvalidDataError(
+            f"Input y contains infinity: {len(infinite)} targets are infinite or too large for float64 (the first in "
+            f"row {infinite[0]}). Drop these rows, or replace the values by numbers"
+        )
+    if len(values) < 2:
+        raise InvalidDataError(f"a numeric target needs at least 2 rows; got n_samples = {len(values)}")
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        raise InvalidDataError(
+            f"y is constant ({low:g} in all {len(values)} rows): no feature can tell its values apart. Check the target"
+        )
+    if not np.isfinite(high - low):
+        raise InvalidDataError(
+            f"y spans {low:.3g} to {high:.3g}, and differences overflow float64: rescale it, for example divide it by "
+            "its standard deviation"
+        )
+    return values
+
+
+def expect_target(weigher: Any, *, numeric: bool) -> Any:
+    """Tell a weigher with ``target_type="auto"`` what the target holds, and return the weigher.
+
+    A classifier or regressor knows this; the weigher alone could take many different labels for a numeric target.
+    """
+    if weigher.get_params(deep=False).get("target_type") == "auto":
+        weigher.set_params(target_type="numeric" if numeric else "classes")
+    return weigher

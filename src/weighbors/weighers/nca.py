@@ -1,0 +1,465 @@
+"""NCA weights (Yang, Wang & Zuo 2012): the metric under which a random neighbour predicts each row best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._parallel.threads import effective_n_jobs, run_ranges
+from .._random import generators
+from .._targets import TARGET_TYPES
+from .._typing import BoolArray, FloatArray, IndexArray
+from .._warnings import warn
+from ..engine.pairs import PackedRows, fixed_ranges
+from ..engine.references import column_ranges, compute_missing_distance
+from ..exceptions import InvalidDataError
+from .base import CodedTable, ContributionWeigher
+from .differences import RangeScale
+from .neighborhoods import to_dense
+
+__all__ = ["Fit", "NCAWeights", "Problem", "held_out_loss", "maximize_objective", "objective"]
+
+#: The values of λ · N that "tuned" tries.
+TUNED = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+N_FOLDS = 5
+#: Largest component of the gradient at which L-BFGS over w ends, and that over w² begins.
+COARSE = 1e-3
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows and their target, as the objective of NCA needs them."""
+
+    rows: FloatArray  # (n, m) float64: numbers first, categories (as codes) last; NaN where missing
+    n_numeric: int
+    missing_distance: FloatArray  # (m,) the largest difference of each column, which a missing value has from all others; 1 for
+    # categories
+    codes: IndexArray  # (n,) class of each row
+    target: FloatArray | None  # (n,) numeric target, or None for classes
+    share: FloatArray  # (n,) what each row contributes; sums to 1
+    sigma: float
+
+    @cached_property
+    def missing(self) -> bool:
+        """Whether any value is missing."""
+        return bool(np.isnan(self.rows).any())
+
+    @cached_property
+    def pairs(self) -> PackedRows:
+        """The rows, packed for sums of differences over all pairs."""
+        return PackedRows(self.rows, n_numeric=self.n_numeric, missing_distance=self.missing_distance, missing=self.missing)
+
+    def weighted_pairs(self, a: FloatArray) -> PackedRows:
+        """Return packed rows whose city-block distances are d = Σ a |difference|."""
+        # Weights are folded into numbers. Categories are codes and cannot be scaled: their weight is the distance of
+        # two different categories. Columns of weight 0, often most of them, are left out.
+        kept = np.flatnonzero(a > 0)
+        n_numeric = int(np.searchsorted(kept, self.n_numeric))
+        factor = np.where(np.arange(len(kept)) < n_numeric, a[kept], 1.0)
+        rows = self.rows[:, kept] * factor
+        return PackedRows(rows, n_numeric=n_numeric, missing_distance=self.missing_distance[kept] * a[kept], missing=self.missing)
+
+    def rewards(self, rows: IndexArray, others: IndexArray) -> FloatArray:
+        """Return how well each of ``others`` predicts each of ``rows``: 1 or 0 for classes, −|y − y'| for numbers."""
+        if self.target is None:
+            return (self.codes[rows][:, None] == self.codes[others][None, :]).astype(np.float64)
+        reward: FloatArray = np.subtract.outer(self.target[rows], self.target[others])
+        return np.negative(np.abs(reward, out=reward), out=reward)
+
+    def part(self, rows: IndexArray) -> Problem:
+        """Return the problem of some of the rows."""
+        share = self.share[rows]
+        target = None if self.target is None else self.target[rows]
+        share = share / max(float(share.sum()), 1e-300)  # rows of weight 0 alone contribute nothing, and not 0 / 0
+        return replace(self, rows=self.rows[rows], codes=self.codes[rows], target=target, share=share)
+
+
+class Fit(NamedTuple):
+    """Weights that maximise the objective."""
+
+    w: FloatArray  # (m,) not negative
+    value: float  # of the objective, with its penalty
+    n_iter: int
+    converged: bool
+
+
+def neighbor_probabilities(distance: FloatArray, sigma: float) -> None:
+    """Turn distances into probabilities of being the neighbour, exp(−d / σ) normalised over each row, in place.
+
+    A distance of infinity has probability 0.
+    """
+    # The smallest distance of a row cancels in the ratio. Without its subtraction all terms could underflow to 0.
+    distance -= distance.min(axis=1, keepdims=True)
+    distance /= -sigma
+    np.exp(distance, out=distance)
+    distance /= distance.sum(axis=1, keepdims=True)
+
+
+def objective(problem: Problem, a: FloatArray, n_jobs: int = 1) -> tuple[float, FloatArray]:
+    """Return the mean reward of a random neighbour, and its gradient in ``a`` = w²; the penalty is not included.
+
+    With p_ij ∝ exp(−Σ_k a_k |Δ_ijk| / σ) over j ≠ i, rewards r_ij and shares s_i, the value is Σ_i s_i R_i with
+    R_i = Σ_j p_ij r_ij (Yang et al. 2012, eq. 4). Its gradient is (1 / σ) Σ_ij s_i p_ij (R_i − r_ij) |Δ_ijk|, and
+    2 w_k times this in w_k (eq. 6).
+    """
+    weighted, everyone = problem.weighted_pairs(a), np.arange(len(problem.rows))
+    n = len(everyone)
+    expected = np.empty(n)
+
+    def coefficients(begin: int, end: int) -> FloatArray:
+        rows = everyone[begin:end]
+        out = weighted.distances(begin, end)
+        out[:, n:] = 0.0  # padding
+        p = out[:, :n]
+        p[rows - begin, rows] = np.inf  # a row is not its own neighbour
+        neighbor_probabilities(p, problem.sigma)
+        reward = problem.rewards(rows, everyone)
+        expected[begin:end] = np.einsum("ij,ij->i", p, reward)
+        # What is left of the derivative when the normalisation of p is derived, too: better neighbours than expected
+        # should come nearer, worse ones should go away.
+        np.subtract(expected[begin:end, None], reward, out=reward)
+        p *= reward
+        p *= (problem.share[begin:end] / problem.sigma)[:, None]
+        return out
+
+    gradient = problem.pairs.sum_differences(coefficients, n_jobs)
+    return float(np.sum(problem.share * expected)), gradient
+
+
+def maximize_objective(problem: Problem, regularization: float, *, max_iter: int, tol: float, n_jobs: int = 1) -> Fit:
+    """Maximise the objective less ``regularization`` · Σ w², from weights of 1.
+
+    L-BFGS over w, as in the paper, comes near a maximum. There a weight only creeps towards 0, since its gradient is
+    proportional to it. So the last steps are those of L-BFGS over a = w² ≥ 0, which has the same maxima, and which
+    makes weights exactly 0.
+
+    Parameters
+    ----------
+    problem : Problem
+    regularization : float
+        λ of the paper.
+    max_iter : int
+        Most iterations of L-BFGS.
+    tol : float
+        L-BFGS stops when no component of the gradient is larger, bounds considered.
+    n_jobs : int
+        Threads.
+    """
+    from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
+
+    def by_square(a: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = objective(problem, a, n_jobs)
+        return regularization * float(a.sum()) - value, regularization - gradient
+
+    def by_weight(w: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = by_square(w**2)
+        return value, 2.0 * w * gradient
+
+    def run(loss: Any, start: FloatArray, tolerance: float, iterations: int, bounds: Any = None) -> Any:
+        limits = {"maxiter": iterations, "maxfun": 20 * iterations, "gtol": tolerance, "ftol": 1e-14}
+        return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+
+    m = problem.rows.shape[1]
+    if m == 0:
+        return Fit(np.zeros(0), objective(problem, np.zeros(0), n_jobs)[0], 0, True)
+    # The vectors of L-BFGS are short: threads of BLAS would cost more than they gain, up to a hundred times as much
+    # where other processes are busy.
+    with threadpool_limits(1, user_api="blas"):
+        coarse = run(by_weight, np.ones(m), max(COARSE, tol), max_iter)
+        left = max(1, max_iter - int(coarse.nit))
+        fine = run(by_square, coarse.x**2, tol, left, [(0.0, None)] * m)
+        # L-BFGS may stop a little short of a bound that it would reach with its next step.
+        a = np.where((fine.x <= min(tol, 1e-5)) & (fine.jac > 0), 0.0, fine.x)
+        value = -by_square(a)[0]
+    # Status 1 of scipy means that the iterations were used up.
+    return Fit(np.sqrt(a), value, int(coarse.nit + fine.nit), fine.status != 1)
+
+
+def held_out_loss(problem: Problem, w: FloatArray, held: IndexArray, n_jobs: int = 1) -> FloatArray:
+    """Return the expected loss of each held-out row if its neighbour is drawn from the other rows.
+
+    The loss is the probability of a wrong class, or the expected |y − y'|.
+
+    Parameters
+    ----------
+    problem : Problem
+        With all rows, of which ``w`` was learned from those that are not held out.
+    w : ndarray of shape (m,)
+    held : ndarray of int
+        The held-out rows.
+    n_jobs : int
+        Threads.
+    """
+    n, number = len(problem.rows), len(held)
+    others = np.setdiff1d(np.arange(n), held)
+    order = np.concatenate([held, others])  # held-out rows first, so that their distances are a range of rows
+    weighted = problem.part(order).weighted_pairs(w**2)
+    size = weighted.ranges()[0][1]
+
+    def task(begin: int, end: int) -> FloatArray:
+        p = weighted.distances(begin, end)[:, number:n]
+        neighbor_probabilities(p, problem.sigma)
+        return np.einsum("ij,ij->i", p, problem.rewards(held[begin:end], others))
+
+    reward = np.concatenate(run_ranges(task, fixed_ranges(number, size), n_jobs))
+    return (1.0 if problem.target is None else 0.0) - reward
+
+
+def draw_folds(codes: IndexArray, n_folds: int, random: np.random.Generator) -> IndexArray:
+    """Return the fold of each row: rows are shuffled, sorted by class, and dealt out in turn."""
+    order = random.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    fold = np.empty(len(codes), dtype=np.int64)
+    fold[order] = np.arange(len(codes)) % n_folds
+    return fold
+
+
+def make_problem(table: CodedTable, sigma: float, *, scale: bool) -> tuple[Problem, IndexArray, FloatArray]:
+    """Return the problem of a table, the column of the table of each of its columns, and the factors of its numbers.
+
+    Constant columns are left out. ``scale`` divides numbers by their standard deviation, and a numeric target, too.
+    The factors have one entry per column of the table; a number of the problem is a number of the table times its
+    factor, up to a constant.
+    """
+    # Always float64: the line search compares values of the objective that float32 cannot tell apart.
+    rows = np.asarray(to_dense(table.rows, "NCAWeights"), dtype=np.float64)
+    columns = np.concatenate([np.flatnonzero(~table.nominal), np.flatnonzero(table.nominal)])
+    n_numeric = int((~table.nominal).sum())
+    rows = rows[:, columns]
+    measured = column_ranges(rows)
+    unit = RangeScale.of(measured, n_numeric)  # raises an error for ranges that overflow
+    missing_distance = compute_missing_distance(measured, n_numeric, np.float64)
+    factor = np.ones(len(columns))
+    if scale:
+        # The deviation is taken after the range is 1, where squares neither overflow nor underflow.
+        rows, numeric_range = unit(rows), missing_distance[:n_numeric]
+        deviation = _deviations(rows[:, :n_numeric])
+        deviation[numeric_range == 0] = 1.0  # constant columns, which are left out below
+        rows[:, :n_numeric] /= deviation
+        factor[:n_numeric] = np.where(numeric_range > 0, unit.factor[:n_numeric] / deviation, 1.0)
+        missing_distance[:n_numeric] = (numeric_range > 0) / deviation
+    else:
+        rows[:, :n_numeric] -= measured.low[:n_numeric]  # small numbers beside large offsets keep their digits
+    varying: BoolArray = np.where(
+        np.arange(len(columns)) < n_numeric, missing_distance > 0, (measured.high > measured.low) | measured.missing
+    )
+    target = table.target
+    if target is not None and scale:
+        target = (target - target.min()) / np.ptp(target)
+        target = target / target.std()
+    by_column = np.ones(len(columns))
+    by_column[columns] = factor
+    problem = Problem(
+        rows=np.ascontiguousarray(rows[:, varying]),
+        n_numeric=int(varying[:n_numeric].sum()),
+        missing_distance=missing_distance[varying],
+        codes=table.codes,
+        target=target,
+        share=table.sample_weight / table.sample_weight.sum(),
+        sigma=sigma,
+    )
+    return problem, columns[varying], by_column
+
+
+def _deviations(rows: FloatArray) -> FloatArray:
+    """Return the standard deviation of each column without its missing values; 0 for a column without values."""
+    known = ~np.isnan(rows)
+    number = np.maximum(known.sum(axis=0), 1)
+    centered = np.where(known, rows, 0.0)
+    centered -= np.where(known, centered.sum(axis=0) / number, 0.0)
+    deviation: FloatArray = np.sqrt(np.einsum("ij,ij->j", centered, centered) / number)
+    return deviation
+
+
+class NCAWeights(ContributionWeigher):
+    """Weights under which a random near neighbour predicts each row best, for classes and numeric targets.
+
+    The method is neighbourhood component feature selection, known from MATLAB as ``fscnca`` and ``fsrnca``. The
+    neighbour of row i is row j ≠ i with probability p_ij ∝ exp(−d_ij / σ), d_ij = Σ_k w_k² |x_ik − x_jk|. The weights
+    maximise the probability of a neighbour of the same class (for a numeric target: minus the expected difference
+    |y_i − y_j|), averaged over rows, less λ Σ_k w_k². The penalty takes weights of useless features to 0.
+
+    Parameters
+    ----------
+    regularization : "auto", "tuned", float or array-like of floats, default="auto"
+        λ. "auto": 1 / n_samples. An array holds values to choose from: the one with the smallest expected loss in
+        5-fold cross-validation (stratified for classes) is taken. "tuned": the values are 0.1, 0.3, 1, 3, 10 and 30,
+        divided by n_samples.
+    n_features_to_select : int, float below 1 or None, default=None
+        How many features, or which share of them, `transform` keeps. None: all.
+    sigma : float, default=1.0
+        Width σ of the kernel.
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        What ``y`` holds. "auto": floats are a numeric target if one of them is no whole number or if many differ;
+        all else is classes.
+    scale : bool, default=True
+        Whether numbers are divided by their standard deviation first, and so is a numeric target. Without it λ means
+        something else for every unit of measurement.
+    max_iter : int, default=1000
+        Most iterations of L-BFGS.
+    tol : float, default=1e-6
+        L-BFGS stops when no component of the gradient is larger.
+    threshold, categorical_features
+        As in `Relief`.
+    random_state : int, RandomState or None
+        For the folds, if λ is chosen.
+    n_jobs : int, optional
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    feature_weights_ : ndarray of shape (n_features,)
+        |w|, not negative. It is exactly 0 for features that are worth less than their penalty, and for constant
+        ones.
+    weights_ : Weights
+        For a k-NN with ``p=1``: w² per standard deviation of the feature. So its distances are those that were learned,
+        whether its table was scaled or not. (The weights of the RELIEF family are scores and not a metric: they
+        act on the features as the k-NN gets them.)
+    target_type_ : str
+        "classes" or "numeric".
+    regularization_ : float
+        λ.
+    objective_ : float
+        What was maximised, at its maximum.
+    tuning_ : ndarray of shape (n_values, 2) or None
+        The values of λ that were tried, and their expected loss on held-out rows: the probability of another class,
+        or the expected |y_i − y_j|, in standard deviations if ``scale``.
+    n_iter_ : int
+    support_ : bool ndarray of shape (n_features,)
+    classes_ : ndarray of shape (n_classes,)
+        Only for classes.
+
+    Notes
+    -----
+    Categories differ by 0 or 1. A missing value differs from every other by the range of its feature (1 for
+    categories), as in the search for neighbours. ``sample_weight`` multiplies what a row contributes to the mean; it
+    does not change how probable a row is as a neighbour. Sparse rows become dense while they fit 2 GiB. All is computed
+    in float64, in time N² · M per iteration and in memory of some copies of the table.
+
+    References
+    ----------
+    .. [1] W. Yang, K. Wang, W. Zuo, "Neighborhood component feature selection for high-dimensional data", Journal of
+       Computers 7, 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weighbors import NCAWeights, WeightedKNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NCAWeights().fit(X, y).feature_weights_.argsort()[::-1][:2]
+    array([3, 2])
+    >>> WeightedKNeighborsClassifier(5, NCAWeights(), p=1).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **ContributionWeigher._parameter_constraints,
+        "regularization": [StrOptions({"auto", "tuned"}), Interval(Real, 0, None, closed="left"), "array-like"],
+        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "target_type": [TARGET_TYPES],
+        "scale": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    _squares_weights = True
+    _takes_numeric_targets = True
+
+    def __init__(
+        self,
+        regularization: Any = "auto",
+        n_features_to_select: float | None = None,
+        *,
+        sigma: float = 1.0,
+        target_type: str = "auto",
+        scale: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        threshold: float | None = None,
+        categorical_features: Any = "from_dtype",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.regularization = regularization
+        self.n_features_to_select = n_features_to_select
+        self.sigma = sigma
+        self.target_type = target_type
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+        self.threshold = threshold
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit_weights(self, table: CodedTable) -> FloatArray:
+        """Learn the weights, after λ is chosen if several are given."""
+        problem, columns, self._factor = make_problem(table, float(self.sigma), scale=self.scale)
+        values = self._regularizations(len(table.codes))
+        self.tuning_: FloatArray | None = None
+        self.regularization_ = float(values[0])
+        if len(values) > 1:
+            losses = self._tune(problem, values)
+            self.tuning_ = np.column_stack([values, losses])
+            self.regularization_ = float(values[losses == losses.min()].max())  # of equally good ones the sparsest
+        found = self._maximize(problem, self.regularization_)
+        self.objective_, self.n_iter_ = found.value, found.n_iter
+        if not found.converged:
+            warn(
+                f"L-BFGS did not converge in max_iter={self.max_iter} iterations; raise max_iter or tol",
+                ConvergenceWarning,
+            )
+        weights = np.zeros(table.rows.shape[1])
+        weights[columns] = found.w
+        return weights
+
+    def _metric_weights(self, published: FloatArray) -> FloatArray:
+        """Return w² in units of the table as it was given, so that the distances of a k-NN are those learned."""
+        return super()._metric_weights(published) * self._factor
+
+    def _regularizations(self, n: int) -> FloatArray:
+        """Return the values of λ to choose from: one, or several."""
+        given = self.regularization
+        if isinstance(given, str):
+            return np.array([1.0]) / n if given == "auto" else np.array(TUNED) / n
+        try:
+            values: FloatArray = np.atleast_1d(np.asarray(given, dtype=np.float64))
+        except (TypeError, ValueError):
+            values = np.zeros(0)  # The message below says what was given.
+        if values.ndim != 1 or not len(values) or not (np.isfinite(values) & (values >= 0)).all():
+            raise InvalidDataError(
+                "regularization must be 'auto', 'tuned', a finite number of at least 0, or a list of such numbers; got "
+                f"{given!r}"
+            )
+        return values
+
+    def _maximize(self, problem: Problem, regularization: float) -> Fit:
+        """Maximise the objective with the parameters of this estimator."""
+        n_jobs = effective_n_jobs(self.n_jobs)
+        return maximize_objective(problem, regularization, max_iter=self.max_iter, tol=self.tol, n_jobs=n_jobs)
+
+    def _tune(self, problem: Problem, values: FloatArray) -> FloatArray:
+        """Return the expected loss of held-out rows for each value of λ, over all folds."""
+        n = len(problem.codes)
+        n_folds = min(N_FOLDS, n // 2)
+        if n_folds < 2:
+            raise InvalidDataError(
+                f"cross-validation of regularization needs at least 4 rows; got n_samples = {n}. Give one number"
+            )
+        fold = draw_folds(problem.codes, n_folds, generators(self.random_state, 1)[0])
+        n_jobs, losses = effective_n_jobs(self.n_jobs), np.zeros(len(values))
+        for number in range(n_folds):
+            held = np.flatnonzero(fold == number)
+            training = problem.part(np.flatnonzero(fold != number))
+            for at, value in enumerate(values):
+                w = self._maximize(training, float(value)).w
+                losses[at] += np.sum(problem.share[held] * held_out_loss(problem, w, held, n_jobs))
+        return losses

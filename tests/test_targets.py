@@ -1,0 +1,148 @@
+"""Targets: what is taken for classes, what for a number to predict, and what is refused."""
+
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from weighbors import MBIW, NCAWeights, ReliefF, Simba, WeightedKNeighborsClassifier
+from weighbors._targets import check_numeric_target, check_target, expect_target, recognize_target
+from weighbors.exceptions import InvalidDataError, NumericTargetWarning
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(100, 3))
+NUMERIC = [
+    X[:, 0],
+    X[:, 0].astype(np.float32),
+    np.arange(100) % 4 + 0.5,
+    np.arange(100.0),  # whole, but many
+    np.arange(100) % 51 * 10.0,
+    X[:, 0].astype(object),
+    X[:, 0].tolist(),
+    np.array([Decimal(i) / 8 for i in range(100)]),
+    pd.Series(X[:, 0]),
+    pd.Series(X[:, 0], dtype="Float64"),
+    pd.Series(X[:, 0], dtype=pd.ArrowDtype(pa.float64())),
+    pl.Series(X[:, 0]),
+]
+CLASSES = [
+    np.arange(100) % 2,
+    np.arange(100) % 2 * 1.0,
+    np.arange(100) % 2 == 0,
+    np.array(["a", "b"])[np.arange(100) % 2],
+    np.array(["1.5", "2.5"])[np.arange(100) % 2],  # text, and few
+    np.arange(100) % 50,
+    pd.Series(np.arange(100) % 3).astype("category"),
+    pd.Series(["a", "b"] * 50, dtype="string"),
+    pl.Series(["a", "b"] * 50),
+]
+
+
+@pytest.mark.parametrize("y", NUMERIC, ids=range(len(NUMERIC)))
+def test_floats_are_numeric(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert recognize_target(y) == "numeric"
+        found = check_target(y, "auto")
+    assert found.type == "numeric"
+    assert found.numbers.dtype == np.float64
+    np.testing.assert_array_equal(found.numbers, np.asarray(list(y), dtype=np.float64))
+    assert len(found.classes) == 0
+    assert not found.codes.any()
+    with pytest.raises(InvalidDataError) if recognize_fractions(y) else pytest.warns(NumericTargetWarning):
+        check_target(y)  # what takes classes only
+
+
+def recognize_fractions(y):
+    return any(float(value) != round(float(value)) for value in y)
+
+
+@pytest.mark.parametrize("y", CLASSES, ids=range(len(CLASSES)))
+def test_text_bools_and_few_numbers_are_classes(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for target_type in ("auto", "classes", None):
+            found = check_target(y, target_type)
+            assert found.type == "classes"
+            assert found.numbers is None
+            np.testing.assert_array_equal(found.classes[found.codes], np.asarray(y))
+
+
+def test_integers_that_could_be_either_are_classes_and_the_switch_is_named():
+    y = np.arange(100)
+    with pytest.warns(NumericTargetWarning, match=r"target_type='numeric'.*target_type='classes'"):
+        assert check_target(y, "auto").type == "classes"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert check_target(y, "classes").type == "classes"  # the user has decided
+        assert check_target(y, "numeric").type == "numeric"
+    with pytest.warns(NumericTargetWarning, match="use a regressor"):
+        check_target(y)  # there is no switch
+
+
+@pytest.mark.parametrize(
+    ("y", "told"),
+    [
+        ([1.0, np.nan], r"Input y contains NaN: 1 targets are missing .the first in row 1.*Drop"),
+        ([1.0, None], "contains NaN"),
+        ([1.0, np.inf, 2.0], r"infinity: 1 targets .* row 1"),
+        ([3.5, 3.5], "constant .3.5 in all 2 rows"),
+        ([3.5], "at least 2 rows; got n_samples = 1"),
+        (["1.5", "2.5"], r"must hold numbers.*'1.5'.*pandas.to_numeric"),
+        (np.array([1.5, "2.5"], dtype=object), r"must hold numbers.*pandas.to_numeric"),
+        ([1 + 2j, 2], "Complex data not supported"),
+        (np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), "must hold numbers; got datetime"),
+        ([[1.0, 2.0], [3.0, 4.0]], "1d array"),
+        ([-1e308, 1e308], "overflow float64"),
+    ],
+)
+def test_bad_numeric_targets_are_refused(y, told):
+    with pytest.raises(InvalidDataError, match=told):
+        check_numeric_target(y)
+    with pytest.raises(InvalidDataError, match=told):
+        check_target(y, "numeric")
+
+
+def test_text_that_looks_numeric_is_refused_until_the_user_decides():
+    y = X[:, 0].round(3).astype(str)
+    for container in (y, y.astype(object), pd.Series(y), pl.Series(y.tolist())):
+        with pytest.raises(
+            InvalidDataError, match=r"text that looks like a numeric.*to_numeric.*target_type='classes'"
+        ):
+            check_target(container, "auto")
+    with pytest.warns(UserWarning, match="50%"):  # scikit-learn's
+        assert check_target(y, "classes").type == "classes"
+
+
+def test_bools_may_be_numbers_if_asked_for():
+    np.testing.assert_array_equal(check_numeric_target([True, False]), [1.0, 0.0])
+
+
+@pytest.mark.parametrize("model", [ReliefF(1), Simba(), MBIW()], ids=lambda model: type(model).__name__)
+def test_what_needs_classes_refuses_numbers(model):
+    with pytest.raises(InvalidDataError, match="need classes.*NCAWeights"):
+        model.fit(X, X[:, 0])
+
+
+def test_the_type_that_was_taken_is_said_and_classes_go_away():
+    model = NCAWeights()
+    assert model.fit(X, (X[:, 0] > 0).astype(int)).target_type_ == "classes"
+    assert model.classes_.tolist() == [0, 1]
+    assert model.fit(X, X[:, 0]).target_type_ == "numeric"
+    assert not hasattr(model, "classes_")
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(X, X[:50, 0])
+
+
+def test_a_classifier_tells_its_weigher_that_there_are_classes():
+    y = np.repeat(np.arange(60.0), 3)  # 60 different floats: alone, the weigher would take them for numbers
+    Z = rng.normal(size=(180, 2)) + y[:, None]
+    with pytest.warns(NumericTargetWarning):
+        model = WeightedKNeighborsClassifier(1, NCAWeights(max_iter=3, tol=1.0), p=1).fit(Z, y)
+    assert model.weigher_.target_type_ == "classes"
+    assert expect_target(NCAWeights(target_type="numeric")).target_type == "numeric"
+    assert expect_target(ReliefF()) is not None
