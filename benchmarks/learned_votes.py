@@ -151,13 +151,14 @@ def run_study(given: argparse.Namespace) -> None:
 
 
 def summarize(cells: pd.DataFrame, score: str, against: str) -> pd.DataFrame:
-    """Mean, mean rank, and the comparison of every method with ``against`` over the tables that all have finished.
+    """Mean and mean rank of every method, and its comparison with ``against``, over the tables that all have finished.
 
     A win is a table where the method is better than ``against``. The p-values are Wilcoxon's over tables, two-sided,
     with Holm's correction for the number of rivals.
     """
-    usable = cells[cells["error"] == ""].groupby(["table", "method"], sort=False)[score].agg(["mean", "count"])
-    table = usable["mean"].where(usable["count"] == FOLDS).unstack().dropna()
+    usable = cells[cells["error"] == ""]
+    means, counts = (usable.pivot_table(score, "table", "method", aggfunc=how) for how in ("mean", "count"))
+    table = means.where(counts == FOLDS).dropna()
     sign = 1 if score in HIGHER_IS_BETTER else -1
     better = (sign * table).round(10)
     result = pd.DataFrame({"mean": table.mean(), "mean rank": better.rank(axis=1, ascending=False).mean()})
@@ -165,8 +166,7 @@ def summarize(cells: pd.DataFrame, score: str, against: str) -> pd.DataFrame:
         rivals = [method for method in table if method != against]
         for method in rivals:
             margin = better[method] - better[against]
-            counts = ((margin > 0).sum(), (margin == 0).sum(), (margin < 0).sum())
-            result.loc[method, "win/tie/loss"] = "/".join(map(str, counts))
+            result.loc[method, "win/tie/loss"] = f"{(margin > 0).sum()}/{(margin == 0).sum()}/{(margin < 0).sum()}"
             result.loc[method, "Wilcoxon p"] = wilcoxon(better[method], better[against]).p_value
         result.loc[rivals, "Holm p"] = np.asarray(holm(result.loc[rivals, "Wilcoxon p"].to_numpy()))
     result.attrs["tables"] = len(table)
