@@ -144,5 +144,5 @@ def test_a_classifier_tells_its_weigher_that_there_are_classes():
     with pytest.warns(NumericTargetWarning):
         model = WeightedKNeighborsClassifier(1, NCAWeights(max_iter=3, tol=1.0), p=1).fit(Z, y)
     assert model.weigher_.target_type_ == "classes"
-    assert expect_target(NCAWeights(target_type="numeric")).target_type == "numeric"
-    assert expect_target(ReliefF()) is not None
+    assert expect_target(NCAWeights(target_type="numeric"), numeric=False).target_type == "numeric"
+    assert expect_target(ReliefF(), numeric=False) is not None

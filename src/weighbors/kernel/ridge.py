@@ -135,7 +135,7 @@ def solve_all(
     >>> d = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
     >>> solution = solve_all(d, 2.0, 0.1, np.array([[0.0], [0.0], [1.0]]))
     >>> solution.intercept.round(3), solution.residuals.ravel().round(3)
-    (array([0.333]), array([-0.006, -0.13 ,  0.792]))
+    (array([0.333]), array([-0.166, -0.32 ,  0.782]))
     """
     mean = weighted_mean(Y, repetition)
     work = np.empty_like(distance) if work is None else work

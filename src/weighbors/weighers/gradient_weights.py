@@ -74,7 +74,7 @@ class GradientWeights(ContributionWeigher):
         "gamma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "n_rounds": [Options(Real, {1, 2})],
         "p": [Options(Real, {1, 2})],
-        "target_type": TARGET_TYPES,
+        "target_type": [TARGET_TYPES],
         "random_state": ["random_state"],
     }
     _takes_numeric_targets = True
