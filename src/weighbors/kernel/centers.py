@@ -7,13 +7,14 @@ N are made block by block, so that only matrices of the size of S are kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from .._typing import FloatArray
-from .choice import Choice
+from .choice import Choice, search_choice
 from .metric import Metric
 from .ridge import kernel_of
 
@@ -119,18 +120,19 @@ def choose_centers(
     widths, ridges : sequences of float
     mean : ndarray of shape (n_outputs,)
     """
-    tried = {}
     stored, distance = metric.all_pairs(), metric.between(block.rows)
-    for width in widths:
-        kernel, inside = kernel_of(distance, width), kernel_of(stored, width)
+
+    @lru_cache(maxsize=1)  # the search often stays at one width
+    def sums_of(i: int) -> tuple[FloatArray, FloatArray, _Sums]:
+        kernel = kernel_of(distance, widths[i])
         weighted = kernel if block.repetition is None else kernel * block.repetition[:, None]
-        sums = _Sums(weighted.T @ kernel, weighted.T @ (block.Y - mean))
-        for ridge in ridges:
-            factor = _factor(sums, inside, ridge)
-            alpha = cho_solve(factor, sums.targets, check_finite=False)
-            scores = left_out_scores(kernel, block, mean, alpha, factor)
-            tried[width, ridge] = float(
-                np.average(((block.Y - scores) ** 2).sum(axis=1), weights=block.repetition)
-            )
-    best = min(tried, key=lambda point: (tried[point], -point[1], -point[0]))
-    return Choice(best[0], best[1], tried)
+        return kernel, kernel_of(stored, widths[i]), _Sums(weighted.T @ kernel, weighted.T @ (block.Y - mean))
+
+    def loss_at(point: tuple[int, int]) -> float:
+        kernel, inside, sums = sums_of(point[0])
+        factor = _factor(sums, inside, ridges[point[1]])
+        alpha = cho_solve(factor, sums.targets, check_finite=False)
+        scores = left_out_scores(kernel, block, mean, alpha, factor)
+        return float(np.average(((block.Y - scores) ** 2).sum(axis=1), weights=block.repetition))
+
+    return search_choice(loss_at, widths, ridges)

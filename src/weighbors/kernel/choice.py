@@ -16,7 +16,7 @@ import numpy as np
 from .._typing import FloatArray
 from .ridge import Solution, kernel_of, left_out_residuals, mean_square, solve_all, weighted_mean
 
-__all__ = ["RIDGES", "WIDTHS", "Choice", "choose_parameters", "median_distance", "search_grid"]
+__all__ = ["RIDGES", "WIDTHS", "Choice", "choose_parameters", "median_distance", "search_choice", "search_grid"]
 
 WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)  # multiples of the median distance
 RIDGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -142,6 +142,15 @@ def search_grid(
         if best == here:
             return here, losses
         here = best
+
+
+def search_choice(
+    loss_at: Callable[[tuple[int, int]], float], widths: Sequence[float], ridges: Sequence[float]
+) -> Choice:
+    """Search a grid of widths and ridges from its middle, and return the best point and those that were computed."""
+    best, losses = search_grid(loss_at, (len(widths) // 2, len(ridges) // 2), (len(widths), len(ridges)))
+    tried = {(float(widths[i]), float(ridges[j])): loss for (i, j), loss in losses.items()}
+    return Choice(float(widths[best[0]]), float(ridges[best[1]]), tried)
 
 
 def _first_least(losses: dict[tuple[int, int], float]) -> tuple[int, int]:

@@ -321,7 +321,8 @@ def _fit_stored(
         repetition = None if table.repetition is None else table.repetition[rows]
         return Block(metric.select(table.rows[rows]), table.Y[rows], repetition)
 
-    drawn = block(_draw_rows(n, CHOICE_ROWS, rng))
+    # As many rows as there are stored ones would ask for too large a ridge: there must be several rows per vote.
+    drawn = block(_draw_rows(n, max(CHOICE_ROWS, 5 * len(stored)), rng))
     inside = metric.all_pairs()
     widths, ridges = _grid(settings, median_distance(inside))
     choice = choose_centers(metric, drawn, widths, ridges, mean)

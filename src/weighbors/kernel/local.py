@@ -6,7 +6,7 @@ returns one signed vote per neighbour, which sum to 1, so that f is the weighted
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .. import _native
 from .._parallel.threads import row_ranges, run_ranges
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
-from .choice import RIDGES, WIDTHS, Choice
+from .choice import RIDGES, WIDTHS, Choice, search_choice
 
 __all__ = ["LocalVotes", "choose_local"]
 
@@ -124,17 +124,16 @@ def choose_local(
     width, ridge : float or None
         None: it is chosen.
     """
-    from dataclasses import replace
-
     distance, slot = votes.neighbors(queries, own_row)
     # The scale of a neighbourhood is that of its own distances, which are far below the median of all pairs.
     scale = float(np.median(distance))
     scale = scale if scale > 0 else float(distance.mean()) or 1.0
-    tried = {}
-    for w in [ratio * scale for ratio in WIDTHS] if width is None else [width]:
-        for r in RIDGES if ridge is None else [ridge]:
-            solver = replace(votes, width=w, ridge=r)
-            residuals = Y - solver.answer(slot, solver.solve(distance, slot))
-            tried[w, r] = float((residuals**2).sum(axis=1).mean())
-    best = min(tried, key=lambda point: (tried[point], -point[1], -point[0]))
-    return Choice(best[0], best[1], tried)
+    widths = [ratio * scale for ratio in WIDTHS] if width is None else [width]
+    ridges = list(RIDGES) if ridge is None else [ridge]
+
+    def loss_at(point: tuple[int, int]) -> float:
+        solver = replace(votes, width=widths[point[0]], ridge=ridges[point[1]])
+        residuals = Y - solver.answer(slot, solver.solve(distance, slot))
+        return float((residuals**2).sum(axis=1).mean())
+
+    return search_choice(loss_at, widths, ridges)
