@@ -67,7 +67,7 @@ def measure_large(rng):
         ended = time.perf_counter()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"1 000 000 x 20, {name}: fit {fitted - begin:.0f} s (120 wanted), 10 000 predictions "
-              f"{ended - fitted:.1f} s (60 wanted), accuracy {accuracy:.3f}, peak memory so far {peak:.0f} MB")  # fmt: skip
+              f"{ended - fitted:.1f} s (60 wanted), accuracy {accuracy:.3f}, peak {peak:.0f} MB")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 //
 // `solve_local_votes` solves, for every query q with its k nearest rows S, the ridge system
 //   (K_SS + ridge * diag(1 / s)) u = k_qS,     K = exp(-d / width),  s the repetition weights of the rows,
-// and returns one signed vote per neighbour, v_i = u_i + (1 - sum u) * s_i / sum s. The score of the query is the sum of
-// v_i * y_i, which equals the mean of the neighbours' y plus k_qS' (K_SS + ridge / s)^-1 (y - mean): solving for u in
-// place of the coefficients of y needs one right-hand side, however many classes or outputs y has.
+// and returns one signed vote per neighbour, v_i = u_i + (1 - sum u) * s_i / sum s. The score of the query is the sum
+// of v_i * y_i, which equals the mean of the neighbours' y plus k_qS' (K_SS + ridge / s)^-1 (y - mean): solving for u
+// in place of the coefficients of y needs one right-hand side, however many classes or outputs y has.
 //
 // `sum_signs` is the gradient of the scores of all rows for the city-block distance: the sum over stored rows i of
 // coefficient_i * sign(query_j - x_ij), for every feature j.
@@ -27,13 +27,22 @@ WB_INLINE Vec<double> exponential(Vec<double> x) {
   const Vec<double> n = shifted - broadcast<double>(ROUNDER);
   const Vec<double> r = (y - n * broadcast<double>(LOG2_HIGH)) - n * broadcast<double>(LOG2_LOW);
   // Taylor's series up to r^13 / 13!, whose remainder is below 2^-54 for these r.
-  constexpr double INVERSE_FACTORIAL[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0,
-                                          1.0 / 362880.0,     1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,
-                                          1.0 / 120.0,        1.0 / 24.0,        1.0 / 6.0,        0.5,
-                                          1.0,                1.0};
+  constexpr double INVERSE_FACTORIAL[] = {1.0 / 6227020800.0,
+                                          1.0 / 479001600.0,
+                                          1.0 / 39916800.0,
+                                          1.0 / 3628800.0,
+                                          1.0 / 362880.0,
+                                          1.0 / 40320.0,
+                                          1.0 / 5040.0,
+                                          1.0 / 720.0,
+                                          1.0 / 120.0,
+                                          1.0 / 24.0,
+                                          1.0 / 6.0,
+                                          0.5,
+                                          1.0,
+                                          1.0};
   Vec<double> sum = broadcast<double>(INVERSE_FACTORIAL[0]);
-  WB_UNROLLED_FOR (int i = 1; i < 14; ++i)
-    sum = broadcast<double>(INVERSE_FACTORIAL[i]) + sum * r;
+  WB_UNROLLED_FOR (int i = 1; i < 14; ++i) sum = broadcast<double>(INVERSE_FACTORIAL[i]) + sum * r;
   const Vec<double> scaled = (Vec<double>)((Mask<double>)sum + ((Mask<double>)shifted << 52));
   return choose<double>(less<double>(x, lowest), broadcast<double>(0.0), scaled);
 #else

@@ -225,7 +225,7 @@ template <class T> struct PopulationJob {
 
 // Learned votes of the k nearest rows of each query (kernel_votes-inl.hpp).
 template <class T> struct LocalVotesJob {
-  const T* rows = nullptr;                // (n, m) all stored rows, with the feature weights folded into them
+  const T* rows = nullptr;  // (n, m) all stored rows, with the feature weights folded into them
   Features<T> features;
   const std::int64_t* neighbor = nullptr;  // (n_queries, k) rows
   const T* distance = nullptr;             // (n_queries, k) their distances to the query

@@ -38,7 +38,8 @@ HELPERS = [
 ]
 #: Each may import only what stands before it, and the helpers.
 ORDER = ["weights", "_identity", "metrics", "datasets", "engine", "kernel", "blocks", "weighers", "classifiers",
-         "regressors", "evaluation", "stats", "presets", "plots", "report", "distributed", "cli", "__main__"]  # fmt: skip
+         "regressors", "evaluation", "stats", "presets", "plots", "report", "distributed", "cli",
+         "__main__"]  # fmt: skip
 
 
 def imports_of(path):

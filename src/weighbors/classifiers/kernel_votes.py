@@ -195,25 +195,26 @@ def _scaled(repetition: FloatArray | None) -> FloatArray | None:
 class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     """Nearest-neighbour classifier with learned votes: kernel ridge regression under the library's distance.
 
-    Every stored row x_i has a signed vote α_i for each class. A query q gets the scores f(q) = μ + Σ_i exp(−d(q, x_i)/L) α_i,
-    where μ are the shares of the classes, and the class with the largest score is predicted. The votes are solved for:
-    they minimise the squared error of the scores on the training rows, with a penalty λ on their size. Width L, ridge λ
-    and feature weights are chosen by leave-one-out and cross-validation inside the training rows. In the literature this
-    is regularised least-squares classification [1]_, and the feature weights are those of recursive feature machines [2]_.
+    Every stored row x_i has a signed vote α_i for each class. A query q gets the scores f(q) = μ + Σ_i exp(−d(q,
+    x_i)/L) α_i, where μ are the shares of the classes, and the class with the largest score is predicted. The votes are
+    solved for: they minimise the squared error of the scores on the training rows, with a penalty λ on their size.
+    Width L, ridge λ and feature weights are chosen by leave-one-out and cross-validation inside the training rows. In
+    the literature this is regularised least-squares classification [1]_, and the feature weights are those of recursive
+    feature machines [2]_.
 
     Numbers should be on comparable scales, for example by :class:`sklearn.preprocessing.StandardScaler`.
 
     Parameters
     ----------
     n_neighbors : "auto", None or int, default="auto"
-        Which rows vote for a query. None: all stored rows. An integer: that many nearest rows, whose votes are solved for
-        each query, for any number of rows. "auto": all rows up to 4000 different ones, else the 100 nearest; ``plan_`` says
-        which.
+        Which rows vote for a query. None: all stored rows. An integer: that many nearest rows, whose votes are solved
+        for each query, for any number of rows. "auto": all rows up to 4000 different ones, else the 100 nearest;
+        ``plan_`` says which.
     weigher : "auto", None, Weights or weigher, default="auto"
-        Where feature weights come from. "auto": from the votes themselves (how strongly the scores change with a feature),
-        if cross-validation finds that they help. A weigher is an estimator whose ``fit(X, y)`` sets ``weights_``. If the
-        weights select instances, only these rows are stored, and their votes are solved over all rows. Votes ω of the
-        weights multiply ``sample_weight``.
+        Where feature weights come from. "auto": from the votes themselves (how strongly the scores change with a
+        feature), if cross-validation finds that they help. A weigher is an estimator whose ``fit(X, y)`` sets
+        ``weights_``. If the weights select instances, only these rows are stored, and their votes are solved over all
+        rows. Votes ω of the weights multiply ``sample_weight``.
     p : {1, 2}, default=1
         1 for the city-block distance, 2 for the Euclidean distance.
     width : "auto" or float, default="auto"
@@ -234,7 +235,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
         Which search finds the nearest rows, if they vote.
     random_state : int, RandomState or None, default=0
-        Draws the folds for feature weights, the stored rows, and the rows on which large tables choose their parameters.
+        Draws the folds for feature weights, the stored rows, and the rows on which large tables choose their
+        parameters.
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
 
@@ -274,9 +276,9 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
 
     Notes
     -----
-    Leave-one-out costs no refit: the residual of a row left out is α_i over the i-th diagonal element of (K + λI)⁻¹ [1]_.
-    ``sample_weight`` counts as repetition; weights of a mean below 1 are scaled to a mean of 1. All rows voting needs
-    3 n² numbers of memory.
+    Leave-one-out costs no refit: the residual of a row left out is α_i over the i-th diagonal element of (K + λI)⁻¹
+    [1]_. ``sample_weight`` counts as repetition; weights of a mean below 1 are scaled to a mean of 1. All rows voting
+    needs 3 n² numbers of memory.
 
     A missing value is at the full column range from every other value (HEOM), but a row is at distance 0 from itself.
 
@@ -373,9 +375,7 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         self.calibration_: Calibration = fit_calibration(left_out, codes[self.loo_rows_], weights_of_loo)
         self.loo_decision_function_ = left_out
         self.loo_predictions_: AnyArray = self.classes_[left_out.argmax(axis=1)]
-        self.loo_score_ = float(
-            np.average(left_out.argmax(axis=1) == codes[self.loo_rows_], weights=weights_of_loo)
-        )
+        self.loo_score_ = float(np.average(left_out.argmax(axis=1) == codes[self.loo_rows_], weights=weights_of_loo))
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -432,10 +432,10 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         Returns
         -------
         DataFrame
-            One row per query and voter. ``voter`` is "mean" for the shares of the classes, "row" for a training row, and
-            "others" for all rows below the top ones. ``row`` is the number of the training row, ``label`` its class,
-            ``distance`` its distance to the query; ``vote for <class>`` adds up to the score of the class over the rows of
-            a query. ``share of <feature>`` is the feature's share of the distance.
+            One row per query and voter. ``voter`` is "mean" for the shares of the classes, "row" for a training row,
+            and "others" for all rows below the top ones. ``row`` is the number of the training row, ``label`` its
+            class, ``distance`` its distance to the query; ``vote for <class>`` adds up to the score of the class over
+            the rows of a query. ``share of <feature>`` is the feature's share of the distance.
         """
         names = [f"vote for {label}" for label in self.classes_.tolist()]
         return self._explain(X, top, names, self.classes_[self._training.codes])

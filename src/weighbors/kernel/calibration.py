@@ -1,7 +1,8 @@
 """Turn scores into probabilities by one number, fitted to leave-one-out scores.
 
-The probabilities are softmax(t · score): they are positive, sum to 1, and their order is that of the scores, so that the
-predicted class stays the same. The slope t minimises the log-loss of scores that were made without the row's own label.
+The probabilities are softmax(t · score): they are positive, sum to 1, and their order is that of the scores, so that
+the predicted class stays the same. The slope t minimises the log-loss of scores that were made without the row's own
+label.
 """
 
 from __future__ import annotations

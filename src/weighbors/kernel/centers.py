@@ -1,7 +1,7 @@
 """Votes of few stored rows, solved over all rows (Nyström's method), in bounded memory.
 
-With S the stored rows and N all rows, α = (K_NSᵀ D K_NS + λ K_SS)⁻¹ K_NSᵀ D (Y − μ), D the repetition weights. The sums over
-N are made block by block, so that only matrices of the size of S are kept.
+With S the stored rows and N all rows, α = (K_NSᵀ D K_NS + λ K_SS)⁻¹ K_NSᵀ D (Y − μ), D the repetition weights. The sums
+over N are made block by block, so that only matrices of the size of S are kept.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ def solve_centers(
     return cho_solve(factor, sums.targets, check_finite=False), factor
 
 
-def left_out_scores(
-    kernel: FloatArray, block: Block, mean: FloatArray, alpha: FloatArray, factor: Any
-) -> FloatArray:
+def left_out_scores(kernel: FloatArray, block: Block, mean: FloatArray, alpha: FloatArray, factor: Any) -> FloatArray:
     """Return the scores of the rows of a block when each is left out. The stored rows stay stored.
 
     Parameters

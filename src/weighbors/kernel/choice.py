@@ -1,9 +1,9 @@
 """Choose the width of the kernel and the ridge by leave-one-out, on a grid.
 
-The width is one of a few multiples of the median distance, the ridge one of a logarithmic grid. The loss of a grid point
-is the mean squared leave-one-out residual. Few rows: every point is computed, by one eigendecomposition per width. More
-rows: the best point of a drawn part of the rows is where a search on all rows starts. It goes to a better neighbour on the
-grid until there is none, and each point costs one Cholesky factorisation.
+The width is one of a few multiples of the median distance, the ridge one of a logarithmic grid. The loss of a grid
+point is the mean squared leave-one-out residual. Few rows: every point is computed, by one eigendecomposition per
+width. More rows: the best point of a drawn part of the rows is where a search on all rows starts. It goes to a better
+neighbour on the grid until there is none, and each point costs one Cholesky factorisation.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def search_choice(
 
 
 def _first_least(losses: dict[tuple[int, int], float]) -> tuple[int, int]:
-    """Return the point of least loss. Of equal ones, the larger ridge and then the larger width: the smoother scores."""
+    """Return the point of least loss. Of equal ones, the one with the larger ridge, then the larger width."""
     return min(losses, key=lambda point: (losses[point], -point[1], -point[0]))
 
 

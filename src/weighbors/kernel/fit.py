@@ -90,9 +90,7 @@ class FittedVotes:
     stored_rows: IndexArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-def fit_votes(
-    table: Table, settings: VotesSettings, weights: Weights | None, rng: np.random.Generator
-) -> FittedVotes:
+def fit_votes(table: Table, settings: VotesSettings, weights: Weights | None, rng: np.random.Generator) -> FittedVotes:
     """Fit votes to a table.
 
     Parameters
@@ -160,8 +158,8 @@ class _Merged:
 def _merge_repeated(table: Table) -> _Merged:
     """Find repeated rows. The order of the kinds follows from their values, not from the order of the rows.
 
-    Merging changes nothing in the solution. It makes the systems smaller, and makes a row given twice and a row of weight
-    2 the same thing also where rows are drawn. Rows with missing cells are not merged: they differ from each other.
+    Merging changes nothing in the solution. It makes the systems smaller, and makes a row given twice and a row of
+    weight 2 the same thing also where rows are drawn. Rows with missing cells are not merged: they differ from each other.
     """
     n = table.rows.shape[0]
     if sparse.issparse(table.rows) or n > 5 * ALL_ROWS:
@@ -203,9 +201,7 @@ def _fit_all(
         assert chosen is not None
         learned = learn_feature_weights(kinds, settings.p, chosen.gamma, chosen.n_rounds, rng, settings.n_jobs)
         weights = Weights(feature_weights=learned)
-    references = build_references(
-        kinds.rows, weights=_feature_part(weights), p=settings.p, nominal=table.nominal
-    )
+    references = build_references(kinds.rows, weights=_feature_part(weights), p=settings.p, nominal=table.nominal)
     metric = Metric(references, settings.n_jobs)
     distance = metric.all_pairs()
     widths, ridges = _grid(settings, median_distance(distance, kinds.repetition))
@@ -339,8 +335,8 @@ def _fit_stored(
         8 * (3 * len(stored) ** 2 + 2 * min(n, size) * len(stored)) / 1e6, _describe(weights, None),
     )  # fmt: skip
     return FittedVotes(
-        StoredVotes(metric, alpha, mean, choice.width), weights, every, mean, choice.width, choice.ridge, rows, left_out,
-        _frame(choice.tried), plan, None, stored,
+        StoredVotes(metric, alpha, mean, choice.width), weights, every, mean, choice.width, choice.ridge, rows,
+        left_out, _frame(choice.tried), plan, None, stored,
     )  # fmt: skip
 
 
@@ -350,8 +346,8 @@ def _check_memory(n: int) -> None:
     if available is not None and needed > available:
         raise InvalidDataError(
             f"votes of all {n} rows need {needed / 2**30:.3g} GiB for matrices of {n} x {n} numbers; "
-            f"{available / 2**30:.3g} GiB are available. Let the nearest rows vote (n_neighbors=100), or store fewer rows "
-            "(n_stored=2000)"
+            f"{available / 2**30:.3g} GiB are available. Let the nearest rows vote (n_neighbors=100), or store fewer "
+            "rows (n_stored=2000)"
         )
 
 

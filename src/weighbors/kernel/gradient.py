@@ -1,8 +1,8 @@
 """Feature weights from the solution: how strongly the scores change with each feature.
 
-For a number j, G_j is the mean over rows of the squared derivative of the scores f, summed over outputs (the diagonal of the
-mean gradient product of recursive feature machines, Radhakrishnan et al. 2024). For a category it is the mean squared
-change of f when the row's category is replaced by each of the others. The weights are (G / max G)^γ.
+For a number j, G_j is the mean over rows of the squared derivative of the scores f, summed over outputs (the diagonal
+of the mean gradient product of recursive feature machines, Radhakrishnan et al. 2024). For a category it is the mean
+squared change of f when the row's category is replaced by each of the others. The weights are (G / max G)^γ.
 """
 
 from __future__ import annotations
@@ -254,8 +254,8 @@ def choose_feature_weights(table: Table, p: int, rng: np.random.Generator, n_job
     """Choose γ and the number of rounds by 5-fold cross-validation with the one-standard-error rule towards γ = 0.
 
     Weights are learned inside the training part of each fold: weights that had seen the row they predict would look too
-    good. The simplest candidate is taken whose squared error is at most one standard error above the least one, where the
-    standard error is that of the mean difference of the two, row by row.
+    good. The simplest candidate is taken whose squared error is at most one standard error above the least one, where
+    the standard error is that of the mean difference of the two, row by row.
 
     Parameters
     ----------
@@ -286,7 +286,9 @@ def choose_feature_weights(table: Table, p: int, rng: np.random.Generator, n_job
         spread = float(np.sqrt(np.average((difference - gap) ** 2, weights=weight) / n))
         if chosen is None and gap <= spread:
             chosen = candidate
-        tried.append({"gamma": candidate.gamma, "n_rounds": candidate.n_rounds, "squared_error": mean, "spread": spread})
+        tried.append(
+            {"gamma": candidate.gamma, "n_rounds": candidate.n_rounds, "squared_error": mean, "spread": spread}
+        )
     assert chosen is not None  # at the latest the best one itself
     return FeatureChoice(chosen.gamma, chosen.n_rounds, tried)
 
@@ -322,8 +324,8 @@ def _set_points(
 ) -> None:
     """Choose width and ridge before each round, on all rows: folds then use the same ones.
 
-    The parameters are those of `choose_feature_weights`; ``plain`` and ``distance`` are the metric with equal weights, and
-    its distances.
+    The parameters are those of `choose_feature_weights`; ``plain`` and ``distance`` are the metric with equal weights,
+    and its distances.
     """
     known: dict[tuple[float, int], tuple[list[tuple[float, float]], FloatArray]] = {}
 

@@ -119,7 +119,7 @@ class Metric:
         run_ranges(task, fixed_ranges(rows.shape[0], _ROWS), self.n_jobs)
 
     def all_pairs(self) -> FloatArray:
-        """Return the distances of all pairs of stored rows. A row is at distance 0 from itself, missing cells or not."""
+        """Return the distances of all pairs of stored rows. A row is at distance 0 from itself, also with missing cells."""
         out = self.between(self.fold(self.references.rows))
         np.fill_diagonal(out, 0.0)
         return out

@@ -1,8 +1,8 @@
 """Solve for the votes of all rows, with exact leave-one-out in closed form.
 
-With K = exp(−d/L), targets Y of mean μ and repetition weights s, the votes are α = (K + λ S⁻¹)⁻¹ (Y − μ), and the scores
-of a query q are f(q) = μ + Σ_i K(q, x_i) α_i. This is kernel ridge regression. The residual of a row that is left out
-follows from the diagonal of the inverse (Rifkin & Lippert 2007), so that no system is solved twice.
+With K = exp(−d/L), targets Y of mean μ and repetition weights s, the votes are α = (K + λ S⁻¹)⁻¹ (Y − μ), and the
+scores of a query q are f(q) = μ + Σ_i K(q, x_i) α_i. This is kernel ridge regression. The residual of a row that is
+left out follows from the diagonal of the inverse (Rifkin & Lippert 2007), so that no system is solved twice.
 """
 
 from __future__ import annotations

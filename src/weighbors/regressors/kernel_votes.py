@@ -27,8 +27,8 @@ __all__ = ["KernelVotesRegressor"]
 class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
     """Nearest-neighbour regressor with learned votes: kernel ridge regression under the library's distance.
 
-    Every stored row x_i has a signed vote α_i. A query q gets the prediction f(q) = μ + Σ_i exp(−d(q, x_i)/L) α_i, where μ is
-    the mean target. Votes, width, ridge and feature weights are found as in `KernelVotesClassifier`.
+    Every stored row x_i has a signed vote α_i. A query q gets the prediction f(q) = μ + Σ_i exp(−d(q, x_i)/L) α_i,
+    where μ is the mean target. Votes, width, ridge and feature weights are found as in `KernelVotesClassifier`.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
 
     Notes
     -----
-    With several outputs, width, ridge and feature weights are the same for all of them. They are chosen by the squared error
-    of the outputs, each divided by its standard deviation.
+    With several outputs, width, ridge and feature weights are the same for all of them. They are chosen by the squared
+    error of the outputs, each divided by its standard deviation.
 
     Examples
     --------
@@ -175,8 +175,8 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         Returns
         -------
         DataFrame
-            As in `KernelVotesClassifier.explain`. ``vote`` (``vote for output 0`` and so on if there are several) adds up
-            to the prediction over the rows of a query.
+            As in `KernelVotesClassifier.explain`. ``vote`` (``vote for output 0`` and so on if there are several) adds
+            up to the prediction over the rows of a query.
         """
         n_outputs = len(self._spread)
         names = ["vote"] if self._one_output else [f"vote for output {t}" for t in range(n_outputs)]

@@ -22,9 +22,9 @@ __all__ = ["GradientWeights"]
 class GradientWeights(ContributionWeigher):
     """Weights from the votes of `KernelVotesClassifier`: the mean squared change of the scores with each feature.
 
-    Votes are solved for under equal weights. G_j is the mean squared derivative of their scores with respect to a number j,
-    or the mean squared change when a category is replaced by the others. The weights are (G / max G)^γ; in a second
-    round, votes are solved for again under these weights. Numbers should be on comparable scales.
+    Votes are solved for under equal weights. G_j is the mean squared derivative of their scores with respect to a
+    number j, or the mean squared change when a category is replaced by the others. The weights are (G / max G)^γ; in a
+    second round, votes are solved for again under these weights. Numbers should be on comparable scales.
 
     Parameters
     ----------

@@ -38,7 +38,9 @@ class Problem:
 
     rows: FloatArray  # (n, m) float64: numbers first, categories (as codes) last; NaN where missing
     n_numeric: int
-    missing_distance: FloatArray  # (m,) the largest difference of each column, which a missing value has from all others; 1 for
+    missing_distance: (
+        FloatArray  # (m,) the largest difference of each column, which a missing value has from all others; 1 for
+    )
     # categories
     codes: IndexArray  # (n,) class of each row
     target: FloatArray | None  # (n,) numeric target, or None for classes
@@ -53,7 +55,9 @@ class Problem:
     @cached_property
     def pairs(self) -> PackedRows:
         """The rows, packed for sums of differences over all pairs."""
-        return PackedRows(self.rows, n_numeric=self.n_numeric, missing_distance=self.missing_distance, missing=self.missing)
+        return PackedRows(
+            self.rows, n_numeric=self.n_numeric, missing_distance=self.missing_distance, missing=self.missing
+        )
 
     def weighted_pairs(self, a: FloatArray) -> PackedRows:
         """Return packed rows whose city-block distances are d = Σ a |difference|."""
@@ -63,7 +67,9 @@ class Problem:
         n_numeric = int(np.searchsorted(kept, self.n_numeric))
         factor = np.where(np.arange(len(kept)) < n_numeric, a[kept], 1.0)
         rows = self.rows[:, kept] * factor
-        return PackedRows(rows, n_numeric=n_numeric, missing_distance=self.missing_distance[kept] * a[kept], missing=self.missing)
+        return PackedRows(
+            rows, n_numeric=n_numeric, missing_distance=self.missing_distance[kept] * a[kept], missing=self.missing
+        )
 
     def rewards(self, rows: IndexArray, others: IndexArray) -> FloatArray:
         """Return how well each of ``others`` predicts each of ``rows``: 1 or 0 for classes, −|y − y'| for numbers."""
