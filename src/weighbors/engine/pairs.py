@@ -239,7 +239,7 @@ class PackedRows:
             _native.add_differences(
                 queries=self.rows,
                 packed=self.packed,
-                missing_distance=self.gap,
+                missing_distance=self.missing_distance,
                 n_numeric=self.n_numeric,
                 missing=self.missing,
                 coefficient=weights,

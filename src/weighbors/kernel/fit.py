@@ -172,7 +172,7 @@ def _merge_repeated(table: Table) -> _Merged:
     keys: AnyArray = cells.view(np.dtype((np.void, cells.dtype.itemsize * cells.shape[1]))).ravel()
     _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
     weight = np.ones(n) if table.repetition is None else table.repetition
-    total = np.bincount(kind, weights=weight)
+    total: Any = np.bincount(kind, weights=weight)
     if len(first) == n:
         return _Merged(first, kind, None if table.repetition is None else total, None)
     return _Merged(first, kind, total, weight / total[kind])

@@ -92,7 +92,7 @@ class LocalVotes:
         if found.ndim == 3:
             return np.einsum("qk,qkt->qt", votes, found)
         place = np.arange(len(slot))[:, None] * self.n_outputs + found
-        sums = np.bincount(place.ravel(), weights=votes.ravel(), minlength=len(slot) * self.n_outputs)
+        sums: Any = np.bincount(place.ravel(), weights=votes.ravel(), minlength=len(slot) * self.n_outputs)
         return sums.reshape(len(slot), self.n_outputs)
 
     def scores(self, queries: Any, own_row: IndexArray | None = None) -> FloatArray:
