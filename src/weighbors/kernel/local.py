@@ -17,6 +17,7 @@ from .._parallel.threads import row_ranges, run_ranges
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
 from .choice import RIDGES, WIDTHS, Choice
+from .ridge import LEAST_WIDTH, mean_square
 
 __all__ = ["LocalVotes", "choose_local"]
 
@@ -69,7 +70,7 @@ class LocalVotes:
                 neighbor=slot,
                 distance=np.ascontiguousarray(distance),
                 repetition=repetition,
-                width=self.width,
+                width=max(self.width, LEAST_WIDTH),
                 ridge=self.ridge,
                 votes=votes,
                 begin=begin,
@@ -107,7 +108,13 @@ class LocalVotes:
 
 
 def choose_local(
-    votes: LocalVotes, queries: Any, own_row: IndexArray, Y: FloatArray, width: float | None, ridge: float | None
+    votes: LocalVotes,
+    queries: Any,
+    own_row: IndexArray,
+    Y: FloatArray,
+    width: float | None,
+    ridge: float | None,
+    repetition: FloatArray | None = None,
 ) -> Choice:
     """Choose width and ridge by the squared error of stored rows, each predicted without itself.
 
@@ -123,6 +130,8 @@ def choose_local(
         Their targets.
     width, ridge : float or None
         None: it is chosen.
+    repetition : ndarray of shape (n_queries,), optional
+        Repetition weights of the queries.
     """
     from dataclasses import replace
 
@@ -135,6 +144,6 @@ def choose_local(
         for r in RIDGES if ridge is None else [ridge]:
             solver = replace(votes, width=w, ridge=r)
             residuals = Y - solver.answer(slot, solver.solve(distance, slot))
-            tried[w, r] = float((residuals**2).sum(axis=1).mean())
+            tried[w, r] = mean_square(residuals, repetition)
     best = min(tried, key=lambda point: (tried[point], -point[1], -point[0]))
     return Choice(best[0], best[1], tried)

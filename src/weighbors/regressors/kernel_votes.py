@@ -129,7 +129,9 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
             raise InvalidDataError(f"at least 2 rows are needed; got {rows.shape[0]} (n_samples)")
         # Targets are standardised inside: then all outputs count alike, and no target is too large for the sums.
         center = np.average(Y, axis=0, weights=weight)
-        spread = np.sqrt(np.average((Y - center) ** 2, axis=0, weights=weight))
+        largest = np.abs(Y - center).max(axis=0)
+        largest = np.where(largest > 0, largest, 1.0)  # The division keeps squares of extreme targets finite and above 0.
+        spread = largest * np.sqrt(np.average(((Y - center) / largest) ** 2, axis=0, weights=weight))
         self._center, self._spread = center, np.where(spread > 0, spread, 1.0)
         scaled = (Y - center) / self._spread
         self._fit_votes(coder, table, rows, targets, scaled, None, weight, weight)
@@ -137,10 +139,12 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
             self.alpha_ = self._in_units(self.alpha_, center=False)
         self.intercept_ = self._in_units(self.intercept_[None, :], center=True)[0]
         self.loo_predictions_ = self._in_units(self._fitted.loo_scores, center=True)
-        weights_of_loo = None if weight is None else weight[self.loo_rows_]
+        kept_rows = self._fitted.loo_rows
+        weights_of_loo = None if weight is None else weight[kept_rows]
+        # R² has no unit, and its average over outputs is over those of standardised targets.
         with np.errstate(all="ignore"):
             self.loo_score_ = float(
-                r2_score(targets[self.loo_rows_], self.loo_predictions_, sample_weight=weights_of_loo)
+                r2_score(scaled[kept_rows], self._fitted.loo_scores, sample_weight=weights_of_loo)
             )
         self._targets = targets
         return self
