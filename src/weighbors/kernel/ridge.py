@@ -19,6 +19,10 @@ __all__ = ["Solution", "kernel_of", "left_out_residuals", "solve_all", "solve_sy
 
 #: Narrower kernels are the same: 1 at distance 0, and 0 everywhere else. The inverse of this width is finite.
 LEAST_WIDTH = 1e-300
+_NOT_FINITE = (
+    "votes cannot be solved for: distances or targets are not finite. Rescale the features, for example with "
+    "sklearn.preprocessing.StandardScaler"
+)
 _LEAST_RAISE = 1e-14  # A system that is not positive definite gets at least this ridge: rounding hides smaller ones.
 
 
@@ -109,13 +113,12 @@ def solve_system(
         _, info = lapack.dpotrf(work.T, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             break
-        if not (np.isfinite(distance).all() and np.isfinite(target).all() and ridge < 1e300):
-            raise InvalidDataError(  # No ridge would help: the loop would not end.
-                "votes cannot be solved for: distances or targets are not finite. Rescale the features, for example "
-                "with sklearn.preprocessing.StandardScaler"
-            )
+        if not (np.isfinite(distance).all() and ridge < 1e300):
+            raise InvalidDataError(_NOT_FINITE)  # No ridge would help: the loop would not end.
         ridge = max(4 * ridge, _LEAST_RAISE)
     alpha, _ = lapack.dpotrs(work.T, target, lower=1)
+    if not np.isfinite(alpha).all():  # not every LAPACK finds a NaN in the matrix
+        raise InvalidDataError(_NOT_FINITE)
     return np.ascontiguousarray(alpha), ridge
 
 
@@ -146,7 +149,7 @@ def solve_all(
     >>> d = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
     >>> solution = solve_all(d, 2.0, 0.1, np.array([[0.0], [0.0], [1.0]]))
     >>> solution.intercept.round(3), solution.residuals.ravel().round(3)
-    (array([0.333]), array([-0.006, -0.13 ,  0.792]))
+    (array([0.333]), array([-0.166, -0.32 ,  0.782]))
     """
     mean = weighted_mean(Y, repetition)
     work = np.empty_like(distance) if work is None else work
