@@ -134,9 +134,10 @@ def feature_changes(rows, alpha, width, *, p, nominal=None, weights=None, s=None
 
     def score(query, i):
         d = distances(query[None, :], rows, p=p, nominal=nominal, weights=weights, ranges=ranges)[0]
-        # The row's own stored copy: a cell that is missing in both stays where it is.
-        both = np.where(np.isnan(query) & np.isnan(rows[i]), 0.0, query)
-        copy = np.where(np.isnan(query) & np.isnan(rows[i]), 0.0, rows[i])
+        # A row is at distance 0 from its own stored copy, missing cells or not. The methods page does not say what happens
+        # if a missing category is replaced; here, as in the library, the copy then still counts as equal in that cell.
+        both = np.where(np.isnan(rows[i]), 0.0, query)
+        copy = np.where(np.isnan(rows[i]), 0.0, rows[i])
         d[i] = distances(both[None, :], copy[None, :], p=p, nominal=nominal, weights=weights, ranges=ranges)[0, 0]
         return kernel(d, width) @ alpha
 

@@ -32,6 +32,7 @@ CHOICE_ROWS = 2000
 #: Rows from which feature weights are learned where not all rows vote.
 WEIGHT_ROWS = 2000
 _BLOCK_CELLS = 8_000_000  # kernel values of one block
+_LEAST_BLOCK = 256  # rows
 
 
 @dataclass(frozen=True)
@@ -333,7 +334,7 @@ def _fit_stored(
     inside = metric.all_pairs()
     widths, ridges = _grid(settings, median_distance(inside))
     choice = choose_centers(metric, drawn, widths, ridges, mean)
-    size = max(256, _BLOCK_CELLS // len(stored))
+    size = max(_LEAST_BLOCK, _BLOCK_CELLS // len(stored))
     parts = [slice(begin, begin + size) for begin in range(0, n, size)]
     alpha, factor = solve_centers(metric, map(block, parts), choice.width, choice.ridge, mean)
     rows = _draw_rows(n, max(CHOICE_ROWS, ALL_ROWS), rng)
