@@ -121,9 +121,9 @@ def nystrom_left_out(K_NS, K_SS, Y, ridge, s=None):
 def feature_changes(rows, alpha, width, *, p, nominal=None, weights=None, s=None):
     """G: mean squared change of the scores with each feature, from the scores themselves.
 
-    Numbers: a difference quotient around every row. For p = 1 the scores have kinks at the stored values, so the quotient
-    is the mean of the left and the right one over a step that passes no stored value. Categories: each is replaced by all
-    others. A missing number cannot change; a missing category can become any.
+    Numbers: a difference quotient around every row. For p = 1 the scores have kinks at the stored values, so the
+    quotient is the mean of the left and the right one over a step that passes no stored value. Categories: each is
+    replaced by all others. A missing number cannot change; a missing category can become any.
     """
     rows = np.asarray(rows, dtype=float)
     n, m = rows.shape
@@ -134,8 +134,9 @@ def feature_changes(rows, alpha, width, *, p, nominal=None, weights=None, s=None
 
     def score(query, i):
         d = distances(query[None, :], rows, p=p, nominal=nominal, weights=weights, ranges=ranges)[0]
-        # A row is at distance 0 from its own stored copy, missing cells or not. The methods page does not say what happens
-        # if a missing category is replaced; here, as in the library, the copy then still counts as equal in that cell.
+        # A row is at distance 0 from its own stored copy, missing cells or not. The methods page does not say what
+        # happens if a missing category is replaced; here, as in the library, the copy still counts as equal in that
+        # cell.
         both = np.where(np.isnan(rows[i]), 0.0, query)
         copy = np.where(np.isnan(rows[i]), 0.0, rows[i])
         d[i] = distances(both[None, :], copy[None, :], p=p, nominal=nominal, weights=weights, ranges=ranges)[0, 0]

@@ -144,7 +144,8 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         if self.weigher is None:
             return Weights()
         if isinstance(self.weigher, Weights):
-            return self.weigher.take(self._row_numbers) if self._leaves_out and self.weigher.instance_bound else self.weigher
+            some = self._leaves_out and self.weigher.instance_bound
+            return self.weigher.take(self._row_numbers) if some else self.weigher
         table = rows if sparse.issparse(rows) else indexable(table, coder.nominal)
         self.weigher_ = fit_weigher(self, table, y, rows, coder, sample_weight)
         return learned_weights(self.weigher_)

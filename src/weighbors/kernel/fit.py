@@ -33,6 +33,7 @@ CHOICE_ROWS = 2000
 WEIGHT_ROWS = 2000
 _BLOCK_CELLS = 8_000_000  # kernel values of one block
 _LEAST_BLOCK = 256  # rows
+_DENSE_CELLS = 10_000_000  # Sparse rows of at most so many cells are made dense to find repeated ones.
 
 
 @dataclass(frozen=True)
@@ -172,11 +173,13 @@ def _merge_repeated(table: Table) -> _Merged:
     2 the same thing also where rows are drawn. Rows with missing cells are not merged: they differ from each other.
     """
     n = table.rows.shape[0]
-    if sparse.issparse(table.rows) or n > 5 * ALL_ROWS:
+    thin = sparse.issparse(table.rows)
+    if n > 5 * ALL_ROWS or (thin and n * table.rows.shape[1] > _DENSE_CELLS):
         every = np.arange(n)
         return _Merged(every, every, table.repetition, None)
-    cells = np.concatenate([table.rows.astype(np.float64), table.Y], axis=1) + 0.0  # -0.0 becomes 0.0
-    incomplete = np.isnan(table.rows).any(axis=1)
+    rows = table.rows.toarray() if thin else table.rows
+    cells = np.concatenate([rows.astype(np.float64), table.Y], axis=1) + 0.0  # -0.0 becomes 0.0
+    incomplete = np.isnan(rows).any(axis=1)
     number = np.where(incomplete, 1.0 + np.cumsum(incomplete), 0.0)  # rows with missing cells get one of their own
     cells = np.ascontiguousarray(np.concatenate([cells, number[:, None]], axis=1))
     keys: AnyArray = cells.view(np.dtype((np.void, cells.dtype.itemsize * cells.shape[1]))).ravel()

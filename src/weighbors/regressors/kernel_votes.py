@@ -129,8 +129,9 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
             raise InvalidDataError(f"at least 2 rows are needed; got {rows.shape[0]} (n_samples)")
         # Targets are standardised inside: then all outputs count alike, and no target is too large for the sums.
         center = np.average(Y, axis=0, weights=weight)
+        # The division by the largest one keeps squares of extreme targets finite and above 0.
         largest = np.abs(Y - center).max(axis=0)
-        largest = np.where(largest > 0, largest, 1.0)  # The division keeps squares of extreme targets finite and above 0.
+        largest = np.where(largest > 0, largest, 1.0)
         spread = largest * np.sqrt(np.average(((Y - center) / largest) ** 2, axis=0, weights=weight))
         self._center, self._spread = center, np.where(spread > 0, spread, 1.0)
         scaled = (Y - center) / self._spread
