@@ -61,6 +61,7 @@ _PACKAGES = (
     "engine",
     "evaluation",
     "exceptions",
+    "kernel",
     "metrics",
     "plots",
     "presets",

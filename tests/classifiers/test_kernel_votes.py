@@ -10,6 +10,7 @@ from naive import kernel_votes as naive
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -616,3 +617,9 @@ def test_what_does_not_fit_into_memory_is_refused_with_alternatives(monkeypatch)
     KernelVotesClassifier(weigher=None, n_stored=3).fit(X, y)
     monkeypatch.setattr("weighbors.kernel.fit.available_bytes", lambda: None)
     KernelVotesClassifier(weigher=None).fit(scale(X), y)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "explain"])
+def test_what_is_not_fitted_says_so(method):
+    with pytest.raises(NotFittedError):
+        getattr(KernelVotesClassifier(), method)([[0.0, 1.0]])

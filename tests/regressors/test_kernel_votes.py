@@ -9,6 +9,7 @@ from naive import kernel_votes as naive
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import scale
 
@@ -228,3 +229,9 @@ def test_bad_data_are_refused(monkeypatch):
     monkeypatch.setattr("weighbors.kernel.fit.available_bytes", lambda: 1000)
     with pytest.raises(InvalidDataError, match=r"n_neighbors=100.*n_stored=2000"):
         KernelVotesRegressor(weigher=None).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["predict", "explain"])
+def test_what_is_not_fitted_says_so(method):
+    with pytest.raises(NotFittedError):
+        getattr(KernelVotesRegressor(), method)([[0.0, 1.0]])

@@ -256,8 +256,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     ----------
     classes_ : ndarray of shape (n_classes,)
     alpha_ : ndarray of shape (n_samples, n_classes), or None
-        Signed votes of the training rows. Rows that are not stored, and rows of weight 0, have 0. None if the nearest rows vote, since then
-        every query has votes of its own.
+        Signed votes of the training rows. Rows that are not stored, and rows of weight 0, have 0. None if the nearest
+        rows vote, since then every query has votes of its own.
     intercept_ : ndarray of shape (n_classes,)
         The shares μ of the classes.
     width_, ridge_ : float
@@ -417,7 +417,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         -------
         ndarray of shape (n_queries,)
         """
-        labels: AnyArray = self.classes_[self._scores(X).argmax(axis=1)]
+        best = self._scores(X).argmax(axis=1)  # first, since it checks that the model is fitted
+        labels: AnyArray = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -432,7 +433,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         ndarray of shape (n_queries, n_classes)
             Positive, with row sums of 1, in the order of the scores.
         """
-        return self.calibration_(self._scores(X))
+        scores = self._scores(X)
+        return self.calibration_(scores)
 
     def explain(self, X: Any, top: int | None = None) -> pd.DataFrame:
         """Return a table that explains the scores: whose votes they are made of.
@@ -451,5 +453,6 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
             ``distance`` its distance to the query; ``vote for <class>`` adds up to the score of the class over the rows of
             a query. ``share of <feature>`` is the feature's share of the distance.
         """
+        check_is_fitted(self, "weights_")
         names = [f"vote for {label}" for label in self.classes_.tolist()]
         return self._explain(X, top, names, self.classes_[self._training.codes])
