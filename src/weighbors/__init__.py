@@ -63,6 +63,7 @@ _PACKAGES = (
     "engine",
     "evaluation",
     "exceptions",
+    "kernel",
     "metrics",
     "plots",
     "presets",

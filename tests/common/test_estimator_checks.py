@@ -21,6 +21,8 @@ from weighbors import (
     EvolutionaryWeigher,
     IBk,
     IRelief,
+    KernelVotesClassifier,
+    KernelVotesRegressor,
     KStar,
     MultiSURF,
     MultiSURFStar,
@@ -42,6 +44,9 @@ from weighbors import distributed as over_blocks
 LEARNED = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "the weigher learns from the rows; it takes no sample_weight, and copies are its near hits",
+)
+ROWS = dict.fromkeys(
+    LEARNED, "a number of rows votes or is stored, and copies count as rows there: weights and copies give other rows"
 )
 #: name: (estimator, the least number of checks that must pass, checks expected to fail and why)
 ESTIMATORS = {
@@ -65,6 +70,12 @@ ESTIMATORS = {
     "LWL, naive Bayes, neighbours": (LWL("naive_bayes", 5, kernel="tricube"), 60, {}),
     "LWL, any classifier": (LWL(GaussianNB(), kernel="gauss"), 58, {}),
     "KStar": (KStar(), 60, {}),
+    "learned votes": (KernelVotesClassifier(), 55, {}),
+    "learned votes, nearest rows": (KernelVotesClassifier(10, None, class_weight="balanced", n_jobs=2), 55, ROWS),
+    "learned votes, stored rows": (KernelVotesClassifier(weigher=None, n_stored=20, p=2), 55, ROWS),
+    "learned votes of numbers": (KernelVotesRegressor(), 50, {}),
+    "learned votes of numbers, nearest rows": (KernelVotesRegressor(10, None), 50, ROWS),
+    "learned votes of numbers, stored rows": (KernelVotesRegressor(weigher=None, n_stored=20, p=2), 50, ROWS),
     "MBIW": (MBIW(), 35, {}),
     "Simba": (Simba(random_state=0), 45, {}),
     "SimbaMBIW": (SimbaMBIW(), 45, {}),
@@ -141,24 +152,24 @@ def test_checks_pass(name):
 
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
-    assert len(public_classes()) == 32
-    assert len(ESTIMATORS) == 46
+    assert len(public_classes()) == 35
+    assert len(ESTIMATORS) == 53
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
 #: public estimators each of them concerns.
 EXTRAS = {
-    "check_dataframe_column_names_consistency": 32,
-    "check_param_validation": 32,
-    "check_transformer_get_feature_names_out": 20,
-    "check_transformer_get_feature_names_out_pandas": 20,
-    "check_get_feature_names_out_error": 21,  # also the sampler, which has no transform
-    "check_set_output_transform": 20,
-    "check_set_output_transform_pandas": 20,
-    "check_global_output_transform_pandas": 20,
-    "check_set_output_transform_polars": 20,
-    "check_global_set_output_transform_polars": 20,
-    "check_all_zero_sample_weights_error": 23,
+    "check_dataframe_column_names_consistency": 35,
+    "check_param_validation": 35,
+    "check_transformer_get_feature_names_out": 21,
+    "check_transformer_get_feature_names_out_pandas": 21,
+    "check_get_feature_names_out_error": 22,  # also the sampler, which has no transform
+    "check_set_output_transform": 21,
+    "check_set_output_transform_pandas": 21,
+    "check_global_output_transform_pandas": 21,
+    "check_set_output_transform_polars": 21,
+    "check_global_set_output_transform_polars": 21,
+    "check_all_zero_sample_weights_error": 26,
     "check_inplace_ensure_writeable": 0,  # for those that have a parameter copy or copy_X
 }
 
@@ -183,7 +194,7 @@ def extra_cases():
 def test_the_extra_checks_are_all_there():
     found = [check for check, _ in extra_cases()]
     assert {check: found.count(check) for check in EXTRAS} == EXTRAS
-    assert len(found) == sum(EXTRAS.values()) == 248
+    assert len(found) == sum(EXTRAS.values()) == 265
 
 
 @pytest.mark.parametrize(("check", "name"), extra_cases())

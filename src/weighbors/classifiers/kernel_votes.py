@@ -41,6 +41,8 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
 
     _fitted: FittedVotes
     _coder: TableCoder
+    _n_given: int  # rows that the user gave
+    _row_numbers: IndexArray  # of the rows whose weight is above 0
     weights_: Weights
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
@@ -78,7 +80,11 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         require_labels(self, y)
         coder = TableCoder(self.categorical_features, self.handle_unknown)
         X = as_pandas(X)
-        return coder, X, coder.fit_transform(self, X)
+        rows = coder.fit_transform(self, X)
+        if isinstance(self.weigher, Weights):  # Here all rows are still there: those of weight 0 are left out later.
+            check_fits(self.weigher, rows, coder.names)
+        self._n_given = rows.shape[0]
+        return coder, X, rows
 
     def _fit_votes(
         self,
@@ -122,8 +128,11 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         fitted = fit_votes(training, settings, weights, generators(self.random_state, 1)[0])
         self._fitted, self._coder, self._training = fitted, coder, training
         self.weights_, self.alpha_, self.intercept_ = fitted.weights, fitted.alpha, fitted.intercept
+        if fitted.alpha is not None and self._leaves_out:
+            self.alpha_ = np.zeros((self._n_given, fitted.alpha.shape[1]))
+            self.alpha_[self._row_numbers] = fitted.alpha
         self.width_, self.ridge_, self.p_ = fitted.width, fitted.ridge, int(self.p)
-        self.loo_rows_ = fitted.loo_rows
+        self.loo_rows_ = self._row_numbers[fitted.loo_rows]
 
     def _weights_of(
         self, coder: TableCoder, table: Any, rows: Any, y: AnyArray, sample_weight: FloatArray | None
@@ -135,11 +144,16 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         if self.weigher is None:
             return Weights()
         if isinstance(self.weigher, Weights):
-            check_fits(self.weigher, rows, coder.names)
-            return self.weigher
+            some = self._leaves_out and self.weigher.instance_bound
+            return self.weigher.take(self._row_numbers) if some else self.weigher
         table = rows if sparse.issparse(rows) else indexable(table, coder.nominal)
         self.weigher_ = fit_weigher(self, table, y, rows, coder, sample_weight)
         return learned_weights(self.weigher_)
+
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether rows of weight 0 were left out."""
+        return len(self._row_numbers) < self._n_given
 
     @property
     def plan_(self) -> VotesPlan:
@@ -244,8 +258,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     ----------
     classes_ : ndarray of shape (n_classes,)
     alpha_ : ndarray of shape (n_samples, n_classes), or None
-        Signed votes of the training rows. Rows that are not stored have 0. None if the nearest rows vote, since then
-        every query has votes of its own.
+        Signed votes of the training rows. Rows that are not stored, and rows of weight 0, have 0. None if the nearest
+        rows vote, since then every query has votes of its own.
     intercept_ : ndarray of shape (n_classes,)
         The shares μ of the classes.
     width_, ridge_ : float
@@ -257,7 +271,7 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         The fitted clone of ``weigher``.
     feature_importances_ : ndarray of shape (n_features,)
     loo_rows_ : ndarray of int
-        Rows that were left out, one at a time: all, or drawn ones of large tables.
+        Rows that were left out, one at a time: all of positive weight, or drawn ones of large tables.
     loo_predictions_ : ndarray
         The predicted class of each of these rows when it is left out. Feature weights stay as they are.
     loo_decision_function_ : ndarray of shape (len(loo_rows_), n_classes)
@@ -370,12 +384,12 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
             weight = None if weight is None else weight[kept]
         targets = np.eye(len(self.classes_))[codes]
         self._fit_votes(coder, table, rows, self.classes_[codes], targets, codes, repetition, weight)
-        left_out = self._fitted.loo_scores
-        weights_of_loo = None if self._training.repetition is None else self._training.repetition[self.loo_rows_]
-        self.calibration_: Calibration = fit_calibration(left_out, codes[self.loo_rows_], weights_of_loo)
+        left_out, kept_rows = self._fitted.loo_scores, self._fitted.loo_rows
+        weights_of_loo = None if self._training.repetition is None else self._training.repetition[kept_rows]
+        self.calibration_: Calibration = fit_calibration(left_out, codes[kept_rows], weights_of_loo)
         self.loo_decision_function_ = left_out
         self.loo_predictions_: AnyArray = self.classes_[left_out.argmax(axis=1)]
-        self.loo_score_ = float(np.average(left_out.argmax(axis=1) == codes[self.loo_rows_], weights=weights_of_loo))
+        self.loo_score_ = float(np.average(left_out.argmax(axis=1) == codes[kept_rows], weights=weights_of_loo))
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -403,7 +417,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         -------
         ndarray of shape (n_queries,)
         """
-        labels: AnyArray = self.classes_[self._scores(X).argmax(axis=1)]
+        best = self._scores(X).argmax(axis=1)  # first, since it checks that the model is fitted
+        labels: AnyArray = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -418,7 +433,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         ndarray of shape (n_queries, n_classes)
             Positive, with row sums of 1, in the order of the scores.
         """
-        return self.calibration_(self._scores(X))
+        scores = self._scores(X)
+        return self.calibration_(scores)
 
     def explain(self, X: Any, top: int | None = None) -> pd.DataFrame:
         """Return a table that explains the scores: whose votes they are made of.
@@ -437,5 +453,6 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
             class, ``distance`` its distance to the query; ``vote for <class>`` adds up to the score of the class over
             the rows of a query. ``share of <feature>`` is the feature's share of the distance.
         """
+        check_is_fitted(self, "weights_")
         names = [f"vote for {label}" for label in self.classes_.tolist()]
         return self._explain(X, top, names, self.classes_[self._training.codes])

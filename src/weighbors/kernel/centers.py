@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IndexArray
 from .choice import Choice, search_choice
 from .metric import Metric
 from .ridge import kernel_of
 
-__all__ = ["Block", "choose_centers", "left_out_scores", "solve_centers"]
+__all__ = ["Block", "choose_centers", "distances_to_stored", "left_out_scores", "solve_centers"]
 
 _JITTER = 1e-10  # relative to the mean of the diagonal: keeps the system positive definite where rows repeat
 
@@ -29,6 +29,19 @@ class Block(NamedTuple):
     rows: Any
     Y: FloatArray
     repetition: FloatArray | None
+    slot: IndexArray | None = None  # the slot of each row among the stored rows, -1: not stored
+
+
+def distances_to_stored(metric: Metric, block: Block) -> FloatArray:
+    """Return the distances of the rows of a block to all stored rows.
+
+    A stored row is at distance 0 from itself, as in the distances of the stored rows, also if it has missing cells.
+    """
+    distance = metric.between(block.rows)
+    if block.slot is not None:
+        inside = np.flatnonzero(block.slot >= 0)
+        distance[inside, block.slot[inside]] = 0.0
+    return distance
 
 
 class _Sums(NamedTuple):
@@ -43,7 +56,7 @@ def _sum_blocks(metric: Metric, blocks: Iterable[Block], width: float, mean: Flo
     products = np.zeros((metric.n, metric.n))
     targets = np.zeros((metric.n, len(mean)))
     for block in blocks:
-        kernel = kernel_of(metric.between(block.rows), width)
+        kernel = kernel_of(distances_to_stored(metric, block), width)
         weighted = kernel if block.repetition is None else kernel * block.repetition[:, None]
         products += weighted.T @ kernel
         targets += weighted.T @ (block.Y - mean)
@@ -59,6 +72,8 @@ def _factor(sums: _Sums, stored: FloatArray, ridge: float) -> Any:
             lifted = system + np.diag(np.full(len(system), jitter * np.trace(system) / len(system)))
             return cho_factor(lifted, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
+            if not jitter < 1e3:  # The system is not finite, and no jitter would help.
+                raise
             jitter *= 100
 
 
@@ -118,7 +133,7 @@ def choose_centers(
     widths, ridges : sequences of float
     mean : ndarray of shape (n_outputs,)
     """
-    stored, distance = metric.all_pairs(), metric.between(block.rows)
+    stored, distance = metric.all_pairs(), distances_to_stored(metric, block)
 
     @lru_cache(maxsize=1)  # the search often stays at one width
     def sums_of(i: int) -> tuple[FloatArray, FloatArray, _Sums]:

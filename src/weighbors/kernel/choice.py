@@ -92,11 +92,12 @@ def choose_parameters(
     """
     n, work = len(distance), np.empty_like(distance)
     solutions: dict[tuple[int, int], Solution] = {}
+    found: dict[tuple[int, int], float] = {}
 
     def loss_at(point: tuple[int, int]) -> float:
         solution = solve_all(distance, widths[point[0]], ridges[point[1]], Y, repetition, work=work)
-        best = min((each.loss for each in solutions.values()), default=np.inf)
-        if solution.loss < best:  # Only the best one is kept: the others are as large as Y.
+        found[point] = solution.loss
+        if _first_least(found) == point:  # Only the best one is kept: the others are as large as Y.
             solutions.clear()
             solutions[point] = solution
         return solution.loss

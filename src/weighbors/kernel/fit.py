@@ -13,11 +13,11 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, build_references
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from .centers import Block, choose_centers, left_out_scores, solve_centers
+from .centers import Block, choose_centers, distances_to_stored, left_out_scores, solve_centers
 from .choice import RIDGES, WIDTHS, choose_parameters, median_distance
 from .gradient import FeatureChoice, Table, choose_feature_weights, learn_feature_weights
 from .local import LocalVotes, choose_local
-from .metric import Metric
+from .metric import Metric, check_symmetric
 from .ridge import kernel_of, weighted_mean
 from .votes import StoredVotes
 
@@ -32,6 +32,8 @@ CHOICE_ROWS = 2000
 #: Rows from which feature weights are learned where not all rows vote.
 WEIGHT_ROWS = 2000
 _BLOCK_CELLS = 8_000_000  # kernel values of one block
+_LEAST_BLOCK = 256  # rows
+_DENSE_CELLS = 10_000_000  # Sparse rows of at most so many cells are made dense to find repeated ones.
 
 
 @dataclass(frozen=True)
@@ -103,21 +105,28 @@ def fit_votes(table: Table, settings: VotesSettings, weights: Weights | None, rn
         Draws rows for choices.
     """
     n = table.rows.shape[0]
+    if weights is not None:
+        check_symmetric(weights)
     chosen: FeatureChoice | None = None
-    if weights is None:
-        chosen = choose_feature_weights(table, settings.p, rng, settings.n_jobs)
-    mask = None if weights is None else weights.instance_mask
     merged = _merge_repeated(table)
+    unmerged = merged.first is merged.kind
+    kinds = table if unmerged else replace(table.take(merged.first), repetition=merged.repetition)
+    if weights is None:
+        # Of repeated rows, one could be in the training part of a fold and one in its test part: so they are merged.
+        chosen = choose_feature_weights(kinds, settings.p, rng, settings.n_jobs)
+    mask = None if weights is None else weights.instance_mask
     kind, reason = _decide(settings, n, len(merged.first), mask is not None)
     if kind == "all rows":
-        return _fit_all(table, merged, settings, weights, chosen, rng, reason)
+        return _fit_all(table, kinds, merged, settings, weights, chosen, rng, reason)
     if weights is None:
         assert chosen is not None
-        part = table.draw(WEIGHT_ROWS, rng)
+        part = kinds.draw(WEIGHT_ROWS, rng)
         learned = learn_feature_weights(part, settings.p, chosen.gamma, chosen.n_rounds, rng, settings.n_jobs)
         weights = Weights(feature_weights=learned)
     fit = _fit_nearest if kind == "nearest rows" else _fit_stored
-    return replace(fit(table, settings, weights, rng, reason), feature_choice=chosen)
+    fitted = fit(table, settings, weights, rng, reason)
+    plan = replace(fitted.plan, feature_weights=_describe(weights, chosen))
+    return replace(fitted, plan=plan, feature_choice=chosen)
 
 
 def _decide(settings: VotesSettings, n: int, n_different: int, selected: bool) -> tuple[str, str]:
@@ -159,14 +168,16 @@ def _merge_repeated(table: Table) -> _Merged:
     """Find repeated rows. The order of the kinds follows from their values, not from the order of the rows.
 
     Merging changes nothing in the solution. It makes the systems smaller, and makes a row given twice and a row of
-    weight 2 the same thing also where rows are drawn. Rows with missing cells are not merged: they differ from each other.
+    weight 2 the same thing also where rows are drawn. Rows with missing cells are not merged: they differ.
     """
     n = table.rows.shape[0]
-    if sparse.issparse(table.rows) or n > 5 * ALL_ROWS:
+    thin = sparse.issparse(table.rows)
+    if n > 5 * ALL_ROWS or (thin and n * table.rows.shape[1] > _DENSE_CELLS):
         every = np.arange(n)
         return _Merged(every, every, table.repetition, None)
-    cells = np.concatenate([table.rows.astype(np.float64), table.Y], axis=1) + 0.0  # -0.0 becomes 0.0
-    incomplete = np.isnan(table.rows).any(axis=1)
+    rows = table.rows.toarray() if thin else table.rows
+    cells = np.concatenate([rows.astype(np.float64), table.Y], axis=1) + 0.0  # -0.0 becomes 0.0
+    incomplete = np.isnan(rows).any(axis=1)
     number = np.where(incomplete, 1.0 + np.cumsum(incomplete), 0.0)  # rows with missing cells get one of their own
     cells = np.ascontiguousarray(np.concatenate([cells, number[:, None]], axis=1))
     keys: AnyArray = cells.view(np.dtype((np.void, cells.dtype.itemsize * cells.shape[1]))).ravel()
@@ -186,6 +197,7 @@ def _grid(settings: VotesSettings, median: float) -> tuple[list[float], list[flo
 
 def _fit_all(
     table: Table,
+    kinds: Table,
     merged: _Merged,
     settings: VotesSettings,
     weights: Weights | None,
@@ -196,7 +208,6 @@ def _fit_all(
     """Let all rows vote. The parameters are those of `fit_votes`, and what it found before."""
     n_different = len(merged.first)
     _check_memory(n_different)
-    kinds = replace(table.take(merged.first), repetition=merged.repetition)
     if weights is None:
         assert chosen is not None
         learned = learn_feature_weights(kinds, settings.p, chosen.gamma, chosen.n_rounds, rng, settings.n_jobs)
@@ -232,8 +243,7 @@ def _fit_all(
 
 def _feature_part(weights: Weights) -> Weights:
     """Return the weights without what belongs to instances."""
-    return Weights(feature_weights=weights.feature_weights, feature_mask=weights.feature_mask, classes=weights.classes,
-                   intervals=weights.intervals)  # fmt: skip
+    return Weights(feature_weights=weights.feature_weights, feature_mask=weights.feature_mask)
 
 
 def _describe(weights: Weights, chosen: FeatureChoice | None) -> str:
@@ -268,7 +278,6 @@ def _fit_nearest(
         backend=settings.backend,
         n_jobs=settings.n_jobs,
     )
-    Metric(engine.references)  # refuses weights that are not the same in both directions
     wanted = AUTO_NEIGHBORS if settings.n_neighbors == "auto" else int(settings.n_neighbors)  # type: ignore[arg-type]
     k = min(wanted, engine.n_references - 1)
     if k < 1:
@@ -280,12 +289,13 @@ def _fit_nearest(
     rows = _draw_rows(n, CHOICE_ROWS, rng)
     width = None if settings.width == "auto" else float(settings.width)
     ridge = None if settings.ridge == "auto" else float(settings.ridge)
-    choice = choose_local(votes, table.rows[rows], rows, table.Y[rows], width, ridge)
+    counts = None if table.repetition is None else table.repetition[rows]
+    choice = choose_local(votes, table.rows[rows], rows, table.Y[rows], width, ridge, counts)
     votes = replace(votes, width=choice.width, ridge=choice.ridge)
     left_out = votes.scores(table.rows[rows], rows)
     plan = VotesPlan(
         "nearest rows", reason, n, k, table.rows.shape[1], settings.p, 8 * k * k * settings.n_jobs / 1e6,
-        _describe(weights, None), f"{engine.plan.backend}: {engine.plan.reason}",
+        "", f"{engine.plan.backend}: {engine.plan.reason}",
     )  # fmt: skip
     mean = weighted_mean(table.Y, table.repetition)
     return FittedVotes(
@@ -307,6 +317,8 @@ def _fit_stored(
     _check_memory(len(stored))
     mask = np.zeros(n, dtype=bool)
     mask[stored] = True
+    slot_of_row = np.full(n, -1)
+    slot_of_row[stored] = np.arange(len(stored))
     references = build_references(
         table.rows, weights=replace(_feature_part(weights), instance_mask=mask), p=settings.p, nominal=table.nominal
     )
@@ -315,24 +327,24 @@ def _fit_stored(
 
     def block(rows: Any) -> Block:
         repetition = None if table.repetition is None else table.repetition[rows]
-        return Block(metric.select(table.rows[rows]), table.Y[rows], repetition)
+        return Block(metric.select(table.rows[rows]), table.Y[rows], repetition, slot_of_row[rows])
 
     # As many rows as there are stored ones would ask for too large a ridge: there must be several rows per vote.
     drawn = block(_draw_rows(n, max(CHOICE_ROWS, 5 * len(stored)), rng))
     inside = metric.all_pairs()
     widths, ridges = _grid(settings, median_distance(inside))
     choice = choose_centers(metric, drawn, widths, ridges, mean)
-    size = max(256, _BLOCK_CELLS // len(stored))
+    size = max(_LEAST_BLOCK, _BLOCK_CELLS // len(stored))
     parts = [slice(begin, begin + size) for begin in range(0, n, size)]
     alpha, factor = solve_centers(metric, map(block, parts), choice.width, choice.ridge, mean)
     rows = _draw_rows(n, max(CHOICE_ROWS, ALL_ROWS), rng)
     left = block(rows)
-    left_out = left_out_scores(kernel_of(metric.between(left.rows), choice.width), left, mean, alpha, factor)
+    left_out = left_out_scores(kernel_of(distances_to_stored(metric, left), choice.width), left, mean, alpha, factor)
     every = np.zeros((n, table.Y.shape[1]))
     every[stored] = alpha
     plan = VotesPlan(
         "stored rows", reason, n, len(stored), table.rows.shape[1], settings.p,
-        8 * (3 * len(stored) ** 2 + 2 * min(n, size) * len(stored)) / 1e6, _describe(weights, None),
+        8 * (3 * len(stored) ** 2 + 2 * min(n, size) * len(stored)) / 1e6, "",
     )  # fmt: skip
     return FittedVotes(
         StoredVotes(metric, alpha, mean, choice.width), weights, every, mean, choice.width, choice.ridge, rows,

@@ -187,7 +187,8 @@ class _Categories:
         """Return how much the kernel grows if one mismatch goes away, and how much if one more is added."""
         width = self.solution.width
         if self.p == 1:
-            return kernel * np.expm1(term / width), kernel * np.expm1(-term / width)
+            # Not kernel * expm1(term / width): that is 0 times infinity where the kernel is narrow.
+            return kernel_of(np.maximum(distance - term, 0.0), width) - kernel, kernel * np.expm1(-term / width)
         square = distance**2
         nearer = np.exp(-np.sqrt(np.maximum(square - term**2, 0.0)) / width) - kernel
         return nearer, np.exp(-np.sqrt(square + term**2) / width) - kernel

@@ -17,6 +17,7 @@ from .._parallel.threads import row_ranges, run_ranges
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
 from .choice import RIDGES, WIDTHS, Choice, search_choice
+from .ridge import LEAST_WIDTH, mean_square
 
 __all__ = ["LocalVotes", "choose_local"]
 
@@ -69,7 +70,7 @@ class LocalVotes:
                 neighbor=slot,
                 distance=np.ascontiguousarray(distance),
                 repetition=repetition,
-                width=self.width,
+                width=max(self.width, LEAST_WIDTH),
                 ridge=self.ridge,
                 votes=votes,
                 begin=begin,
@@ -107,7 +108,13 @@ class LocalVotes:
 
 
 def choose_local(
-    votes: LocalVotes, queries: Any, own_row: IndexArray, Y: FloatArray, width: float | None, ridge: float | None
+    votes: LocalVotes,
+    queries: Any,
+    own_row: IndexArray,
+    Y: FloatArray,
+    width: float | None,
+    ridge: float | None,
+    repetition: FloatArray | None = None,
 ) -> Choice:
     """Choose width and ridge by the squared error of stored rows, each predicted without itself.
 
@@ -123,6 +130,8 @@ def choose_local(
         Their targets.
     width, ridge : float or None
         None: it is chosen.
+    repetition : ndarray of shape (n_queries,), optional
+        Repetition weights of the queries.
     """
     distance, slot = votes.neighbors(queries, own_row)
     # The scale of a neighbourhood is that of its own distances, which are far below the median of all pairs.
@@ -133,7 +142,6 @@ def choose_local(
 
     def loss_at(point: tuple[int, int]) -> float:
         solver = replace(votes, width=widths[point[0]], ridge=ridges[point[1]])
-        residuals = Y - solver.answer(slot, solver.solve(distance, slot))
-        return float((residuals**2).sum(axis=1).mean())
+        return mean_square(Y - solver.answer(slot, solver.solve(distance, slot)), repetition)
 
     return search_choice(loss_at, widths, ridges)

@@ -14,13 +14,25 @@ from .._typing import FloatArray, IndexArray
 from ..engine import References
 from ..engine.pairs import PackedRows, fixed_ranges
 from ..exceptions import InvalidWeightsError
+from ..weights import Weights
 
-__all__ = ["Metric"]
+__all__ = ["Metric", "check_symmetric"]
 
 #: Columns that are measured together. Wider tables are measured in panels, so that rows stay in the cache, and sparse
 #: ones are made dense panel by panel.
 PANEL = 8192
 _ROWS = 96  # rows per task of a thread
+_NOT_SYMMETRIC = (
+    "learned votes need a distance that is the same in both directions: weights per class, instance or interval and "
+    "instance scales belong to the stored side only. Use weights per feature, for example those of ReliefF, or a "
+    "WeightedKNeighborsClassifier"
+)
+
+
+def check_symmetric(weights: Weights) -> None:
+    """Raise InvalidWeightsError if the distance from a to b can differ from that from b to a."""
+    if weights.kind not in ("none", "feature") or weights.instance_scales is not None:
+        raise InvalidWeightsError(_NOT_SYMMETRIC)
 
 
 class Metric:
@@ -37,11 +49,7 @@ class Metric:
 
     def __init__(self, references: References, n_jobs: int = 1) -> None:
         if references.cells is not None or references.scales is not None:
-            raise InvalidWeightsError(
-                "learned votes need a distance that is the same in both directions: weights per class, instance or "
-                "interval and instance scales belong to the stored side only. Use weights per feature, for example "
-                "those of ReliefF, or a WeightedKNeighborsClassifier"
-            )
+            raise InvalidWeightsError(_NOT_SYMMETRIC)
         self.references, self.n_jobs = references, n_jobs
         self.p, self.n_numeric, self.n, self.m = references.p, references.n_numeric, references.n, references.m
         weights = references.feature_weights
@@ -119,7 +127,7 @@ class Metric:
         run_ranges(task, fixed_ranges(rows.shape[0], _ROWS), self.n_jobs)
 
     def all_pairs(self) -> FloatArray:
-        """Return the distances of all pairs of stored rows. A row is at distance 0 from itself, also with missing cells."""
+        """Return the distances of all pairs of stored rows. Every row is at distance 0 from itself."""
         out = self.between(self.fold(self.references.rows))
         np.fill_diagonal(out, 0.0)
         return out

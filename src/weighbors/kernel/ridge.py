@@ -13,8 +13,17 @@ import numpy as np
 from scipy.linalg import lapack
 
 from .._typing import FloatArray
+from ..exceptions import InvalidDataError
 
 __all__ = ["Solution", "kernel_of", "left_out_residuals", "solve_all", "solve_system", "weighted_mean"]
+
+#: Narrower kernels are the same: 1 at distance 0, and 0 everywhere else. The inverse of this width is finite.
+LEAST_WIDTH = 1e-300
+_NOT_FINITE = (
+    "votes cannot be solved for: distances or targets are not finite. Rescale the features, for example with "
+    "sklearn.preprocessing.StandardScaler"
+)
+_LEAST_RAISE = 1e-14  # A system that is not positive definite gets at least this ridge: rounding hides smaller ones.
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,8 @@ def weighted_mean(Y: FloatArray, repetition: FloatArray | None) -> FloatArray:
 
 def kernel_of(distance: FloatArray, width: float, out: FloatArray | None = None) -> FloatArray:
     """Return exp(−d / width), in ``out`` if it is given."""
-    out = np.multiply(distance, -1.0 / width, out=out)
+    with np.errstate(over="ignore"):  # exp(−inf) is 0, as it should be
+        out = np.multiply(distance, -1.0 / max(width, LEAST_WIDTH), out=out)
     return np.exp(out, out=out)
 
 
@@ -103,8 +113,12 @@ def solve_system(
         _, info = lapack.dpotrf(work.T, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             break
-        ridge *= 4
+        if not (np.isfinite(distance).all() and ridge < 1e300):
+            raise InvalidDataError(_NOT_FINITE)  # No ridge would help: the loop would not end.
+        ridge = max(4 * ridge, _LEAST_RAISE)
     alpha, _ = lapack.dpotrs(work.T, target, lower=1)
+    if not np.isfinite(alpha).all():  # not every LAPACK finds a NaN in the matrix
+        raise InvalidDataError(_NOT_FINITE)
     return np.ascontiguousarray(alpha), ridge
 
 

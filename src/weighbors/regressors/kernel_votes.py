@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing, check_array
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._frames import as_pandas
 from .._typing import FloatArray
@@ -126,10 +126,13 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
             rows = coder.fit_transform(self, table) if coder.nominal.any() else rows[kept]
             Y, targets, weight = Y[kept], targets[kept], weight[kept]
         if rows.shape[0] < 2:
-            raise InvalidDataError(f"at least 2 rows are needed; got {rows.shape[0]} (n_samples)")
+            raise InvalidDataError(f"at least 2 rows are needed; got n_samples={rows.shape[0]}")
         # Targets are standardised inside: then all outputs count alike, and no target is too large for the sums.
         center = np.average(Y, axis=0, weights=weight)
-        spread = np.sqrt(np.average((Y - center) ** 2, axis=0, weights=weight))
+        # The division by the largest one keeps squares of extreme targets finite and above 0.
+        largest = np.abs(Y - center).max(axis=0)
+        largest = np.where(largest > 0, largest, 1.0)
+        spread = largest * np.sqrt(np.average(((Y - center) / largest) ** 2, axis=0, weights=weight))
         self._center, self._spread = center, np.where(spread > 0, spread, 1.0)
         scaled = (Y - center) / self._spread
         self._fit_votes(coder, table, rows, targets, scaled, None, weight, weight)
@@ -137,11 +140,11 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
             self.alpha_ = self._in_units(self.alpha_, center=False)
         self.intercept_ = self._in_units(self.intercept_[None, :], center=True)[0]
         self.loo_predictions_ = self._in_units(self._fitted.loo_scores, center=True)
-        weights_of_loo = None if weight is None else weight[self.loo_rows_]
+        kept_rows = self._fitted.loo_rows
+        weights_of_loo = None if weight is None else weight[kept_rows]
+        # R² has no unit, and its average over outputs is over those of standardised targets.
         with np.errstate(all="ignore"):
-            self.loo_score_ = float(
-                r2_score(targets[self.loo_rows_], self.loo_predictions_, sample_weight=weights_of_loo)
-            )
+            self.loo_score_ = float(r2_score(scaled[kept_rows], self._fitted.loo_scores, sample_weight=weights_of_loo))
         self._targets = targets
         return self
 
@@ -161,7 +164,8 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         -------
         ndarray of shape (n_queries,) or (n_queries, n_outputs)
         """
-        return self._in_units(self._scores(X), center=True)
+        scores = self._scores(X)
+        return self._in_units(scores, center=True)
 
     def explain(self, X: Any, top: int | None = None) -> pd.DataFrame:
         """Return a table that explains the predictions: whose votes they are made of.
@@ -178,6 +182,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
             As in `KernelVotesClassifier.explain`. ``vote`` (``vote for output 0`` and so on if there are several) adds
             up to the prediction over the rows of a query.
         """
+        check_is_fitted(self, "weights_")
         n_outputs = len(self._spread)
         names = ["vote"] if self._one_output else [f"vote for output {t}" for t in range(n_outputs)]
         frame = self._explain(X, top, names, self._targets)

@@ -1,0 +1,625 @@
+"""The classifier with learned votes: what it answers, and that nothing else than the data changes the answer."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from naive import kernel_votes as naive
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from vote_tables import coded_table
+
+from weighbors import IntervalTable, KernelVotesClassifier, ReliefF, RepresentativeIntervals, Weights
+from weighbors.exceptions import ForeignWeightsError, InvalidDataError, InvalidWeightsError, WeighborsError
+
+#: Ways to vote; each is given to the classifier as parameters.
+MODES = {
+    "all rows": {"n_neighbors": None},
+    "nearest rows": {"n_neighbors": 7},
+    "stored rows": {"n_stored": 15},
+    "stored share, p = 2": {"n_stored": 0.4, "p": 2},
+    "nearest rows, p = 2": {"n_neighbors": 12, "p": 2},
+    "learned weights": {"weigher": "auto"},
+}
+
+
+def model_of(mode, **more):
+    return KernelVotesClassifier(**{"weigher": None, **MODES[mode], **more})
+
+
+def table(n=60, seed=0, classes=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    y = np.argmax(X[:, :classes] + 0.5 * rng.normal(size=(n, classes)), axis=1)
+    y[:classes] = np.arange(classes)
+    return X, y
+
+
+def scores_of(model, X):
+    """Scores of all classes, also of two."""
+    found = model.decision_function(X)
+    return found if found.ndim == 2 else np.column_stack([(1 - found) / 2, (1 + found) / 2])
+
+
+# --- what it computes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_scores_of_all_rows_are_those_of_the_book(p, missing):
+    coded = coded_table(0, 40, categories=2, missing=missing if p == 1 else missing / 5, classes=3)
+    frame = pd.DataFrame(coded.X)
+    for j in np.flatnonzero(coded.nominal):
+        frame[j] = frame[j].map(lambda v: None if np.isnan(v) else f"c{int(v)}").astype("category")
+    frame.columns = [f"f{j}" for j in range(frame.shape[1])]
+    model = KernelVotesClassifier(None, None, p=p, width=1.5, ridge=0.1).fit(frame, coded.codes)
+    K = naive.kernel(naive.all_distances(coded.X, p=p, nominal=coded.nominal), 1.5)
+    alpha = naive.ridge_votes(K, coded.Y, 0.1)
+    np.testing.assert_allclose(model.alpha_, alpha, atol=1e-9)
+    np.testing.assert_allclose(model.intercept_, coded.Y.mean(axis=0))
+    left_out = naive.left_out_scores(K, coded.Y, 0.1)
+    np.testing.assert_allclose(model.loo_decision_function_, left_out, atol=1e-8)
+    assert (model.loo_predictions_ == left_out.argmax(axis=1)).all()
+    assert model.loo_score_ == np.mean(left_out.argmax(axis=1) == coded.codes)
+    to_rows = naive.distances(coded.X[:9], coded.X, p=p, nominal=coded.nominal)
+    expected = coded.Y.mean(axis=0) + naive.kernel(to_rows, 1.5) @ alpha
+    np.testing.assert_allclose(model.decision_function(frame[:9]), expected, atol=1e-9)
+    assert (model.predict(frame[:9]) == expected.argmax(axis=1)).all()
+
+
+def test_the_nearest_rows_vote_as_the_loop_says():
+    coded = coded_table(1, 40, classes=3)
+    model = KernelVotesClassifier(6, None, width=1.0, ridge=0.1).fit(coded.X, coded.codes)
+    queries = coded.X[:8] + 0.1
+    expected = naive.local_scores(queries, coded.X, coded.Y, 6, 1.0, 0.1, p=1)
+    np.testing.assert_allclose(model.decision_function(queries), expected, atol=1e-9)
+    left_out = naive.local_scores(coded.X, coded.X, coded.Y, 6, 1.0, 0.1, p=1, own=range(40))
+    np.testing.assert_allclose(model.loo_decision_function_, left_out, atol=1e-9)
+    assert model.alpha_ is None
+
+
+def test_stored_rows_vote_as_the_dense_formula_says():
+    coded = coded_table(2, 40, classes=3)
+    model = KernelVotesClassifier(weigher=None, n_stored=9, width=1.0, ridge=0.1).fit(coded.X, coded.codes)
+    stored = np.flatnonzero((model.alpha_ != 0).any(axis=1))
+    assert len(stored) == 9
+    K_NS = naive.kernel(naive.distances(coded.X, coded.X[stored], p=1), 1.0)
+    alpha = naive.nystrom_votes(K_NS, K_NS[stored], coded.Y, 0.1)
+    np.testing.assert_allclose(model.alpha_[stored], alpha, atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(coded.X), coded.Y.mean(axis=0) + K_NS @ alpha, atol=1e-6)
+
+
+def test_two_classes_have_one_decision_and_its_sign_is_the_class():
+    X, y = table(classes=2)
+    model = KernelVotesClassifier(weigher=None).fit(X, y)
+    decision = model.decision_function(X)
+    assert decision.shape == (60,)
+    assert ((decision > 0) == (model.predict(X) == 1)).all()
+    np.testing.assert_allclose(model.loo_decision_function_.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_probabilities_are_positive_sum_to_one_and_keep_the_order(mode):
+    X, y = table()
+    model = model_of(mode).fit(X, y)
+    chance, scores = model.predict_proba(X), model.decision_function(X)
+    assert (chance > 0).all()
+    np.testing.assert_allclose(chance.sum(axis=1), 1.0)
+    assert (chance.argsort(axis=1) == scores.argsort(axis=1)).all()
+    assert (model.classes_[chance.argmax(axis=1)] == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_it_is_a_good_classifier(load):
+    X, y = load(return_X_y=True)
+    for options in ({}, {"n_neighbors": 30}, {"n_stored": 0.3}):
+        model = make_pipeline(StandardScaler(), KernelVotesClassifier(weigher=None, **options))
+        assert cross_val_score(model, X, y, cv=3).mean() > 0.93
+
+
+# --- what must not change the answer ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_threads_change_no_bit(mode):
+    X, y = table(130)
+    found = [model_of(mode, n_jobs=n).fit(X, y) for n in (1, 2, 3)]
+    for other in found[1:]:
+        assert (other.predict_proba(X) == found[0].predict_proba(X)).all()
+        assert (other.loo_decision_function_ == found[0].loo_decision_function_).all()
+
+
+def test_threads_change_no_bit_of_large_tables():
+    X, y = table(450, classes=2)  # so many that width and ridge are searched for
+    one, two = (KernelVotesClassifier(None, None, n_jobs=n).fit(X, y) for n in (1, 2))
+    assert (one.decision_function(X) == two.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "learned weights"])
+def test_the_order_of_rows_changes_nothing(mode):
+    X, y = table(80)
+    order = np.random.default_rng(1).permutation(80)
+    one, other = model_of(mode).fit(X, y), model_of(mode).fit(X[order], y[order])
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(one.loo_decision_function_[order], other.loo_decision_function_, atol=1e-9)
+
+
+@pytest.mark.parametrize("weigher", [None, "auto"])
+@pytest.mark.parametrize("p", [1, 2])
+def test_whole_weights_are_repetitions(weigher, p):
+    X, y = table(45)
+    s = np.random.default_rng(0).integers(1, 4, 45)
+    rows = np.repeat(np.arange(45), s)
+    one = KernelVotesClassifier(None, weigher, p=p).fit(X, y, s)
+    often = KernelVotesClassifier(None, weigher, p=p).fit(X[rows], y[rows])
+    assert (one.width_, one.ridge_) == pytest.approx((often.width_, often.ridge_))
+    np.testing.assert_allclose(one.predict_proba(X), often.predict_proba(X), atol=1e-8)
+    np.testing.assert_allclose(one.loo_decision_function_[rows], often.loo_decision_function_, atol=1e-8)
+    np.testing.assert_allclose(one.feature_importances_, often.feature_importances_, atol=1e-9)
+    # The votes of the copies of a row add up to the vote of the row.
+    summed = np.zeros_like(one.alpha_)
+    np.add.at(summed, rows, often.alpha_)
+    np.testing.assert_allclose(summed, one.alpha_, atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_row_of_weight_zero_is_as_if_it_were_not_there(mode):
+    X, y = table(50)
+    weight = np.ones(50)
+    gone = [0, 7, 8, 30]
+    weight[gone] = 0.0
+    kept = np.flatnonzero(weight)
+    one, other = model_of(mode).fit(X, y, weight), model_of(mode).fit(X[kept], y[kept])
+    assert (one.predict_proba(X) == other.predict_proba(X)).all()
+    assert one.loo_score_ == other.loo_score_
+    # Row numbers are those of the rows that were given.
+    np.testing.assert_array_equal(one.loo_rows_, kept[other.loo_rows_])
+    np.testing.assert_array_equal(one.loo_decision_function_, other.loo_decision_function_)
+    if one.alpha_ is not None:
+        assert one.alpha_.shape == (50, 3)
+        assert (one.alpha_[gone] == 0).all()
+        np.testing.assert_array_equal(one.alpha_[kept], other.alpha_)
+    told, same = one.explain(X[:2]), other.explain(X[:2])
+    numbers = same["row"].to_numpy(copy=True)
+    numbers[numbers >= 0] = kept[numbers[numbers >= 0]]
+    np.testing.assert_array_equal(told["row"], numbers)
+    for row, label in zip(told["row"], told["label"], strict=True):
+        assert row < 0 or y[row] == label
+
+
+def test_weights_with_a_small_mean_only_say_which_rows_count_more():
+    X, y = table(50)
+    s = np.random.default_rng(0).uniform(0.5, 1.5, 50)
+    s /= s.mean()
+    one, small = (KernelVotesClassifier(None, None).fit(X, y, weight) for weight in (s, s / 1000))
+    np.testing.assert_allclose(one.decision_function(X), small.decision_function(X), atol=1e-9)
+
+
+def test_class_weights_are_sample_weights():
+    X, y = table(60, classes=2)
+    by_class = KernelVotesClassifier(None, None, class_weight={0: 1, 1: 3}).fit(X, y)
+    by_row = KernelVotesClassifier(None, None).fit(X, y, np.where(y == 1, 3.0, 1.0))
+    np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), atol=1e-12)
+    balanced = KernelVotesClassifier(None, None, class_weight="balanced").fit(X, y)
+    np.testing.assert_allclose(balanced.intercept_, 0.5)
+    without = KernelVotesClassifier(None, None, class_weight={0: 1, 1: 1, 2: 0}).fit(*table(60))
+    assert 2 not in without.predict(X)
+
+
+def test_labels_may_be_text_or_bools():
+    X, y = table()
+    plain = KernelVotesClassifier(weigher=None).fit(X, y)
+    text = KernelVotesClassifier(weigher=None).fit(X, np.array(["a", "b", "c"])[y])
+    assert (text.predict(X) == np.array(["a", "b", "c"])[plain.predict(X)]).all()
+    assert text.loo_predictions_.dtype.kind == "U"
+    truth = KernelVotesClassifier(weigher=None).fit(X, y == 1)
+    assert truth.predict(X).dtype == bool
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_sparse_rows_are_dense_rows(mode):
+    X, y = table(60)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = model_of(mode).fit(X, y)
+    for kind in (sparse.csr_matrix, sparse.csc_array):
+        thin = model_of(mode).fit(kind(X), y)
+        np.testing.assert_allclose(thin.predict_proba(kind(X)), dense.predict_proba(X), atol=1e-6)
+        assert thin.explain(kind(X)[:1]).shape == dense.explain(X[:1]).shape
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_float32_is_close_to_float64(mode):
+    X, y = table(60)
+    single, double = (
+        model_of(mode).fit(X.astype(np.float32), y),
+        model_of(mode).fit(X.astype(np.float32).astype(float), y),
+    )
+    np.testing.assert_allclose(
+        single.predict_proba(X.astype(np.float32)), double.predict_proba(X.astype(np.float32).astype(float)), atol=1e-4
+    )
+
+
+# --- tables that are hard --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_hundred_classes_some_of_one_row(mode):
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.arange(100), rng.integers(0, 50, 150)])
+    X = rng.normal(size=(250, 4)) + y[:, None] % 10
+    model = model_of(mode).fit(X, y)
+    chance = model.predict_proba(X[:20])
+    assert chance.shape == (20, 100)
+    np.testing.assert_allclose(chance.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_duplicates_with_different_labels(mode):
+    X, _ = table(30)
+    X = np.tile(X[:10], (6, 1))
+    y = np.arange(60) // 10 % 2
+    model = model_of(mode, ridge=1e-9).fit(X, y)
+    np.testing.assert_allclose(scores_of(model, X[:10]), 0.5, atol=0.35 if "nearest" in mode else 1e-3)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_constant_features(mode):
+    y = np.arange(40) % 2
+    model = model_of(mode).fit(np.ones((40, 3)), y)
+    assert np.isfinite(model.predict_proba(np.ones((2, 3)))).all()
+    X, y = table(60)
+    with_constant = model_of(mode).fit(np.column_stack([X, np.full(60, 7.0)]), y)
+    without = model_of(mode).fit(X, y)
+    np.testing.assert_allclose(
+        with_constant.predict_proba(np.column_stack([X, np.full(60, 7.0)])), without.predict_proba(X), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_two_rows_are_enough(mode):
+    model = model_of(mode).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    chance = model.predict_proba([[0.1, 0.9], [0.9, 0.1]])
+    assert np.isfinite(chance).all()
+    if mode == "all rows":
+        assert model.predict([[0.1, 0.9], [0.9, 0.1]]).tolist() == ["a", "b"]
+
+
+def test_wide_tables():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 3000))
+    X[:, :40] += 2 * y[:, None]
+    for options in ({"weigher": None}, {"n_neighbors": 10, "weigher": None}, {"n_stored": 20, "weigher": None}, {}):
+        model = KernelVotesClassifier(**options).fit(X[:40], y[:40])
+        assert model.score(X[40:], y[40:]) > 0.8
+
+
+def test_frames_with_categories_missing_and_unknown_ones():
+    X, y = table(60)
+    colour = np.array(["red", "green", "blue"])[y].astype(object)
+    colour[::9] = None
+    frame = pd.DataFrame(
+        {"a": X[:, 0], "colour": pd.Categorical(colour), "b": np.where(X[:, 1] > 1.5, np.nan, X[:, 1])}
+    )
+    for mode in MODES:
+        model = model_of(mode).fit(frame, y)
+        assert model.feature_names_in_.tolist() == ["a", "colour", "b"]
+        asked = frame[:4].assign(colour=["red", "violet", None, "blue"])
+        assert np.isfinite(model.predict_proba(asked)).all()
+        told = model.explain(asked)
+        assert {"share of a", "share of colour", "share of b"} <= set(told.columns)
+    strict = model_of("all rows", handle_unknown="error").fit(frame, y)
+    with pytest.raises(WeighborsError, match="violet"):
+        strict.predict(asked)
+    # An unknown category differs from all known ones: it is as far as a missing one.
+    unknown, missing = (model.decision_function(asked[:1].assign(colour=value)) for value in ("violet", None))
+    np.testing.assert_allclose(unknown, missing)
+
+
+def test_extreme_parameters_give_finite_scores():
+    X, y = table(40, classes=2)
+    for options in ({"width": 1e-320}, {"width": 1e308}, {"ridge": 1e-300}, {"ridge": 1e300}):
+        for mode in ("all rows", "nearest rows", "stored rows"):
+            model = model_of(mode, **options).fit(np.r_[X, X], np.r_[y, 1 - y])
+            assert np.isfinite(model.predict_proba(X)).all(), (options, mode)
+
+
+def test_large_numbers_are_only_a_scale():
+    X, y = table(50)
+    plain = KernelVotesClassifier(None, None).fit(X, y)
+    for factor in (1e-100, 1e100):
+        other = KernelVotesClassifier(None, None).fit(X * factor, y)
+        np.testing.assert_allclose(other.decision_function(X * factor), plain.decision_function(X), atol=1e-9)
+    with pytest.raises(InvalidDataError, match="rescale|Replace"):
+        KernelVotesClassifier(None, None).fit(X * 1e307, y)
+
+
+# --- explanations ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("top", [None, 3, 0])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("mode", MODES)
+def test_explanations_add_up_to_the_scores(mode, classes, top):
+    X, y = table(50, classes=classes)
+    labels = np.array(["a", "b", "c"])[y]
+    s = np.random.default_rng(0).uniform(1.0, 3.0, 50)
+    model = model_of(mode).fit(X, labels, s)
+    queries = X[:5] + 0.05
+    told = model.explain(queries, top=top)
+    votes = [f"vote for {label}" for label in model.classes_]
+    sums = told.groupby("query")[votes].sum().to_numpy()
+    np.testing.assert_allclose(sums, model._scores(queries), atol=1e-10)
+    rows = told[told["voter"] == "row"]
+    assert (rows["label"].to_numpy() == labels[rows["row"].to_numpy()]).all()
+    shares = rows[[f"share of x{j}" for j in range(4)]].to_numpy()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    weights = model.feature_importances_
+    for (_, row), share in zip(rows.iterrows(), shares, strict=True):
+        terms = weights * np.abs(queries[row["query"]] - X[row["row"]]) ** model.p_
+        np.testing.assert_allclose(share, terms / terms.sum(), atol=1e-9)
+        assert row["distance"] == pytest.approx(terms.sum() ** (1 / model.p_))
+    if top is not None:
+        assert (told.groupby("query").size() <= top + 2).all()
+
+
+def test_explanations_of_repeated_rows_add_up():
+    X, y = table(20)
+    model = KernelVotesClassifier(None, None).fit(np.tile(X, (3, 1)), np.tile(y, 3))
+    told = model.explain(X[:3])
+    np.testing.assert_allclose(
+        told.groupby("query")[[f"vote for {c}" for c in range(3)]].sum(), model.decision_function(X[:3]), atol=1e-10
+    )
+    assert (told["voter"] == "row").sum() == 60  # 20 different rows for each of 3 queries
+
+
+def test_explanations_of_float32_add_up():
+    X, y = table(50)
+    for mode in MODES:
+        model = model_of(mode).fit(X.astype(np.float32), y)
+        told = model.explain(X[:5].astype(np.float32))
+        sums = told.groupby("query")[[f"vote for {c}" for c in range(3)]].sum()
+        np.testing.assert_allclose(sums, model.decision_function(X[:5].astype(np.float32)), atol=1e-5)
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+def test_given_feature_weights_are_scaled_columns(mode):
+    X, y = table()
+    a = np.array([2.0, 0.5, 0.0, 1.0])
+    weighed = model_of(mode, weigher=Weights(feature_weights=a)).fit(X, y)
+    columns = model_of(mode).fit(X * a, y)
+    np.testing.assert_allclose(weighed.decision_function(X), columns.decision_function(X * a), atol=1e-8)
+    assert (weighed.feature_importances_ == a).all()
+    mask = np.array([True, False, True, True])
+    masked = model_of(mode, weigher=Weights(feature_mask=mask)).fit(X, y)
+    np.testing.assert_allclose(
+        masked.decision_function(X), model_of(mode).fit(X[:, mask], y).decision_function(X[:, mask]), atol=1e-8
+    )
+    assert "given weights" in str(masked.plan_)
+    assert (masked.explain(X[:1])["share of x1"].dropna() == 0).all()
+
+
+def test_a_given_instance_mask_stores_these_rows():
+    X, y = table()
+    mask = np.arange(60) % 3 == 0
+    model = KernelVotesClassifier(weigher=Weights(instance_mask=mask)).fit(X, y)
+    assert ((model.alpha_ != 0).any(axis=1) == mask).all()
+    assert "the weights select instances" in str(model.plan_)
+    assert set(model.explain(X[:1])["row"]) == {-1, *np.flatnonzero(mask)}
+    near = KernelVotesClassifier(5, Weights(instance_mask=mask)).fit(X, y)
+    assert set(near.explain(X)["row"]) <= {-1, *np.flatnonzero(mask)}
+    fewer = KernelVotesClassifier(weigher=Weights(instance_mask=mask), n_stored=8).fit(X, y)
+    used = (fewer.alpha_ != 0).any(axis=1)
+    assert used.sum() == 8
+    assert mask[used].all()
+
+
+def test_a_mask_and_votes_stay_with_their_rows_if_others_have_weight_zero():
+    X, y = table()
+    weight = np.where(np.arange(60) < 5, 0.0, 1.0)
+    mask = np.arange(60) % 3 == 0
+    one = KernelVotesClassifier(weigher=Weights(instance_mask=mask)).fit(X, y, weight)
+    other = KernelVotesClassifier(weigher=Weights(instance_mask=mask[5:])).fit(X[5:], y[5:])
+    assert (one.decision_function(X) == other.decision_function(X)).all()
+    assert ((one.alpha_ != 0).any(axis=1) == mask & (weight > 0)).all()
+    votes = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    one = KernelVotesClassifier(None, Weights(votes=votes)).fit(X, y, weight)
+    other = KernelVotesClassifier(None, Weights(votes=votes[5:])).fit(X[5:], y[5:])
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-12)
+    with pytest.raises(ForeignWeightsError, match="60 training rows"):
+        KernelVotesClassifier(None, Weights(votes=votes)).fit(X[5:], y[5:])
+
+
+def test_given_votes_multiply_the_sample_weights():
+    X, y = table()
+    votes = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    one = KernelVotesClassifier(None, Weights(votes=votes)).fit(X, y)
+    other = KernelVotesClassifier(None, None).fit(X, y, votes / votes.mean())
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
+    never = Weights(votes=np.where(np.arange(60) == 3, 0.0, 1.0))
+    assert np.isfinite(KernelVotesClassifier(None, never).fit(X, y).decision_function(X)).all()
+
+
+def refused():
+    n, m = 60, 4
+    X, y = table()
+    intervals = RepresentativeIntervals(discretize="mdlp").fit(X, y).weights_
+    assert isinstance(intervals.intervals, IntervalTable)
+    return {
+        "class": Weights(feature_weights=np.random.default_rng(0).uniform(size=(3, m)), classes=[0, 1, 2]),
+        "instance": Weights(feature_weights=np.random.default_rng(0).uniform(size=(n, m))),
+        "scales": Weights(instance_scales=np.linspace(1, 2, n)),
+        "interval": intervals,
+    }
+
+
+@pytest.mark.parametrize("kind", ["class", "instance", "scales", "interval"])
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+def test_weights_of_the_stored_side_are_refused(mode, kind):
+    X, y = table()
+    with pytest.raises(InvalidWeightsError, match="same in both directions.*Use weights per feature"):
+        model_of(mode, weigher=refused()[kind]).fit(X, y)
+
+
+def test_weights_of_other_columns_are_refused():
+    X, y = table()
+    with pytest.raises(ForeignWeightsError, match="3 features"):
+        KernelVotesClassifier(weigher=Weights(feature_weights=[1.0, 2.0, 3.0])).fit(X, y)
+
+
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+def test_a_weigher_is_cloned_and_fitted(mode):
+    X, y = table()
+    weigher = ReliefF(5)
+    model = model_of(mode, weigher=weigher).fit(X, y)
+    assert not hasattr(weigher, "weights_")
+    np.testing.assert_array_equal(model.feature_importances_, ReliefF(5).fit(X, y).weights_.feature_weights)
+    given = model_of(mode, weigher=model.weights_).fit(X, y)
+    np.testing.assert_allclose(given.decision_function(X), model.decision_function(X), atol=1e-12)
+
+
+def test_sample_weights_are_routed_to_the_weigher():
+    seen = []
+
+    class Recorder(ReliefF):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(sample_weight)
+            return super().fit(X, y)
+
+    X, y = table()
+    s = np.linspace(0.5, 2.0, 60)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = KernelVotesClassifier(weigher=Recorder().set_fit_request(sample_weight=True))
+        model.set_fit_request(sample_weight=True)
+        model.fit(X, y, sample_weight=s)
+        assert model.get_metadata_routing().consumes("fit", ["sample_weight"]) == {"sample_weight"}
+    np.testing.assert_array_equal(seen[-1], s)
+
+
+# --- objects and plans -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pickle_and_clone(mode):
+    X, y = table()
+    model = model_of(mode).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+    assert again.explain(X[:2]).equals(model.explain(X[:2]))
+    fresh = clone(model)
+    assert not hasattr(fresh, "weights_")
+    assert (fresh.fit(X, y).predict_proba(X) == model.predict_proba(X)).all()
+
+
+def test_the_plan_says_who_votes_and_where_the_weights_come_from(monkeypatch):
+    X, y = table(80)
+    assert "all rows vote: 80 different rows" in str(KernelVotesClassifier().fit(X, y).plan_)
+    assert "equal weights" in str(KernelVotesClassifier(weigher=None).fit(X, y).plan_)
+    for mode in ("nearest rows", "stored rows", "all rows"):
+        plan = str(model_of(mode, weigher="auto").fit(X, y).plan_)
+        assert "learned" in plan
+        assert "given" not in plan
+    monkeypatch.setattr("weighbors.kernel.fit.ALL_ROWS", 50)
+    plan = str(KernelVotesClassifier(weigher=None).fit(X, y).plan_)
+    assert "nearest rows vote: 80 different rows are more than 50" in plan
+    assert "79 vote for a query" in plan
+    assert "all rows vote: n_neighbors=None" in str(KernelVotesClassifier(None, None).fit(X, y).plan_)
+
+
+def test_the_choice_lists_what_was_tried():
+    X, y = table(80)
+    model = KernelVotesClassifier().fit(X, y)
+    tried = model.choice_
+    grid = tried[tried["choice"] == "width and ridge"]
+    assert len(grid) == 40
+    best = grid.loc[grid["loss"].idxmin()]
+    assert (best["width"], best["ridge"]) == (model.width_, model.ridge_)
+    assert len(tried[tried["choice"] == "feature weights"]) == 7
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors"),
+        ({"n_neighbors": -3}, "n_neighbors"),
+        ({"n_neighbors": 2.5}, "n_neighbors"),
+        ({"width": 0.0}, "width"),
+        ({"width": -1.0}, "width"),
+        ({"ridge": 0}, "ridge"),
+        ({"n_stored": 0}, "n_stored"),
+        ({"n_stored": 1.5}, "n_stored"),
+        ({"p": 3}, "'p'"),
+        ({"weigher": "best"}, "weigher"),
+        ({"width": np.nan}, "width"),
+        ({"width": np.inf}, "width"),
+        ({"ridge": np.inf}, "ridge"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    X, y = table()
+    with pytest.raises(ValueError, match=message):
+        KernelVotesClassifier(**options).fit(X, y)
+
+
+def test_bad_data_are_refused():
+    X, y = table()
+    with pytest.raises(ValueError, match="class"):
+        KernelVotesClassifier().fit(X, np.zeros(60))
+    with pytest.raises(ValueError, match="class|row|sample"):
+        KernelVotesClassifier().fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        KernelVotesClassifier().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="infinity"):
+        KernelVotesClassifier().fit(np.where(X > 2, np.inf, X), y)
+    with pytest.raises(ValueError, match="2 classes"):
+        KernelVotesClassifier().fit(X, y, (y == 0).astype(float))
+    with pytest.raises(ValueError, match="[Ww]eight"):
+        KernelVotesClassifier().fit(X, y, np.full(60, -1.0))
+    with pytest.raises(ValueError, match="[Ww]eight"):
+        KernelVotesClassifier().fit(X, y, np.full(60, np.nan))
+    model = KernelVotesClassifier(weigher=None).fit(X, y)
+    for method in (model.predict, model.predict_proba, model.decision_function, model.explain):
+        with pytest.raises(ValueError, match="features"):
+            method(X[:, :3])
+
+
+def test_more_neighbours_than_rows_are_all_rows_but_one():
+    X, y = table(20)
+    model = KernelVotesClassifier(500, None).fit(X, y)
+    assert model.plan_.n_voting == 19
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_more_stored_rows_than_rows_are_all_rows():
+    X, y = table(20)
+    assert KernelVotesClassifier(weigher=None, n_stored=500).fit(X, y).plan_.n_voting == 20
+
+
+def test_what_does_not_fit_into_memory_is_refused_with_alternatives(monkeypatch):
+    X, y = table()
+    monkeypatch.setattr("weighbors.kernel.fit.available_bytes", lambda: 1000)
+    with pytest.raises(InvalidDataError, match=r"n_neighbors=100.*n_stored=2000"):
+        KernelVotesClassifier(weigher=None).fit(X, y)
+    KernelVotesClassifier(10, None).fit(X, y)
+    KernelVotesClassifier(weigher=None, n_stored=3).fit(X, y)
+    monkeypatch.setattr("weighbors.kernel.fit.available_bytes", lambda: None)
+    KernelVotesClassifier(weigher=None).fit(scale(X), y)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "explain"])
+def test_what_is_not_fitted_says_so(method):
+    with pytest.raises(NotFittedError):
+        getattr(KernelVotesClassifier(), method)([[0.0, 1.0]])
