@@ -53,6 +53,12 @@ ESTIMATORS = {
         55,
         {},
     ),
+    "k-NN, all chosen": (
+        WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
+        55,
+        dict.fromkeys(LEARNED, "a copy of a row votes when the row is left out; a row of weight 2 does not"),
+    ),
+    "k-NN, calibrated": (WeightedKNeighborsClassifier(3, calibrate="loo"), 55, {}),
     "WIB-K, MDLP": (WIBK(3, discretize="mdlp"), 50, {}),
     "WIB-K, equal frequency": (WIBK(3, discretize="frequency"), 50, {}),
     "intervals, MDLP": (RepresentativeIntervals(discretize="mdlp"), 35, {}),
@@ -139,7 +145,7 @@ def test_checks_pass(name):
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
     assert len(public_classes()) == 31
-    assert len(ESTIMATORS) == 44
+    assert len(ESTIMATORS) == 46
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the

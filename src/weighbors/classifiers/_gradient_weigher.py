@@ -16,7 +16,7 @@ from ..weights import Weights
 __all__ = ["GradientWeigher"]
 
 #: Rows from which the weights are learned; of more rows, so many are drawn.
-_MOST_ROWS = 1000
+_MOST_ROWS = 500
 
 
 class GradientWeigher(TakesTables, BaseEstimator):
@@ -53,7 +53,7 @@ class GradientWeigher(TakesTables, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GradientWeigher:
-        """Learn the weights from all rows, or from 1000 drawn ones. ``sample_weight`` counts as repetition."""
+        """Learn the weights from all rows, or from 500 drawn ones. ``sample_weight`` counts as repetition."""
         rows, codes, self.classes_, coder = check_table(self, X, y)
         repetition = check_sample_weight(sample_weight, rows)
         if repetition is not None and repetition.mean() < 1:

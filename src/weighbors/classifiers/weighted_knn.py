@@ -145,7 +145,9 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
     >>> best = WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto", calibrate="loo")
     >>> best = best.fit(X[::2], y[::2])
     >>> best.n_neighbors_, best.weigher_, best.vote_kind_, best.p_
+    (21, GradientWeigher(), 'distance', 2)
     >>> round(best.score(X[1::2], y[1::2]), 3)
+    0.966
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
