@@ -42,6 +42,7 @@ LEARNED = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "the weigher learns from the rows; it takes no sample_weight, and copies are its near hits",
 )
+LEFT_OUT = dict.fromkeys(LEARNED, "a copy of a row votes when the row is left out; a row of weight 2 does not")
 #: name: (estimator, the least number of checks that must pass, checks expected to fail and why)
 ESTIMATORS = {
     "k-NN": (WeightedKNeighborsClassifier(), 55, {}),
@@ -56,9 +57,9 @@ ESTIMATORS = {
     "k-NN, all chosen": (
         WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
         55,
-        dict.fromkeys(LEARNED, "a copy of a row votes when the row is left out; a row of weight 2 does not"),
+        LEFT_OUT,
     ),
-    "k-NN, calibrated": (WeightedKNeighborsClassifier(3, calibrate="loo"), 55, {}),
+    "k-NN, calibrated": (WeightedKNeighborsClassifier(3, calibrate="loo"), 55, LEFT_OUT),
     "WIB-K, MDLP": (WIBK(3, discretize="mdlp"), 50, {}),
     "WIB-K, equal frequency": (WIBK(3, discretize="frequency"), 50, {}),
     "intervals, MDLP": (RepresentativeIntervals(discretize="mdlp"), 35, {}),

@@ -63,5 +63,5 @@ class GradientWeigher(TakesTables, BaseEstimator):
         part = table.draw(_MOST_ROWS, rng)
         learned = learn_feature_weights(part, self.p, self.gamma, 1, rng, effective_n_jobs(self.n_jobs))
         self.feature_weights_ = learned
-        self.weights_ = Weights(feature_weights=learned, feature_names=coder.names or None)
+        self.weights_ = Weights(feature_weights=learned, feature_names=tuple(coder.names) or None)
         return self

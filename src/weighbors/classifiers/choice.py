@@ -103,7 +103,7 @@ def choose_values(model: Any, rows: PreparedRows) -> Choice:
     settings = list(product(counts, kinds))
     drawn = draw_rows(len(rows.training.codes))
     weight = None if repetition is None else repetition[drawn]
-    candidates: list[tuple[Any, ...]] = []
+    candidates: list[tuple[int, Any, Any, int]] = []
     columns: dict[str, list[Any]] = {name: [] for name in ("weigher", "p", "n_neighbors", "weights")}
     scores: list[tuple[float, float]] = []
     learned: dict[int, list[_Part]] = {}
@@ -124,7 +124,8 @@ def choose_values(model: Any, rows: PreparedRows) -> Choice:
     accuracy, squared = (list(values) for values in zip(*scores, strict=True))
     chosen = [i == best for i in range(len(scores))]
     tried = {**columns, "accuracy": accuracy, "squared_error": squared, "chosen": chosen}
-    return Choice(*candidates[best], tried=tried)
+    n_neighbors, weigher, kind, p = candidates[best]
+    return Choice(n_neighbors, weigher, kind, p, tried)
 
 
 def is_auto(value: Any) -> bool:

@@ -126,6 +126,9 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
     probability; only with ``vote_ties="nearest"`` may it be another one of several classes with equal probabilities.
     Of more than 5000 rows, 5000 drawn ones are left out. Weights stay as they are when a row is left out.
 
+    For the choice and the calibration, a row of weight 2 is left out as a whole, while one of two equal rows is predicted
+    with the help of the other. So the two are not the same there.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -158,11 +161,11 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
 
     def __init__(
         self,
-        n_neighbors: int | str = 5,
+        n_neighbors: Any = 5,
         weigher: Any = None,
         *,
         weights: str | Callable[[FloatArray], Any] = "uniform",
-        p: int | str = 2,
+        p: Any = 2,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
         vote_ties: str = "first",
