@@ -126,8 +126,8 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
     probability; only with ``vote_ties="nearest"`` may it be another one of several classes with equal probabilities.
     Of more than 5000 rows, 5000 drawn ones are left out. Weights stay as they are when a row is left out.
 
-    For the choice and the calibration, a row of weight 2 is left out as a whole, while one of two equal rows is predicted
-    with the help of the other. So the two are not the same there.
+    For the choice and the calibration, a row of weight 2 is left out as a whole, while one of two equal rows is
+    predicted with the help of the other. So the two are not the same there.
 
     Examples
     --------
