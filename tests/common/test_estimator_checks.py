@@ -19,6 +19,7 @@ from weighbors import (
     ClassRelief,
     Democratic,
     EvolutionaryWeigher,
+    GradientWeights,
     IBk,
     IRelief,
     KernelVotesClassifier,
@@ -48,6 +49,7 @@ LEARNED = dict.fromkeys(
 ROWS = dict.fromkeys(
     LEARNED, "a number of rows votes or is stored, and copies count as rows there: weights and copies give other rows"
 )
+LEFT_OUT = dict.fromkeys(LEARNED, "a copy of a row votes when the row is left out; a row of weight 2 does not")
 #: name: (estimator, the least number of checks that must pass, checks expected to fail and why)
 ESTIMATORS = {
     "k-NN": (WeightedKNeighborsClassifier(), 55, {}),
@@ -59,6 +61,12 @@ ESTIMATORS = {
         55,
         {},
     ),
+    "k-NN, all chosen": (
+        WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
+        55,
+        LEFT_OUT,
+    ),
+    "k-NN, calibrated": (WeightedKNeighborsClassifier(3, calibrate="loo"), 55, LEFT_OUT),
     "WIB-K, MDLP": (WIBK(3, discretize="mdlp"), 50, {}),
     "WIB-K, equal frequency": (WIBK(3, discretize="frequency"), 50, {}),
     "intervals, MDLP": (RepresentativeIntervals(discretize="mdlp"), 35, {}),
@@ -81,6 +89,7 @@ ESTIMATORS = {
     "SimbaMBIW": (SimbaMBIW(), 45, {}),
     "IRelief": (IRelief(), 45, {}),
     "NCAWeights": (NCAWeights(), 50, {}),
+    "GradientWeights": (GradientWeights(), 50, {}),
     "NCAWeights, tuned": (NCAWeights("tuned", scale=False, random_state=0, n_jobs=2), 50, {}),
     "EvolutionaryWeigher": (EvolutionaryWeigher(population_size=8, max_evaluations=80), 40, {}),
     "EvolutionaryWeigher, all tasks, pareto": (
@@ -153,7 +162,7 @@ def test_checks_pass(name):
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
     assert len(public_classes()) == 35
-    assert len(ESTIMATORS) == 53
+    assert len(ESTIMATORS) == 55
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the

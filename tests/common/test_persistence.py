@@ -23,6 +23,9 @@ ESTIMATORS = {
         "IS+FS+IW+FW", objective="pareto", population_size=8, max_evaluations=80, random_state=0
     ),
     "k-NN with a weigher": WeightedKNeighborsClassifier(3, EvolutionaryWeigher(population_size=8, max_evaluations=80)),
+    "k-NN, all chosen, calibrated": WeightedKNeighborsClassifier(
+        "auto", "auto", weights="auto", p="auto", calibrate="loo"
+    ),
     "distributed k-NN with a weigher": over_blocks.WeightedKNeighborsClassifier(3, over_blocks.ReliefF()),
 }
 NUMBERS_ONLY = {"LWL with an estimator"}

@@ -14,7 +14,8 @@ from ..engine import distance_votes
 from ..engine.plan import BACKENDS
 from ._ranges import UnitRanges
 from .explain import Voters
-from .knn import BATCH_CELLS, WeightedKNeighborsClassifier
+from .knn import BATCH_CELLS
+from .weighted_knn import WeightedKNeighborsClassifier
 
 __all__ = ["IB1", "IBk", "count_until_weight"]
 

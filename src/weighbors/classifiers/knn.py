@@ -1,4 +1,4 @@
-"""The weighted k-nearest-neighbour classifier."""
+"""Base of the weighted k-nearest-neighbour classifiers: it finds neighbours and counts their votes."""
 
 from __future__ import annotations
 
@@ -8,29 +8,28 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._checks import whole_number
-from .._frames import as_pandas
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, TakesTables, check_labels, check_sample_weight, require_labels
-from ..engine import Plan, combine_votes, decide, distance_votes, mass_votes, tally
+from .._validation import TakesTables
+from ..engine import combine_votes, decide, distance_votes, mass_votes, tally
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from ._importances import feature_importances
 from .checks import check_enough
 from .explain import Voters, explain_votes
-from .learning import Fitted, add_rows, fit_model
-from .training import codes_among, declared_classes, scale_repetitions
+from .learning import Fitted
+from .training import scale_repetitions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BaseKNeighbors", "WeightedKNeighborsClassifier"]
+__all__ = ["BaseKNeighbors"]
 
 BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
 
@@ -89,6 +88,10 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         self.n_samples_fit_ = fitted.n_given
         return self
 
+    def _value_of(self, name: str) -> Any:
+        """Return the value of a parameter that search and votes use. A subclass may choose values in ``fit``."""
+        return getattr(self, name)
+
     @property
     def plan_(self) -> Any:
         """Which search ``predict`` uses, and why."""
@@ -122,7 +125,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
             Row numbers in the training data that were given to ``fit``.
         """
         check_is_fitted(self, "classes_")
-        k = whole_number(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
+        k = whole_number(self._value_of("n_neighbors") if n_neighbors is None else n_neighbors, "n_neighbors")
         queries, own = self._queries(X)
         check_enough(k, self._fitted.engine, None, own is not None)
         distance, row = self._fitted.engine.search(queries, k, own_row=own, n_jobs=self.n_jobs)
@@ -147,7 +150,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
 
         ``repetition`` has the repetition weights of the neighbours, nearest first.
         """
-        return mass_votes(repetition, int(self.n_neighbors))[0]
+        return mass_votes(repetition, int(self._value_of("n_neighbors")))[0]
 
     def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
         """Return the factor of each vote that depends on the distance. None: all factors are equal.
@@ -155,8 +158,8 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         ``shares`` are the votes that follow from the repetition weights, or None if there are no repetition weights.
         """
         # The largest distance of two min-max scaled rows with M features is M to the power 1/p.
-        span = self.n_features_in_ ** (1 / int(self.p))
-        return distance_votes(distance, self.weights, span=span, shares=shares)
+        span = self.n_features_in_ ** (1 / int(self._value_of("p")))
+        return distance_votes(distance, self._value_of("weights"), span=span, shares=shares)
 
     def _voters(
         self, query: IndexArray, distance: FloatArray, row: IndexArray, repetition: FloatArray | None
@@ -194,7 +197,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         If the repetition weights of a query's neighbours add up to less than k, the number of neighbours is doubled
         until they reach k or there are no more rows. ``own`` is the row that each query must not find, or None.
         """
-        k = int(self.n_neighbors)
+        k = int(self._value_of("n_neighbors"))
         repetition = self._repetitions(own)
         most = self._fitted.engine.n_references - (own is not None)
         size = self._queries_at_once(k)
@@ -218,7 +221,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         Raise `InvalidDataError` if there are too few rows for k neighbours. ``own`` is the row that each query must
         not find, or None.
         """
-        k, engine, repetition = int(self.n_neighbors), self._fitted.engine, self._fitted.repetition
+        k, engine, repetition = int(self._value_of("n_neighbors")), self._fitted.engine, self._fitted.repetition
         repetition = None if repetition is None else scale_repetitions(repetition, engine.stored_rows, k)
         check_enough(k, engine, repetition, own is not None)
         return repetition
@@ -241,7 +244,10 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_queries, n_classes)
             Columns as in ``classes_``.
         """
-        queries, own = self._queries(X)
+        return self._vote_shares(*self._queries(X))
+
+    def _vote_shares(self, queries: Any, own: IndexArray | None) -> FloatArray:
+        """Return the share of the votes for each class. The parameters are what `_queries` returns."""
         shares = np.empty((queries.shape[0], len(self.classes_)))
         for found in self._neighbors_and_votes(queries, own):
             shares[found.query] = tally(self._fitted.training.codes[found.row], found.votes, len(self.classes_))
@@ -294,164 +300,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the router that passes ``sample_weight`` to this classifier and to its weigher."""
         router = MetadataRouter(owner=self).add_self_request(self)
-        if self.weigher is not None and not isinstance(self.weigher, Weights):
+        if hasattr(self.weigher, "fit"):
             mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="fit")
             router.add(weigher=self.weigher, method_mapping=mapping)
         return router
-
-
-class WeightedKNeighborsClassifier(BaseKNeighbors):
-    """k nearest neighbours with learned weights.
-
-    Without a weigher, it predicts as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or 2 does. With a
-    weigher, feature weights change the distance, and instance weights change the vote (paper 000, algorithm 2). If
-    distances are equal (for p = 2: squared distances), the row with the lower number is nearer. If votes are equal,
-    by default the class that comes first in ``classes_`` wins.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-    weigher : None, Weights or weigher, default=None
-        A weigher is an estimator whose ``fit(X, y)`` sets ``weights_``. A clone of the weigher is fitted. If its
-        ``categorical_features`` differ from those of this classifier, an error is raised.
-    weights : {"uniform", "distance", "complement"} or callable, default="uniform"
-        Vote of a neighbour at distance d. "uniform": 1. "distance": 1/d. "complement", for min-max scaled features:
-        1 − d/√M (p = 2) or 1 − d/M (p = 1) for M features, but at least 0. A callable gets the distances as an array
-        of shape (n_queries, n_neighbors) and returns the votes.
-    p : {1, 2}, default=2
-        1 for the city-block distance, 2 for the Euclidean distance.
-    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
-        Columns whose values differ by 0 or 1. "from_dtype": the columns of a DataFrame that contain
-        categories or text.
-    handle_unknown : {"different", "error"}, default="different"
-        What happens if a query has a category that was not in the training data. "different": it differs from all
-        known categories. "error": an error is raised.
-    vote_ties : {"first", "nearest"}, default="first"
-        Which of several classes with equal votes wins. "first": the class that comes first in ``classes_``.
-        "nearest": the class of the nearest neighbour that votes for one of these classes.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of ``sample_weight`` for each class, as in scikit-learn.
-    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
-        Which search finds the neighbours. All of them except "hnsw" give the same results. ``plan_`` says which search
-        was chosen.
-    n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    weights_ : Weights
-        The weights in use.
-    weigher_ : estimator or None
-        The fitted clone of ``weigher``.
-    feature_importances_ : ndarray of shape (n_features,)
-        The feature weights in use, for `RFECV` and `SelectFromModel`. Masked features have 0. Weights per class,
-        instance or interval are averaged. Without feature weights, all are 1.
-    plan_ : Plan
-        Which search ``predict`` uses, and why. It can be printed.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if ``X`` had column names.
-    n_samples_fit_ : int
-        Number of training rows, including rows of weight 0.
-
-    Notes
-    -----
-    The missing distance is the full column range: a missing value (NaN) differs by it from every value, also from
-    another missing value (HEOM). Queries are converted to the dtype of the training rows. The votes ω of a weigher
-    multiply the votes of the k neighbours. They do not change the number of neighbours.
-
-    ``sample_weight`` counts as repetition. Neighbours are taken until their weights add up to ``n_neighbors``. The last
-    neighbour counts only for the rest that is needed. A row of weight 0 is removed. Integer weights therefore have the
-    same effect as repeated rows. If the weights sum to at most ``n_neighbors`` and their mean is below 1, they are
-    multiplied so that their mean over the rows that can be neighbours is 1. This is the case in boosting, where the
-    weights sum to 1. As in scikit-learn, fewer training rows than ``n_neighbors`` raise an error only when neighbours
-    are searched.
-
-    If all votes of a query are zero, its neighbours vote only by ``sample_weight`` and ``class_weight``, and a
-    `NoVoteWarning` is given.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from weighbors import Weights, WeightedKNeighborsClassifier
-    >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> plain = WeightedKNeighborsClassifier(n_neighbors=5).fit(X[::2], y[::2])
-    >>> round(plain.score(X[1::2], y[1::2]), 3)
-    0.73
-    >>> scaled = Weights(feature_weights=1 / X.var())
-    >>> weighted = WeightedKNeighborsClassifier(n_neighbors=5, weigher=scaled).fit(X[::2], y[::2])
-    >>> round(weighted.score(X[1::2], y[1::2]), 3)
-    0.944
-    """
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedKNeighborsClassifier:
-        """Store the training rows and learn their weights.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Counts as repetition.
-
-        Returns
-        -------
-        self
-        """
-        coder, table, X = self._check_table(X, y)
-        classes, codes = check_labels(y)
-        check_consistent_length(X, codes)
-        weight = check_sample_weight(sample_weight, X)
-        return self._use(fit_model(self, table, X, coder, classes, codes, weight, least_classes=2))
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool | None = None
-    ) -> WeightedKNeighborsClassifier:
-        """Store further training rows (the update of the concept description in paper 002, table 1).
-
-        Without a weigher, or with ``refresh=True``, the model is the same as after ``fit`` on all rows so far.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like of shape (n_classes,), optional
-            All labels that can occur in this and in later calls. Required in the first call if ``fit`` was not called.
-        sample_weight : array-like of shape (n_samples,), optional
-            Counts as repetition.
-        refresh : bool, optional
-            Whether the weights are learned again from all rows. False: the old weights are used for the new rows too.
-            None: they are learned again only if the old weights belong to single rows (votes, scales, selections).
-
-        Returns
-        -------
-        self
-        """
-        if not hasattr(self, "_fitted"):
-            declared = declared_classes(classes)
-            coder, table, X = self._check_table(X, y)
-            codes = codes_among(y, declared)
-            check_consistent_length(X, codes)
-            weight = check_sample_weight(sample_weight, X)
-            return self._use(fit_model(self, table, X, coder, declared, codes, weight))
-        require_labels(self, y)
-        codes = codes_among(y, self.classes_, classes)
-        check_consistent_length(X, codes)
-        weight = check_sample_weight(sample_weight, X)
-        return self._use(add_rows(self, self._fitted, X, codes, weight, refresh))
-
-    def _check_table(self, X: Any, y: Any) -> tuple[TableCoder, Any, Any]:
-        """Return a coder, the table to which it was fitted, and the coded rows."""
-        require_labels(self, y)
-        coder = TableCoder(self.categorical_features, self.handle_unknown)
-        X = as_pandas(X)
-        return coder, X, coder.fit_transform(self, X)
-
-    @property
-    def plan_(self) -> Plan:
-        """Which search ``predict`` uses, and why."""
-        plan: Plan = super().plan_
-        return plan

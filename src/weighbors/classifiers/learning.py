@@ -24,7 +24,16 @@ from ..weights import Weights
 from .checks import check_fits, class_of_row
 from .training import Training, check_growth, indexable, positive_rows, repetition_weights, scale_repetitions
 
-__all__ = ["Fitted", "KNNParameters", "add_rows", "build_model", "fit_model", "fit_weigher", "learned_weights"]
+__all__ = [
+    "Fitted",
+    "KNNParameters",
+    "PreparedRows",
+    "build_model",
+    "fit_weigher",
+    "join_rows",
+    "learned_weights",
+    "prepare_rows",
+]
 
 
 class KNNParameters(Protocol):
@@ -51,7 +60,18 @@ class Fitted(NamedTuple):
     n_given: int  # number of rows given, including rows of weight 0
 
 
-def fit_model(
+class PreparedRows(NamedTuple):
+    """Rows that are ready to be stored: the arguments of `build_model` after the model."""
+
+    training: Training
+    coder: TableCoder
+    classes: AnyArray
+    table: Any  # the same rows with their categories, to which the weigher is fitted; None if weights are known
+    weights: Weights | None  # None: the weigher, if there is one, learns them
+    n_given: int  # number of rows given, including rows of weight 0
+
+
+def prepare_rows(
     model: KNNParameters,
     table: Any,
     X: Any,
@@ -61,8 +81,8 @@ def fit_model(
     sample_weight: FloatArray | None,
     *,
     least_classes: int = 1,
-) -> Fitted:
-    """Learn weights from rows, and return the fitted state. Rows of weight 0 are left out.
+) -> PreparedRows:
+    """Return the rows that a model stores. Rows of weight 0 are left out.
 
     Parameters
     ----------
@@ -89,18 +109,18 @@ def fit_model(
         # Categories are coded again without the rows of weight 0.
         rows = coder.fit_transform(model, table) if coder.nominal.any() else X[kept]
     training = Training(rows, codes[kept], kept, None if sample_weight is None else sample_weight[kept])
-    return build_model(model, training, coder, classes, table, weights, n)
+    return PreparedRows(training, coder, classes, table, weights, n)
 
 
-def add_rows(
+def join_rows(
     model: KNNParameters,
     before: Fitted,
     X: Any,
     codes: IndexArray,
     sample_weight: FloatArray | None,
     refresh: bool | None,
-) -> Fitted:
-    """Return the fitted state after further rows are added.
+) -> PreparedRows:
+    """Return the stored rows followed by new rows, with the old weights or with the table to learn new ones from.
 
     Parameters
     ----------
@@ -122,16 +142,18 @@ def add_rows(
         coder = deepcopy(before.coder)
         rows = coder.extend(model, _safe_indexing(X, kept)) if len(kept) else rows[:0]
     new = Training(rows, codes[kept], kept + before.n_given, None if sample_weight is None else sample_weight[kept])
-    training, n = before.training.joined(new), before.n_given + len(codes)
+    joined = PreparedRows(
+        before.training.joined(new), coder, before.classes, None, before.weights, before.n_given + len(codes)
+    )
     # Weights of single rows say nothing about new rows, so they are learned again.
     if refresh is None:
         refresh = before.weights.instance_bound
-    if before.weigher is None or not refresh:
+    can_learn = before.weigher is not None or isinstance(model.weigher, str)  # "auto": a weigher may be chosen now
+    if not (refresh and can_learn):
         check_growth(before.weights, before.classes, new.codes)
-        fitted = build_model(model, training, coder, before.classes, None, before.weights, n)
-        return fitted._replace(weigher=before.weigher)
-    table = coder.table_of(training.X, getattr(model, "feature_names_in_", None))
-    return build_model(model, training, coder, before.classes, table, None, n)
+        return joined
+    table = coder.table_of(joined.training.X, getattr(model, "feature_names_in_", None))
+    return joined._replace(table=table, weights=None)
 
 
 def _check_given_weights(weigher: Any, X: Any, kept: IndexArray, names: list[str]) -> Weights | None:

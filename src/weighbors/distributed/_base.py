@@ -61,7 +61,9 @@ class OverBlocks(BaseEstimator):
     def to_local(self) -> Any:
         """Return the ordinary estimator with the fitted attributes of this one."""
         check_is_fitted(self)
-        local = self._local(**{name: getattr(self, name) for name in self._local._get_param_names()})
+        # Parameters that only the ordinary estimator has keep their defaults.
+        shared = set(self._local._get_param_names()) & set(self.get_params(deep=False))
+        local = self._local(**{name: getattr(self, name) for name in sorted(shared)})
         mine = set(self.get_params(deep=False)) | {"_fitted", "sample_indices_"}
         for name, value in vars(self).items():
             if name not in mine:

@@ -50,7 +50,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
     Parameters
     ----------
     n_neighbors, weights, p, categorical_features, handle_unknown, vote_ties, class_weight, backend
-        As in :class:`weighbors.WeightedKNeighborsClassifier`.
+        As in :class:`weighbors.WeightedKNeighborsClassifier`, but "auto" is not offered.
     weigher : None, Weights or weigher of `weighbors.distributed`, default=None
         The weights, or the estimator that learns them. None means no weights.
     client, max_bytes, n_jobs
@@ -80,7 +80,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
 
     _local = classifiers.WeightedKNeighborsClassifier
     _parameter_constraints = {  # noqa: RUF012
-        **classifiers.WeightedKNeighborsClassifier._parameter_constraints,
+        **BaseKNeighbors._parameter_constraints,
         **BLOCK_CONSTRAINTS,
     }
 

@@ -229,7 +229,7 @@ class PackedRows:
         """Return the sum over all pairs of coefficient · |difference|, for each feature.
 
         ``coefficients(begin, end)`` returns the coefficients of rows [begin, end) with all rows, 0 for padding.
-        Categories differ by 0 or 1. A missing number differs from every other by ``missing_distance``, as in `distances`.
+        Categories differ by 0 or 1. A missing number is at ``missing_distance`` from all, as in `distances`.
         """
 
         def task(begin: int, end: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from .._parallel.threads import effective_n_jobs
 from .._random import generators
 from .._targets import TARGET_TYPES
 from .._typing import FloatArray
-from ..kernel.fit import WEIGHT_ROWS
 from ..kernel.gradient import Table, choose_feature_weights, learn_feature_weights
 from .base import CodedTable, ContributionWeigher
 
@@ -39,8 +38,10 @@ class GradientWeights(ContributionWeigher):
         Distance of the votes. A k-NN with these weights should use the same.
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What ``y`` holds. "auto": floats with many values are numbers.
+    max_rows : int, default=2000
+        Weights are learned from so many rows; of larger tables they are drawn.
     random_state : int, RandomState or None, default=0
-        Draws the folds, and 2000 rows of larger tables.
+        Draws the folds and rows.
     threshold, categorical_features, n_jobs
         As in `Relief`.
 
@@ -75,6 +76,7 @@ class GradientWeights(ContributionWeigher):
         "n_rounds": [Options(Real, {1, 2})],
         "p": [Options(Real, {1, 2})],
         "target_type": [TARGET_TYPES],
+        "max_rows": [Interval(Integral, 10, None, closed="left")],
         "random_state": ["random_state"],
     }
     _takes_numeric_targets = True
@@ -87,6 +89,7 @@ class GradientWeights(ContributionWeigher):
         n_rounds: int = 1,
         p: int = 1,
         target_type: str = "auto",
+        max_rows: int = 2000,
         random_state: Any = 0,
         threshold: float | None = None,
         categorical_features: Any = "from_dtype",
@@ -97,6 +100,7 @@ class GradientWeights(ContributionWeigher):
         self.n_rounds = n_rounds
         self.p = p
         self.target_type = target_type
+        self.max_rows = max_rows
         self.random_state = random_state
         self.threshold = threshold
         self.categorical_features = categorical_features
@@ -110,7 +114,7 @@ class GradientWeights(ContributionWeigher):
         if isinstance(self.gamma, str):
             chosen = choose_feature_weights(votes, int(self.p), rng, jobs)
             self.gamma_, self.n_rounds_ = chosen.gamma, max(1, chosen.n_rounds)
-        part = votes.draw(WEIGHT_ROWS, rng)
+        part = votes.draw(int(self.max_rows), rng)
         return learn_feature_weights(part, int(self.p), float(self.gamma_), self.n_rounds_, rng, jobs)
 
 
