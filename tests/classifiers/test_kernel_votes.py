@@ -623,3 +623,10 @@ def test_what_does_not_fit_into_memory_is_refused_with_alternatives(monkeypatch)
 def test_what_is_not_fitted_says_so(method):
     with pytest.raises(NotFittedError):
         getattr(KernelVotesClassifier(), method)([[0.0, 1.0]])
+
+
+def test_explanations_of_repeated_neighbours_with_a_tiny_ridge_add_up():
+    X, y = table(30, classes=2)
+    model = KernelVotesClassifier(10, None, width=5.0, ridge=1e-15).fit(np.r_[X, X], np.r_[y, 1 - y])
+    sums = model.explain(X).groupby("query")[["vote for 0", "vote for 1"]].sum()
+    np.testing.assert_allclose(sums, model._scores(X), atol=1e-5)

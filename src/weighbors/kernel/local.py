@@ -22,6 +22,7 @@ from .ridge import LEAST_WIDTH, mean_square
 __all__ = ["LocalVotes", "choose_local"]
 
 _CELLS = 2_000_000  # neighbours in memory at the same time
+_DENSE_CELLS = 20_000_000  # cells of sparse neighbours that are dense at the same time
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ class LocalVotes:
         references = self.engine.references
         repetition, missing = self.repetition, references.missing
         if sparse.issparse(references.rows):
+            size = max(1, _DENSE_CELLS // (self.k * references.m))
+            if len(slot) > size:  # The rows of few queries at a time are made dense. Every query is solved alone.
+                starts = range(0, len(slot), size)
+                return np.concatenate([self.solve(distance[i : i + size], slot[i : i + size]) for i in starts])
             some, slot = np.unique(slot, return_inverse=True)
             rows = references.rows[some].toarray()
             repetition = None if repetition is None else repetition[some]
