@@ -49,11 +49,11 @@ print(told.iloc[:6, 1:7].round(3).to_string(index=False))
 print("sum of all", told[["vote for common", "vote for rare"]].sum().round(3).tolist())
 
 # %%
-# The star is the row in question, the dashed curve the true border, and the shading what
-# each model predicts. Left, the plain k-NN: nine rows have one vote each. Right, learned
-# votes: the area of a row is the size of its vote. A filled row votes for its own class,
-# a hollow one against it. The few rare rows near the border have large votes; crowded
-# rows share theirs.
+# The star is the row in question, the dashed curve the true border, and the shading
+# what each model predicts. Left, the plain k-NN: nine rows have one vote each. Right,
+# learned votes: the area of a row is the size of its vote. A filled row votes for its
+# own class, a hollow one against it. The few rare rows near the border have large
+# votes; crowded rows share theirs.
 colours = {"common": "#0072b2", "rare": "#d55e00"}
 grid = np.stack(np.meshgrid(*2 * [np.linspace(-1, 1, 160)]), axis=-1)
 figure, axes = plt.subplots(
