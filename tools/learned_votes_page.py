@@ -26,8 +26,6 @@ from typing import Any
 
 import pandas as pd
 
-import weighbors
-
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
@@ -203,7 +201,8 @@ def made() -> str:
     """Return when and with which versions the study was run."""
     facts = read_made()
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    return f"Cells of {facts['date']}, {facts['machine']}: {versions}. Seed {facts['seed']}."
+    made_by = f"{versions}; weighbors: {facts['source']}"
+    return f"Cells of {facts['date']}, {facts['machine']}: {made_by}. Seed {facts['seed']}."
 
 
 def accuracy() -> str:
@@ -323,8 +322,8 @@ PAGES: dict[str, Blocks] = {
     "docs/guide/kernel_votes.md": {"headline": headline},
     "docs/guide/learned_votes_study.md": {
         "headline": headline, "made": made, "accuracy": accuracy, "distinct": distinct, "log_loss": log_loss,
-        "brier": brier, "numeric": numeric, "unfinished": unfinished, "variants": variants, "seconds": seconds, "failures": failures,
-        "cells_of_classes": cells_of_classes, "cells_of_numbers": cells_of_numbers},
+        "brier": brier, "numeric": numeric, "unfinished": unfinished, "variants": variants, "seconds": seconds,
+        "failures": failures, "cells_of_classes": cells_of_classes, "cells_of_numbers": cells_of_numbers},
 }  # fmt: skip
 
 
@@ -348,7 +347,7 @@ def outdated() -> list[str]:
 # The record
 
 
-def take_store(store: Path) -> None:
+def take_store(store: Path, source: str) -> None:
     """Copy the store of the benchmark, and record with what it was made. The tables must be in WEIGHBORS_DATA."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(store, RESULTS / "cells.csv")
@@ -363,8 +362,9 @@ def take_store(store: Path) -> None:
         "benchmarks/rivals.py.",
         "command": "python benchmarks/learned_votes.py --store cells.csv",
         "date": datetime.fromtimestamp(store.stat().st_mtime, UTC).date().isoformat(),
-        "versions": {"python": platform.python_version(), "weighbors": weighbors.__version__}
+        "versions": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in PACKAGES},
+        "source": source,
         "machine": platform.machine(),
         "seed": 0,
         "folds": rivals.FOLDS,
@@ -384,9 +384,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--take", type=Path, metavar="STORE")
+    parser.add_argument("--source", default="this release", help="which sources of weighbors ran the cells")
     given = parser.parse_args()
     if given.take:
-        take_store(given.take)
+        take_store(given.take, given.source)
     late = outdated()
     if given.check:
         print("\n".join(f"{name} is not what docs/results/learned_votes says" for name in late) or "up to date")
