@@ -129,6 +129,23 @@ def rows_of(summary: pd.DataFrame) -> list[list[str]]:
     return rows
 
 
+def verdict(summary: pd.DataFrame) -> str:
+    """Say against which rivals the difference is significant (5 %, Holm's correction)."""
+    rivals_only = summary.drop(REFERENCE)
+    counts = rivals_only["win/tie/loss"].str.split("/", expand=True).astype(int)  # from the side of the rival
+    clear = rivals_only["Holm p"] < 0.05
+    groups = {"better than": clear & (counts[2] > counts[0]), "worse than": clear & (counts[2] <= counts[0])}
+    parts = [
+        f"significantly {words} {', '.join(rivals_only.index[chosen])}"
+        for words, chosen in groups.items()
+        if chosen.any()
+    ]
+    unclear = [f"{name} (p = {p_value(p)})" for name, p in rivals_only.loc[~clear, "Holm p"].items()]
+    if unclear:
+        parts.append(f"not significantly different from {', '.join(unclear)}")
+    return "; ".join(parts)
+
+
 def summary_table(task: str, score: str, *, distinct: bool = False) -> str:
     """Return the summary of one score over the tables that kernel votes have finished."""
     tables, complete, unfinished = compared(task, distinct=distinct)
@@ -144,8 +161,10 @@ def summary_table(task: str, score: str, *, distinct: bool = False) -> str:
     if distinct:
         over = f"{len(tables)} tables (without second versions)"
     left = f" Not counted, because unfinished: {', '.join(unfinished)} (see below)." if unfinished else ""
-    table = lines_of(head, rows_of(summarize(task, score, complete, tables)))
-    return f"{TITLES[score].capitalize()} over {over}, {len(complete) + 1} methods.{left}\n\n{table}"
+    summary = summarize(task, score, complete, tables)
+    begin = f"{TITLES[score].capitalize()} over {over}, {len(complete) + 1} methods.{left}"
+    end = f"Kernel votes at the 5 % level, after Holm's correction: {verdict(summary)}."
+    return f"{begin}\n\n{lines_of(head, rows_of(summary))}\n\n{end}"
 
 
 # Blocks of the pages
@@ -159,9 +178,9 @@ def headline() -> str:
     ranked = summary.index[0] == REFERENCE and summary["mean"].idxmax() == REFERENCE
     begin = "have the highest mean accuracy and the best mean rank" if ranked else "are compared with other methods"
     text = (
-        f"On {len(tables)} class tables of 100 to 2500 rows, learned votes with their defaults {begin} "
-        f"of {len(complete) + 1} methods (5-fold cross-validation). Their log-loss is lower than the random forest's "
-        f"on {losses[2]} of the {len(tables)} tables. {significance()}"
+        f"On {len(tables)} class tables of 100 to 2500 rows, learned votes (*kernel votes* in the table) with their "
+        f"defaults {begin} of {len(complete) + 1} methods (5-fold cross-validation). Their log-loss is lower than the "
+        f"random forest's on {losses[2]} of the {len(tables)} tables. {significance()}"
     )
     if unfinished:
         text += f" Not counted here, because unfinished: {', '.join(unfinished)}."
@@ -178,22 +197,10 @@ def headline() -> str:
 def significance() -> str:
     """Say against which rivals the difference of the accuracies is significant, over tables that are all different."""
     tables, complete, _ = compared("classes", distinct=True)
-    summary = summarize("classes", "accuracy", complete, tables).drop(REFERENCE)
-    wins = summary["win/tie/loss"].str.split("/", expand=True).astype(int)
-    clear = summary["Holm p"] < 0.05
-    parts = []
-    for words, chosen in (
-        ("better than", clear & (wins[2] > wins[0])),
-        ("worse than", clear & (wins[2] < wins[0])),
-    ):
-        if chosen.any():
-            parts.append(f"significantly {words} {', '.join(summary.index[chosen])}")
-    if (~clear).any():
-        unclear = ", ".join(f"{name} (p = {p_value(p)})" for name, p in summary.loc[~clear, "Holm p"].items())
-        parts.append(f"not significantly different from {unclear}")
+    found = verdict(summarize("classes", "accuracy", complete, tables))
     return (
-        f"Over the {len(tables)} tables that are not versions of one another, their accuracy is {'; '.join(parts)} "
-        "(Wilcoxon's test with Holm's correction, 5 %)."
+        f"Over the {len(tables)} tables that are not versions of one another, their accuracy is {found} (Wilcoxon's "
+        "test with Holm's correction, 5 %)."
     )
 
 
