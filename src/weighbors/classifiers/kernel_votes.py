@@ -190,7 +190,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         """Return the table of `explain`. ``outputs`` name the columns of votes, ``labels`` are those of the rows."""
         check_is_fitted(self, "weights_")
         queries = self._coder.transform(self, X)
-        top = None if top is None else whole_number(top, "top")
+        top = None if top is None else whole_number(top, "top", least=0)
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
         return explain_scores(self._fitted, queries, self._row_numbers, labels, outputs, names, top)
 
