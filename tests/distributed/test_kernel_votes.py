@@ -1,5 +1,7 @@
 """Learned votes over blocks equal the ordinary ones, which are tested against the loops of tests/naive."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ GIVEN = {"width": 2.0, "ridge": 0.1}
 #: Who votes: the nearest rows, or stored ones.
 VOTERS = [{"n_neighbors": 20}, {"n_stored": 40}]
 who = pytest.mark.parametrize("voters", VOTERS, ids=["nearest", "stored"])
+PEAKS = {"KernelVotesClassifier": 60, "KernelVotesRegressor": 70}  # bytes per row: row numbers, targets, classes
 KINDS = ["KernelVotesClassifier", "KernelVotesRegressor"]
 kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -249,3 +252,26 @@ def test_targets_that_are_no_numbers():
         wd.KernelVotesRegressor().fit(X, np.where(y > 110, np.inf, y))
     with pytest.raises(InvalidDataError, match="NaN"):
         wd.KernelVotesRegressor().fit(X, np.where(y > 110, np.nan, y))
+
+
+@who
+@kinds
+def test_memory_does_not_grow_with_the_table(kind, voters, tmp_path):
+    """48 MB of rows, 4 MB allowed: the peak of what Python and NumPy allocate."""
+    n, m, allowed = 300_000, 20, 4 * 2**20
+    mapped = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float64, shape=(n, m))
+    rng = RNG(0)
+    for begin in range(0, n, 10_000):
+        mapped[begin : begin + 10_000] = rng.normal(size=(10_000, m))
+    mapped.flush()
+    y = np.asarray(mapped[:, 0]) > 0 if kind == KINDS[0] else np.asarray(mapped[:, 0]) + 5
+    model = getattr(wd, kind)(**voters, **GIVEN, weigher=None, max_bytes=allowed)
+    tracemalloc.start()
+    try:
+        model.fit(tmp_path / "X.npy", y).predict(np.asarray(mapped[:40]))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < PEAKS[kind] * n + allowed
+    local = getattr(wb, kind)(**voters, **GIVEN, weigher=None).fit(np.asarray(mapped), y)
+    assert_same(model, local, mapped[:40])

@@ -221,7 +221,7 @@ class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
     neighbours of these rows take more than a quarter of ``max_bytes``: then on fewer of them, but at least 256.
 
     All blocks are read again for every batch of queries: persist a dask collection that is expensive to compute. Beside
-    the blocks, fit keeps about 30 bytes per row in memory. Rows of weight 0 cost a second pass over the table.
+    the blocks, fit needs up to 60 bytes per row in memory. Rows of weight 0 cost a second pass over the table.
 
     Examples
     --------
@@ -340,7 +340,7 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
     >>> X = scale(X)
     >>> model = KernelVotesRegressor(weigher=None, n_stored=50, max_bytes=2**16).fit(X[::2], y[::2])
     >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.4
+    0.43
     """
 
     _local = regressors.KernelVotesRegressor
