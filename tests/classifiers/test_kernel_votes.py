@@ -16,7 +16,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from vote_tables import coded_table
 
-from weighbors import IntervalTable, KernelVotesClassifier, ReliefF, RepresentativeIntervals, Weights
+from weighbors import (
+    GradientWeights,
+    IntervalTable,
+    KernelVotesClassifier,
+    NCAWeights,
+    ReliefF,
+    RepresentativeIntervals,
+    Stratified,
+    Weights,
+)
+from weighbors.distributed import KernelVotesClassifier as KernelVotesBlocks
 from weighbors.exceptions import ForeignWeightsError, InvalidDataError, InvalidWeightsError, WeighborsError
 
 #: Ways to vote; each is given to the classifier as parameters.
@@ -630,3 +640,20 @@ def test_explanations_of_repeated_neighbours_with_a_tiny_ridge_add_up():
     model = KernelVotesClassifier(10, None, width=5.0, ridge=1e-15).fit(np.r_[X, X], np.r_[y, 1 - y])
     sums = model.explain(X).groupby("query")[["vote for 0", "vote for 1"]].sum()
     np.testing.assert_allclose(sums, model._scores(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+@pytest.mark.parametrize("weigher", [GradientWeights(1.0), GradientWeights(), NCAWeights()], ids=str)
+def test_weights_learned_on_strata(weigher, mode):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = np.where(X[:, 1] + 0.5 * X[:, 4] > 0, "up", "down")
+    strata = Stratified(weigher, stratum_size=100, random_state=0)
+    model = model_of(mode, weigher=strata).fit(X[:240], y[:240])
+    assert model.weights_ == clone(strata).fit(X[:240], y[:240]).weights_
+    assert set(np.argsort(model.feature_importances_)[-2:]) == {1, 4}
+    assert model.score(X[240:], y[240:]) > 0.8
+    # Over blocks, they are given as weights.
+    blocks = KernelVotesBlocks(20, model.weights_, width=1.0, ridge=0.1).fit(X[:240], y[:240])
+    same = KernelVotesClassifier(20, model.weights_, width=1.0, ridge=0.1).fit(X[:240], y[:240])
+    np.testing.assert_allclose(blocks.predict_proba(X), same.predict_proba(X), atol=1e-9)

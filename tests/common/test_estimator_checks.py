@@ -49,6 +49,7 @@ LEARNED = dict.fromkeys(
 ROWS = dict.fromkeys(
     LEARNED, "a number of rows votes or is stored, and copies count as rows there: weights and copies give other rows"
 )
+DENSE_ROWS = {name: why for name, why in ROWS.items() if "dense" in name}  # over blocks, sparse rows are refused
 LEFT_OUT = dict.fromkeys(LEARNED, "a copy of a row votes when the row is left out; a row of weight 2 does not")
 #: name: (estimator, the least number of checks that must pass, checks expected to fail and why)
 ESTIMATORS = {
@@ -110,6 +111,13 @@ ESTIMATORS = {
     "InstanceSampler": (EvolutionaryWeigher("IS", population_size=8, max_evaluations=80).as_sampler(), 35, {}),
     "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, {}),
     "k-NN over blocks": (over_blocks.WeightedKNeighborsClassifier(3), 55, {}),
+    "learned votes over blocks": (over_blocks.KernelVotesClassifier(), 55, DENSE_ROWS),
+    "learned votes over blocks, stored rows": (
+        over_blocks.KernelVotesClassifier(weigher=None, n_stored=20),
+        55,
+        DENSE_ROWS,
+    ),
+    "learned votes of numbers over blocks": (over_blocks.KernelVotesRegressor(), 50, DENSE_ROWS),
     "ReliefF over blocks": (over_blocks.ReliefF(), 45, {}),
     "Relief over blocks": (over_blocks.Relief(), 45, {}),
     "RelievedF over blocks": (over_blocks.RelievedF(), 45, {}),
@@ -161,15 +169,15 @@ def test_checks_pass(name):
 
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
-    assert len(public_classes()) == 35
-    assert len(ESTIMATORS) == 55
+    assert len(public_classes()) == 37
+    assert len(ESTIMATORS) == 58
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
 #: public estimators each of them concerns.
 EXTRAS = {
-    "check_dataframe_column_names_consistency": 35,
-    "check_param_validation": 35,
+    "check_dataframe_column_names_consistency": 37,
+    "check_param_validation": 37,
     "check_transformer_get_feature_names_out": 21,
     "check_transformer_get_feature_names_out_pandas": 21,
     "check_get_feature_names_out_error": 22,  # also the sampler, which has no transform
@@ -178,7 +186,7 @@ EXTRAS = {
     "check_global_output_transform_pandas": 21,
     "check_set_output_transform_polars": 21,
     "check_global_set_output_transform_polars": 21,
-    "check_all_zero_sample_weights_error": 26,
+    "check_all_zero_sample_weights_error": 28,
     "check_inplace_ensure_writeable": 0,  # for those that have a parameter copy or copy_X
 }
 
@@ -203,7 +211,7 @@ def extra_cases():
 def test_the_extra_checks_are_all_there():
     found = [check for check, _ in extra_cases()]
     assert {check: found.count(check) for check in EXTRAS} == EXTRAS
-    assert len(found) == sum(EXTRAS.values()) == 265
+    assert len(found) == sum(EXTRAS.values()) == 271
 
 
 @pytest.mark.parametrize(("check", "name"), extra_cases())

@@ -252,6 +252,8 @@ def test_tables_of_numbers_and_categories():
             inside = frame if queries is table else frame[:40]
             np.testing.assert_array_equal(model.predict_proba(queries), same.predict_proba(inside))
         assert model.score(table, "target") == same.score(frame, y)
+        in_memory = wd.WeightedKNeighborsClassifier(3, **options).fit(frame, y)
+        assert in_memory.score(table, "target") == same.score(frame, y)  # trained on a table of another kind
         ours = wd.RepresentativeIntervals(discretize="mdlp", **options).fit(table, "target")
         theirs = wb.RepresentativeIntervals(discretize="mdlp").fit(frame, y)
         pd.testing.assert_frame_equal(ours.intervals_, theirs.intervals_)

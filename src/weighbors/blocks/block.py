@@ -16,7 +16,7 @@ from scipy import sparse
 
 from .._files import require_utf8
 from .._frame_arrays import frame_from_arrays, frame_to_arrays
-from .._typing import AnyArray
+from .._typing import AnyArray, BoolArray
 from ..exceptions import InvalidDataError
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "CombinedBlock",
     "FrameBlock",
     "Header",
+    "KeptBlock",
     "MappedBlock",
     "ParquetBlock",
     "Piece",
@@ -213,6 +214,23 @@ class CombinedBlock(Block):
         """Yield the pieces of the blocks, in order."""
         for block in self.blocks:
             yield from block.pieces(columns, labels=labels)
+
+
+@dataclass(frozen=True)
+class KeptBlock(Block):
+    """Some rows of a block. ``kept`` is a mask of its rows."""
+
+    block: Block
+    kept: BoolArray
+
+    def pieces(self, columns: list[int] | None = None, *, labels: bool = True) -> Iterator[Piece]:
+        """Yield the kept rows of the pieces of the block."""
+        begin = 0
+        for piece in self.block.pieces(columns, labels=labels):
+            end = begin + len(piece.table)
+            kept = self.kept[begin:end]
+            begin = end
+            yield Piece(piece.table[kept], None if piece.labels is None else np.asarray(piece.labels)[kept])
 
 
 def read_block(block: Block) -> Piece | None:

@@ -58,7 +58,7 @@ class Search:
         """Return the position of the class of each row in ``weights.classes``, or None if it is not needed."""
         return None if self.class_of_code is None or codes is None else self.class_of_code[codes]
 
-    def references(self, rows: FloatArray, codes: IndexArray, weights: Weights | None) -> References:
+    def references(self, rows: FloatArray, codes: IndexArray | None, weights: Weights | None) -> References:
         """Return the `References` of some rows. ``codes`` holds their class numbers, and ``weights`` their weights."""
         return build_references(
             rows,
@@ -266,7 +266,8 @@ class BlockEngine:
         weights = self.weights
         if weights is not None and weights.instance_bound:
             weights = weights.take(rows)
-        found = self.search_of.references(self.table.take(rows), self.table.codes[rows], weights)
+        codes = self.table.codes[rows] if self.search_of.labelled else None
+        found = self.search_of.references(self.table.take(rows), codes, weights)
         return replace(found, row_of_slot=rows)
 
     def query_limit(self, k: int) -> int:
@@ -281,6 +282,10 @@ class BlockEngine:
         if isinstance(self.table.executor, DaskExecutor):
             room = min(room, _GRAPH_BYTES)
         return max(6, room // each // 6 * 6)
+
+    def reference_limit(self) -> int | None:
+        """Return the number of rows that take a quarter of ``max_bytes``."""
+        return max(16, self.table.max_bytes // 4 // (self.table.header.width * self.table.dtype.itemsize))
 
     def _ranked(self, queries: FloatArray, k: int, own_row: IndexArray | None) -> tuple[FloatArray, IndexArray]:
         """Return the merged lists of all blocks for one batch of queries, with squared distances for p = 2."""

@@ -18,7 +18,7 @@ from .._parallel.cluster import is_dask
 from ..exceptions import InvalidDataError
 from .block import ArrayBlock, Block, CombinedBlock, FrameBlock, Header, MappedBlock, ParquetBlock
 
-__all__ = ["Source", "is_path", "open_source"]
+__all__ = ["Source", "delay", "is_path", "open_source"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _combine(blocks: list[Any]) -> Any:
     if len(blocks) == 1:
         return blocks[0]
     if any(not isinstance(block, Block) for block in blocks):
-        return _delayed(CombinedBlock, blocks)
+        return delay(CombinedBlock, blocks)
     return CombinedBlock(blocks)
 
 
@@ -102,7 +102,7 @@ def open_source(X: Any, y: Any, *, piece_bytes: int, names: Any = None, as_parti
     return _of_array(X if isinstance(X, np.memmap) else np.asarray(X), y, piece_bytes)
 
 
-def _delayed(function: Any, *arguments: Any) -> Any:
+def delay(function: Any, *arguments: Any) -> Any:
     """Return a Dask Delayed object that calls the function. It is not cached by its arguments."""
     from dask import delayed
 
@@ -195,7 +195,7 @@ def _of_dask_array(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Sou
     if y is not None:
         labels = _label_partitions(y, len(chunks)) if sizes is None else _labels_like(y, sizes)
     blocks = [
-        _delayed(ArrayBlock, chunk, part, header, size, number)
+        delay(ArrayBlock, chunk, part, header, size, number)
         for number, (chunk, part) in enumerate(zip(chunks, labels, strict=True))
     ]
     return Source(blocks, header, sizes, True, None if y is None else labels)
@@ -249,7 +249,7 @@ def _of_dask_frame(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Sou
             )
         labels = _label_partitions(y, len(parts))
     blocks = [
-        _delayed(FrameBlock, part, label, header, size, number)
+        delay(FrameBlock, part, label, header, size, number)
         for number, (part, label) in enumerate(zip(parts, labels, strict=True))
     ]
     if header.target is not None:

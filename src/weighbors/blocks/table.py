@@ -13,10 +13,10 @@ from .._parallel.executors import Executor, executor_for
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
-from .block import Header
+from .block import Block, Header, KeptBlock
 from .encode import BlockEncoder, ColumnCoding, take_block
 from .profile import BlockProfile, count_rows, merge_profiles, profile_block
-from .sources import Source, open_source
+from .sources import Source, delay, open_source
 
 __all__ = ["BlockTable", "LazyRows", "RowBlocks", "open_blocks", "open_queries"]
 
@@ -91,10 +91,19 @@ class BlockTable(RowBlocks):
         The column coding. It has learned nothing yet.
     whole : bool
         Whether to look for numbers that are not whole.
+    numbers : bool
+        Whether the labels are numeric targets. Then there are no classes, and ``targets`` has the labels of all rows.
     """
 
     def __init__(
-        self, source: Source, executor: Executor, max_bytes: int, blank: ColumnCoding, *, whole: bool = False
+        self,
+        source: Source,
+        executor: Executor,
+        max_bytes: int,
+        blank: ColumnCoding,
+        *,
+        whole: bool = False,
+        numbers: bool = False,
     ) -> None:
         labelled, header = source.label_parts is not None, source.header
         if source.sizes is not None:
@@ -107,8 +116,16 @@ class BlockTable(RowBlocks):
         profile = merge_profiles(profiles)
         assert profile.column_range is not None
         assert profile.coding is not None
-        self.classes: AnyArray = _checked_classes(profile) if labelled else np.zeros(0)
-        self.codes: AnyArray = profile.codes
+        self.classes: AnyArray = np.zeros(0)
+        self.codes: AnyArray = np.zeros(0, dtype=np.uint8)
+        self.targets: AnyArray | None = None
+        if labelled:
+            _require_every_label(profile)
+        if labelled and numbers:
+            self.targets = profile.labels[profile.codes]
+        elif labelled:
+            check_classes(profile.labels, profile.rows)
+            self.classes, self.codes = profile.labels, profile.codes
         self.coder, self.broken = profile.coding.coder, profile.broken
         self.nominal: BoolArray = profile.coding.nominal(header.width)
         low, high = (np.nan_to_num(end, nan=0.0).astype(profile.dtype) for end in profile.column_range[:2])
@@ -118,21 +135,38 @@ class BlockTable(RowBlocks):
         measured = replace(source, sizes=sizes, label_parts=None)
         super().__init__(measured, executor, max_bytes, encoder)
 
+    def select(self, kept: BoolArray) -> BlockTable:
+        """Return the table of the rows in the mask ``kept``. They are read once, for their categories and ranges.
+
+        Classes keep their numbers, also those without any row.
+        """
+        blocks = [_kept_block(*task) for task in self.tasks(self.cut(kept))]
+        sizes = [int(part.sum()) for part in self.cut(kept) if part is not None]
+        source = replace(self.source, blocks=blocks, sizes=sizes)
+        some = BlockTable(source, self.executor, self.max_bytes, self.encoder.coding.blank())
+        some.classes, some.encoder = self.classes, replace(some.encoder, classes=self.classes)
+        some.codes = self.codes[kept] if len(self.codes) else self.codes
+        some.targets = None if self.targets is None else self.targets[kept]
+        return some
+
+
+def _kept_block(block: Any, kept: Any) -> Any:
+    """Return a block of the rows in the mask ``kept``. The block may be a Dask Delayed object."""
+    return KeptBlock(block, kept) if isinstance(block, Block) else delay(KeptBlock, block, kept)
+
 
 def _piece_rows(header: Header, max_bytes: int) -> int:
     """Return the number of float64 rows that a piece may have."""
     return max(16, max_bytes // PIECES // max(1, header.width * 8))
 
 
-def _checked_classes(profile: BlockProfile) -> AnyArray:
-    """Return the classes. Raise InvalidDataError if a label is missing, or if `check_classes` finds an error."""
+def _require_every_label(profile: BlockProfile) -> None:
+    """Raise InvalidDataError if a label is missing."""
     if profile.unlabelled:
         raise InvalidDataError(
             f"Input y contains NaN: {profile.unlabelled} labels are missing (the first in row "
             f"{profile.first_unlabelled}). Drop these rows: a row without a label cannot vote"
         )
-    check_classes(profile.labels, profile.rows)
-    return profile.labels
 
 
 class LazyRows:
@@ -152,14 +186,24 @@ class LazyRows:
 
 
 def open_blocks(
-    X: Any, y: Any, coding: ColumnCoding, *, client: Any, n_jobs: int | None, max_bytes: int, whole: bool = False
+    X: Any,
+    y: Any,
+    coding: ColumnCoding,
+    *,
+    client: Any,
+    n_jobs: int | None,
+    max_bytes: int,
+    whole: bool = False,
+    numbers: bool = False,
 ) -> BlockTable:
     """Cut a training table into blocks, read it once and return it as a `BlockTable`.
 
-    ``coding`` is the column coding. ``whole`` says whether to look for numbers that are not whole.
+    ``coding`` is the column coding. ``whole`` says whether to look for numbers that are not whole, and ``numbers``
+    whether the labels are numeric targets.
     """
     source = open_source(X, y, piece_bytes=int(max_bytes) // PIECES)
-    return BlockTable(source, executor_for(client, n_jobs, dask=source.dask), int(max_bytes), coding, whole=whole)
+    executor = executor_for(client, n_jobs, dask=source.dask)
+    return BlockTable(source, executor, int(max_bytes), coding, whole=whole, numbers=numbers)
 
 
 def open_queries(X: Any, encoder: BlockEncoder, *, client: Any, n_jobs: int | None, max_bytes: int) -> RowBlocks:

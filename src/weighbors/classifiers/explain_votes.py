@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..engine import contributions
+from ..engine import References, contributions
 from ..kernel.fit import FittedVotes
 from ..kernel.local import LocalVotes
+from ..kernel.metric import Metric
 from ..kernel.ridge import kernel_of, solve_system, weighted_mean
 
 if TYPE_CHECKING:
@@ -64,12 +65,11 @@ def _explain_one(
     """Return the rows of the table for one query; ``number`` is its number."""
     import pandas as pd
 
-    mean, slots, distance, votes = votes_of(fitted, query)
+    mean, references, slots, voters, distance, votes = votes_of(fitted, query)
     # Rows with large votes come first, whether they speak for a class or against it.
     order = np.argsort(-np.abs(votes).max(axis=1), kind="stable")
     shown, rest = (order, order[:0]) if top is None else (order[:top], order[top:])
-    rows = fitted.stored_rows[slots[shown]]
-    references = _references(fitted)
+    rows = voters[shown]
     terms = contributions(references, query, references.row_of_slot[slots[shown]][None, :])[0]
     total = terms.sum(axis=1, keepdims=True)
     shares = np.divide(terms, total, out=np.zeros_like(terms), where=total > 0)
@@ -89,35 +89,32 @@ def _explain_one(
     return pd.concat([frame, *columns], axis=1)
 
 
-def _references(fitted: FittedVotes) -> Any:
-    """Return the references of the stored rows."""
-    votes = fitted.votes
-    return votes.engine.references if isinstance(votes, LocalVotes) else votes.metric.references
+class Voters(NamedTuple):
+    """The rows that vote for one query. The mean and the votes add up to the scores."""
+
+    mean: FloatArray  # (n_outputs,)
+    references: References
+    slots: IndexArray  # (n_voters,) slots among the references
+    rows: IndexArray  # (n_voters,) row numbers in the training data
+    distance: FloatArray  # (n_voters,)
+    votes: FloatArray  # (n_voters, n_outputs)
 
 
-def votes_of(fitted: FittedVotes, query: Any) -> tuple[FloatArray, IndexArray, FloatArray, FloatArray]:
-    """Return the mean, and slots, distances and votes of the rows that vote for one query.
-
-    The mean and the votes, of shape (n_voters, n_outputs), add up to the scores.
-    """
+def votes_of(fitted: FittedVotes, query: Any) -> Voters:
+    """Return the rows that vote for one query, and their votes."""
     votes = fitted.votes
     if not isinstance(votes, LocalVotes):
         distance, kernel = votes.kernel(query)
-        return votes.intercept, np.arange(votes.metric.n), distance[0], kernel[0][:, None] * votes.alpha
-    distance, slot = votes.neighbors(query)
-    slots, near = slot[0], distance[0].astype(np.float64)
-    targets = votes.targets[slots]
+        every = np.arange(votes.metric.n)
+        cast = kernel[0][:, None] * votes.alpha
+        return Voters(votes.intercept, votes.metric.references, every, fitted.stored_rows, distance[0], cast)
+    found = votes.neighbors(query)
+    rows, slots, near = found.row[0], found.slot[0], found.distance[0].astype(np.float64)
+    targets = votes.targets[rows]
     Y = targets if targets.ndim == 2 else np.eye(votes.n_outputs)[targets]
-    repetition = None if votes.repetition is None else votes.repetition[slots]
+    repetition = None if votes.repetition is None else votes.repetition[rows]
     mean = weighted_mean(Y, repetition)
     # For one query the votes α of the neighbours themselves are wanted: the small system is solved once more.
-    between = _distances_between(votes, slots)
+    between = Metric(found.references).some_pairs(slots)
     alpha, _ = solve_system(between, votes.width, votes.ridge, Y - mean, repetition)
-    return mean, slots, near, kernel_of(near, votes.width)[:, None] * alpha
-
-
-def _distances_between(votes: LocalVotes, slots: IndexArray) -> FloatArray:
-    """Return the distances of all pairs of some stored rows."""
-    from ..kernel.metric import Metric
-
-    return Metric(votes.engine.references).some_pairs(slots)
+    return Voters(mean, found.references, slots, rows, near, kernel_of(near, votes.width)[:, None] * alpha)

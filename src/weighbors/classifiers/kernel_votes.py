@@ -94,7 +94,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         table: Any,
         rows: Any,
         y: AnyArray,
-        targets: FloatArray,
+        targets: Any,
         codes: IndexArray | None,
         repetition: FloatArray | None,
         sample_weight: FloatArray | None,
@@ -122,7 +122,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
             trusted = weights.votes / weights.votes.mean()
             repetition = trusted if repetition is None else repetition * trusted
             repetition = np.maximum(repetition, 1e-6)
-        training = Table(rows, coder.nominal_of(rows), targets, codes, _scaled(repetition))
+        training = self._table_of(rows, coder.nominal_of(rows), targets, codes, _scaled(repetition))
         settings = VotesSettings(
             self.n_neighbors, int(self.p), self.width, self.ridge, self.n_stored, self.backend,
             effective_n_jobs(self.n_jobs),
@@ -131,7 +131,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         # The stored rows are in the votes; a second copy of the table would make the model twice as large.
         self._fitted, self._coder, self._training = fitted, coder, replace(training, rows=training.rows[:0])
         self.weights_, self.alpha_, self.intercept_ = fitted.weights, fitted.alpha, fitted.intercept
-        if fitted.alpha is not None and self._leaves_out:
+        if fitted.alpha is not None and self._leaves_out and training.in_memory:
             self.alpha_ = np.zeros((self._n_given, fitted.alpha.shape[1]))
             self.alpha_[self._row_numbers] = fitted.alpha
         self.width_, self.ridge_, self.p_ = fitted.width, fitted.ridge, int(self.p)
@@ -152,6 +152,10 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         table = rows if sparse.issparse(rows) else indexable(table, coder.nominal)
         self.weigher_ = fit_weigher(self, table, y, rows, coder, sample_weight)
         return learned_weights(self.weigher_)
+
+    def _table_of(self, *parts: Any) -> Table:
+        """Return the table from which votes are learned. ``parts`` are the fields of `Table`."""
+        return Table(*parts)
 
     @property
     def _leaves_out(self) -> bool:
@@ -184,12 +188,16 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
     def _scores(self, X: Any) -> FloatArray:
         """Return the scores of queries, of shape (n_queries, n_outputs)."""
         check_is_fitted(self, "weights_")
-        return self._fitted.votes.scores(self._coder.transform(self, X))
+        return self._fitted.votes.scores(self._queries(X))
+
+    def _queries(self, X: Any) -> Any:
+        """Return the coded rows of queries."""
+        return self._coder.transform(self, X)
 
     def _explain(self, X: Any, top: int | None, outputs: list[str], labels: AnyArray) -> pd.DataFrame:
         """Return the table of `explain`. ``outputs`` name the columns of votes, ``labels`` are those of the rows."""
         check_is_fitted(self, "weights_")
-        queries = self._coder.transform(self, X)
+        queries = self._queries(X)
         top = None if top is None else whole_number(top, "top", least=0)
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
         return explain_scores(self._fitted, queries, self._row_numbers, labels, outputs, names, top)
@@ -391,13 +399,17 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
             weight = None if weight is None else weight[kept]
         targets = np.eye(len(self.classes_))[codes]
         self._fit_votes(coder, table, rows, self.classes_[codes], targets, codes, repetition, weight)
+        self._calibrate(codes)
+        return self
+
+    def _calibrate(self, codes: IndexArray) -> None:
+        """Set the attributes that come from the rows left out. ``codes`` are the classes of the training rows."""
         left_out, kept_rows = self._fitted.loo_scores, self._fitted.loo_rows
         weights_of_loo = None if self._training.repetition is None else self._training.repetition[kept_rows]
         self.calibration_: Calibration = fit_calibration(left_out, codes[kept_rows], weights_of_loo)
         self.loo_decision_function_ = left_out
         self.loo_predictions_: AnyArray = self.classes_[left_out.argmax(axis=1)]
         self.loo_score_ = float(np.average(left_out.argmax(axis=1) == codes[kept_rows], weights=weights_of_loo))
-        return self
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores of the classes, or for two classes the score of the second minus that of the first.

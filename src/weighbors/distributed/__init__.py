@@ -5,11 +5,14 @@ joblib processes the blocks. The results are the results of the ordinary estimat
 """
 
 from .intervals import RepresentativeIntervals
+from .kernel_votes import KernelVotesClassifier, KernelVotesRegressor
 from .knn import WeightedKNeighborsClassifier
 from .weighers import MBIW, ClassRelief, Relief, ReliefF, RelievedF
 
 __all__ = [
     "ClassRelief",
+    "KernelVotesClassifier",
+    "KernelVotesRegressor",
     "MBIW",
     "Relief",
     "ReliefF",

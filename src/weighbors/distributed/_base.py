@@ -11,13 +11,36 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._parallel.cluster import is_dask
+from .._parallel.executors import executor_for
 from .._random import generators
-from .._typing import FloatArray, IndexArray
+from .._typing import BoolArray, FloatArray, IndexArray
 from .._validation import check_sample_weight, require_labels
-from ..blocks import BlockTable, ColumnCoding, open_blocks
+from ..blocks import (
+    BlockEncoder,
+    BlockTable,
+    ColumnCoding,
+    LazyRows,
+    block_range,
+    is_path,
+    merge_ranges,
+    open_blocks,
+    open_queries,
+    open_source,
+    read_labels,
+)
+from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
 
-__all__ = ["BLOCK_CONSTRAINTS", "MAX_BYTES", "OverBlocks", "SAMPLE_CONSTRAINTS", "drawn_rows"]
+__all__ = [
+    "BLOCK_CONSTRAINTS",
+    "MAX_BYTES",
+    "OverBlocks",
+    "SAMPLE_CONSTRAINTS",
+    "column_range",
+    "drawn_rows",
+    "require_block_weigher",
+    "sample_weights",
+]
 
 MAX_BYTES = 256 * 2**20
 
@@ -36,17 +59,27 @@ class OverBlocks(BaseEstimator):
 
     _local: type[Any]
 
-    def _blocks(self, X: Any, y: Any, coding: ColumnCoding, *, whole: bool = False) -> BlockTable:
+    def _blocks(
+        self, X: Any, y: Any, coding: ColumnCoding, *, whole: bool = False, numbers: bool = False
+    ) -> BlockTable:
         """Open the training table, read it once, and set the attributes that scikit-learn expects.
 
-        ``coding`` is the column coding. ``whole`` says whether to look for numbers that are not whole.
+        ``coding`` is the column coding. ``whole`` says whether to look for numbers that are not whole, and ``numbers``
+        whether ``y`` holds numeric targets.
         """
         require_labels(self, y)
         table = (
             X
             if isinstance(X, BlockTable)
             else open_blocks(
-                X, y, coding, client=self.client, n_jobs=self.n_jobs, max_bytes=self.max_bytes, whole=whole
+                X,
+                y,
+                coding,
+                client=self.client,
+                n_jobs=self.n_jobs,
+                max_bytes=self.max_bytes,
+                whole=whole,
+                numbers=numbers,
             )
         )
         self.n_features_in_ = table.header.width
@@ -55,8 +88,25 @@ class OverBlocks(BaseEstimator):
         names = table.header.names
         if names is not None and all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.asarray(names, dtype=object)
-        self.classes_ = table.classes
+        if not numbers:
+            self.classes_ = table.classes
         return table
+
+    def _lazy_queries(self, X: Any, encoder: BlockEncoder) -> LazyRows | None:
+        """Return queries in blocks, or None if ``X`` is a table in memory. ``encoder`` is that of the training rows."""
+        if not (is_dask(X) or is_path(X) or isinstance(X, np.memmap)):
+            return None
+        return LazyRows(open_queries(X, encoder, client=self.client, n_jobs=self.n_jobs, max_bytes=self.max_bytes))
+
+    def _labels(self, X: Any, y: Any) -> Any:
+        """Return labels in memory. ``y`` holds them, or names a column of ``X``."""
+        if isinstance(y, str):
+            # Only the labels are read here. ``predict`` reads the rows.
+            source = open_source(X, y, piece_bytes=int(self.max_bytes) // 8)
+            # The table to score may be of another kind than the training table, so it has an executor of its own.
+            executor = executor_for(self.client, self.n_jobs, dask=source.dask)
+            y = np.concatenate(executor.map(read_labels, [(part,) for part in source.label_parts or ()]))
+        return y.compute() if is_dask(y) else y
 
     def to_local(self) -> Any:
         """Return the ordinary estimator with the fitted attributes of this one."""
@@ -107,3 +157,25 @@ def drawn_rows(n: int, n_samples: int | None, random_state: Any) -> IndexArray:
         )
     rng = generators(random_state, 1)[0]
     return np.sort(rng.choice(n, size=int(n_samples), replace=False))
+
+
+def require_block_weigher(weigher: Any) -> None:
+    """Raise InvalidDataError if a weigher cannot learn from blocks."""
+    if not hasattr(weigher, "_fit_blocks"):
+        raise InvalidDataError(
+            f"{type(weigher).__name__} needs all rows in memory. Use a weigher of weighbors.distributed, or learn "
+            "weights from a sample of the rows and pass its weights_"
+        )
+
+
+def column_range(table: BlockTable, kept: BoolArray | None) -> ColumnRanges | None:
+    """Return the column ranges of the rows in the mask ``kept``, from which missing distances are computed.
+
+    Return None if ``kept`` is None: then the ranges of all rows are used.
+    """
+    if kept is None:
+        return None
+    found = merge_ranges(table.executor.map(block_range, table.tasks(table.cut(kept)), table.encoder))
+    assert found is not None
+    low, high = (np.nan_to_num(end, nan=0.0) for end in found[:2])
+    return ColumnRanges(low, high, found.missing)

@@ -11,7 +11,6 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import classifiers
-from .._parallel.cluster import is_dask
 from .._typing import BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..blocks import (
@@ -20,21 +19,14 @@ from ..blocks import (
     BlockTable,
     ColumnCoding,
     LazyRows,
-    block_range,
-    is_path,
-    merge_ranges,
-    open_queries,
-    open_source,
-    read_labels,
 )
 from ..classifiers.checks import check_fits, class_of_row
 from ..classifiers.knn import BaseKNeighbors
 from ..classifiers.learning import Fitted, build_model
 from ..classifiers.training import Training, repetition_weights, scale_repetitions
-from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, sample_weights
+from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals
 
 __all__ = ["WeightedKNeighborsClassifier"]
@@ -154,12 +146,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
         if isinstance(self.weigher, Weights):
             check_fits(self.weigher, LazyRows(table), [str(name) for name in table.header.names or ()])
             return None, self.weigher
-        if not hasattr(self.weigher, "_fit_blocks"):
-            name = type(self.weigher).__name__
-            raise InvalidDataError(
-                f"{name} needs all rows in memory. Use a weigher of weighbors.distributed, or learn weights from a "
-                "sample of the rows and pass its weights_"
-            )
+        require_block_weigher(self.weigher)
         if kept is not None:
             raise InvalidDataError("a weigher learns from all rows, and some have weight 0: drop these rows first")
         if weight is not None:  # it learns from the repetitions that will vote
@@ -184,7 +171,7 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
         return BlockEngine(
             table,
             weights=weights,
-            measured=_column_range(table, weights.instance_mask),
+            measured=column_range(table, weights.instance_mask),
             p=int(self.p),
             nominal=table.nominal if table.nominal.any() else None,
             class_of_code=class_of_row(weights, table.classes, np.arange(len(table.classes))),
@@ -211,20 +198,12 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
             repetition = self._fitted.repetition
             rows = np.arange(self.n_samples_fit_) if repetition is None else np.flatnonzero(repetition > 0)
             return LazyRows(self._table, rows), rows
-        if not (is_dask(X) or is_path(X) or isinstance(X, np.memmap)):
-            return super()._queries(X)
-        encoder = self._table.encoder
-        queries = open_queries(X, encoder, client=self.client, n_jobs=self.n_jobs, max_bytes=self.max_bytes)
-        return LazyRows(queries), None
+        queries = self._lazy_queries(X, self._table.encoder)
+        return super()._queries(X) if queries is None else (queries, None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on ``X``. ``y`` holds the labels, or names the column of ``X`` that holds them."""
-        if isinstance(y, str):
-            # Only the labels are read here. ``predict`` reads the rows.
-            source = open_source(X, y, piece_bytes=int(self.max_bytes) // 8)
-            y = np.concatenate(self._table.executor.map(read_labels, [(part,) for part in source.label_parts or ()]))
-        y = y.compute() if is_dask(y) else y
-        return float(super().score(X, y, sample_weight))
+        return float(super().score(X, self._labels(X, y), sample_weight))
 
     def to_local(self) -> classifiers.WeightedKNeighborsClassifier:
         """Return the ordinary classifier. All training rows of positive weight are read into memory."""
@@ -246,16 +225,3 @@ class WeightedKNeighborsClassifier(OverBlocks, BaseKNeighbors):
         local.weigher = self.weigher if isinstance(self.weigher, (Weights, type(None))) else fitted.weigher.to_local()
         whole = build_model(local, training, fitted.coder, fitted.classes, None, weights, table.n)
         return local._use(whole._replace(weigher=None if fitted.weigher is None else fitted.weigher.to_local()))
-
-
-def _column_range(table: BlockTable, kept: BoolArray | None) -> ColumnRanges | None:
-    """Return the column ranges of the rows in the mask ``kept``, from which missing distances are computed.
-
-    Return None if ``kept`` is None: then the ranges of all rows are used.
-    """
-    if kept is None:
-        return None
-    found = merge_ranges(table.executor.map(block_range, table.tasks(table.cut(kept)), table.encoder))
-    assert found is not None
-    low, high = (np.nan_to_num(end, nan=0.0) for end in found[:2])
-    return ColumnRanges(low, high, found.missing)

@@ -206,6 +206,10 @@ class NeighborEngine:
         """Return None: there is no limit on the number of queries, since `search` cuts them into batches."""
         return None
 
+    def reference_limit(self) -> int | None:
+        """Return None: all references are in memory."""
+        return None
+
     def _slot_of(self, own_row: IndexArray) -> IndexArray:
         """Return the slot of each row number, or -1 if the row is not stored."""
         # Row numbers of slots ascend, so a binary search finds the slot of a row.

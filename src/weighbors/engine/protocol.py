@@ -40,3 +40,6 @@ class SearchEngine(Protocol):
 
     def query_limit(self, k: int) -> int | None:
         """Return the number of queries that a caller should pass at once for ``k`` neighbours, or None if any."""
+
+    def reference_limit(self) -> int | None:
+        """Return the number of rows that a caller should ask `references_of` for at once, or None if any."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..engine import NeighborEngine, build_references
+from ..engine import build_references
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .centers import Block, choose_centers, distances_to_stored, left_out_scores, solve_centers
@@ -18,7 +19,7 @@ from .choice import RIDGES, WIDTHS, choose_parameters, median_distance
 from .gradient import FeatureChoice, Table, choose_feature_weights, learn_feature_weights
 from .local import LocalVotes, choose_local
 from .metric import Metric, check_symmetric
-from .ridge import kernel_of, weighted_mean
+from .ridge import kernel_of
 from .votes import StoredVotes
 
 __all__ = ["ALL_ROWS", "FittedVotes", "VotesPlan", "VotesSettings", "fit_votes"]
@@ -81,7 +82,8 @@ class FittedVotes:
 
     votes: StoredVotes | LocalVotes
     weights: Weights
-    alpha: FloatArray | None  # (n, n_outputs) per training row; None if the nearest rows vote
+    # (n, n_outputs) per training row, or per stored row if the rows are in blocks; None if the nearest rows vote
+    alpha: FloatArray | None
     intercept: FloatArray
     width: float
     ridge: float
@@ -105,18 +107,18 @@ def fit_votes(table: Table, settings: VotesSettings, weights: Weights | None, rn
     rng : Generator
         Draws rows for choices.
     """
-    n = table.rows.shape[0]
     if weights is not None:
         check_symmetric(weights)
     chosen: FeatureChoice | None = None
-    merged = _merge_repeated(table)
+    # Where the rows are in blocks, they never vote all together: then only learning looks at repeated rows.
+    merged = _merge_repeated(table) if table.in_memory or weights is None else _merge_nothing(table)
     unmerged = merged.first is merged.kind
     kinds = table if unmerged else replace(table.take(merged.first), repetition=merged.repetition)
     if weights is None:
         # Of repeated rows, one could be in the training part of a fold and one in its test part: so they are merged.
         chosen = choose_feature_weights(kinds, settings.p, rng, settings.n_jobs)
     mask = None if weights is None else weights.instance_mask
-    kind, reason = _decide(settings, n, len(merged.first), mask is not None)
+    kind, reason = _decide(settings, len(merged.first), table.in_memory, mask is not None)
     if kind == "all rows":
         return _fit_all(table, kinds, merged, settings, weights, chosen, rng, reason)
     if weights is None:
@@ -130,14 +132,16 @@ def fit_votes(table: Table, settings: VotesSettings, weights: Weights | None, rn
     return replace(fitted, plan=plan, feature_choice=chosen)
 
 
-def _decide(settings: VotesSettings, n: int, n_different: int, selected: bool) -> tuple[str, str]:
+def _decide(settings: VotesSettings, n_different: int, in_memory: bool, selected: bool) -> tuple[str, str]:
     """Return who votes, and the reason.
 
     Parameters
     ----------
     settings : VotesSettings
-    n, n_different : int
-        Number of rows, and of rows that differ.
+    n_different : int
+        Number of rows that differ.
+    in_memory : bool
+        Whether the rows are in memory.
     selected : bool
         Whether the weights select instances.
     """
@@ -148,6 +152,8 @@ def _decide(settings: VotesSettings, n: int, n_different: int, selected: bool) -
         return "stored rows", f"n_stored={settings.n_stored}"
     if selected:
         return "stored rows", "the weights select instances"
+    if k == "auto" and not in_memory:
+        return "nearest rows", "the rows are in blocks"
     if k == "auto" and n_different > ALL_ROWS:
         return "nearest rows", f"{n_different} different rows are more than {ALL_ROWS}, up to which all of them vote"
     if k is None:
@@ -173,9 +179,9 @@ def _merge_repeated(table: Table) -> _Merged:
     """
     n = table.rows.shape[0]
     thin = sparse.issparse(table.rows)
-    if n > 5 * ALL_ROWS or (thin and n * table.rows.shape[1] > _DENSE_CELLS):
-        every = np.arange(n)
-        return _Merged(every, every, table.repetition, None)
+    if n > 5 * ALL_ROWS or ((thin or not table.in_memory) and n * table.rows.shape[1] > _DENSE_CELLS):
+        return _merge_nothing(table)
+    table = table if table.in_memory else table.take(np.arange(n))
     rows = table.rows.toarray() if thin else table.rows
     cells = np.concatenate([rows.astype(np.float64), table.Y], axis=1) + 0.0  # -0.0 becomes 0.0
     incomplete = np.isnan(rows).any(axis=1)
@@ -188,6 +194,12 @@ def _merge_repeated(table: Table) -> _Merged:
     if len(first) == n:
         return _Merged(first, kind, None if table.repetition is None else total, None)
     return _Merged(first, kind, total, weight / total[kind])
+
+
+def _merge_nothing(table: Table) -> _Merged:
+    """Return the rows as they are."""
+    every = np.arange(table.rows.shape[0])
+    return _Merged(every, every, table.repetition, None)
 
 
 def _grid(settings: VotesSettings, median: float) -> tuple[list[float], list[float]]:
@@ -271,38 +283,29 @@ def _fit_nearest(
 ) -> FittedVotes:
     """Let the k nearest rows vote. The parameters are those of `fit_votes`."""
     n = table.rows.shape[0]
-    engine = NeighborEngine(
-        table.rows,
-        weights=replace(weights, votes=None),
-        p=settings.p,
-        nominal=table.nominal if table.nominal.any() else None,
-        backend=settings.backend,
-        n_jobs=settings.n_jobs,
-    )
+    engine = table.engine(replace(weights, votes=None), settings.p, settings.backend, settings.n_jobs)
     wanted = AUTO_NEIGHBORS if settings.n_neighbors == "auto" else int(settings.n_neighbors)  # type: ignore[arg-type]
     k = min(wanted, engine.n_references - 1)
     if k < 1:
         raise InvalidDataError("at least 2 rows that can be neighbours are needed; use more rows")
-    stored = engine.stored_rows
-    repetition = None if table.repetition is None else table.repetition[stored]
     targets: Any = table.Y if table.codes is None else table.codes
-    votes = LocalVotes(engine, targets[stored], table.Y.shape[1], repetition, k, 1.0, 1.0, settings.n_jobs)
+    votes = LocalVotes(engine, targets, table.Y.shape[1], table.repetition, k, 1.0, 1.0, settings.n_jobs)
     rows = _draw_rows(n, CHOICE_ROWS, rng)
+    drawn = table.rows[rows]
     width = None if settings.width == "auto" else float(settings.width)
     # Smaller ridges drown in rounding where neighbours repeat, and then an explanation would not add up to the scores.
     ridge = None if settings.ridge == "auto" else max(float(settings.ridge), _LEAST_LOCAL_RIDGE)
     counts = None if table.repetition is None else table.repetition[rows]
-    choice = choose_local(votes, table.rows[rows], rows, table.Y[rows], width, ridge, counts)
+    choice = choose_local(votes, drawn, rows, table.Y[rows], width, ridge, counts)
     votes = replace(votes, width=choice.width, ridge=choice.ridge)
-    left_out = votes.scores(table.rows[rows], rows)
+    left_out = votes.scores(drawn, rows)
     plan = VotesPlan(
         "nearest rows", reason, n, k, table.rows.shape[1], settings.p, 8 * k * k * settings.n_jobs / 1e6,
-        "", f"{engine.plan.backend}: {engine.plan.reason}",
+        "", str(engine.plan).splitlines()[0],
     )  # fmt: skip
-    mean = weighted_mean(table.Y, table.repetition)
     return FittedVotes(
-        votes, weights, None, mean, choice.width, choice.ridge, rows, left_out, _frame(choice.tried), plan,
-        None, stored,
+        votes, weights, None, table.mean(), choice.width, choice.ridge, rows, left_out, _frame(choice.tried), plan,
+        None, engine.stored_rows,
     )  # fmt: skip
 
 
@@ -317,19 +320,17 @@ def _fit_stored(
         number = max(1, round(wanted * n)) if wanted < 1 else int(wanted)
         stored = stored[_draw_rows(len(stored), number, rng)]
     _check_memory(len(stored))
-    mask = np.zeros(n, dtype=bool)
-    mask[stored] = True
     slot_of_row = np.full(n, -1)
     slot_of_row[stored] = np.arange(len(stored))
-    references = build_references(
-        table.rows, weights=replace(_feature_part(weights), instance_mask=mask), p=settings.p, nominal=table.nominal
-    )
-    metric = Metric(references, settings.n_jobs)
-    mean = weighted_mean(table.Y, table.repetition)
+    kept = table.rows if len(stored) == n and table.in_memory else table.rows[stored]
+    references = build_references(kept, weights=_feature_part(weights), p=settings.p, nominal=table.nominal)
+    metric = Metric(replace(references, row_of_slot=stored), settings.n_jobs)
+    mean = table.mean()
 
-    def block(rows: Any) -> Block:
+    def block(rows: Any, read: Any = None) -> Block:
         repetition = None if table.repetition is None else table.repetition[rows]
-        return Block(metric.select(table.rows[rows]), table.Y[rows], repetition, slot_of_row[rows])
+        read = table.rows[rows] if read is None else read
+        return Block(metric.select(read), table.Y[rows], repetition, slot_of_row[rows])
 
     # As many rows as there are stored ones would ask for too large a ridge: there must be several rows per vote.
     drawn = block(_draw_rows(n, max(CHOICE_ROWS, 5 * len(stored)), rng))
@@ -337,13 +338,23 @@ def _fit_stored(
     widths, ridges = _grid(settings, median_distance(inside))
     choice = choose_centers(metric, drawn, widths, ridges, mean)
     size = max(_LEAST_BLOCK, _BLOCK_CELLS // len(stored))
-    parts = [slice(begin, begin + size) for begin in range(0, n, size)]
-    alpha, factor = solve_centers(metric, map(block, parts), choice.width, choice.ridge, mean)
+
+    def blocks() -> Iterator[Block]:
+        """Yield all rows. Rows of a part are read once, and measured in blocks of ``size`` rows."""
+        for part in table.parts():
+            read = table.rows[part]
+            for begin in range(part.start, part.stop, size):
+                end = min(begin + size, part.stop)
+                yield block(slice(begin, end), read[begin - part.start : end - part.start])
+
+    alpha, factor = solve_centers(metric, blocks(), choice.width, choice.ridge, mean)
     rows = _draw_rows(n, max(CHOICE_ROWS, ALL_ROWS), rng)
     left = block(rows)
     left_out = left_out_scores(kernel_of(distances_to_stored(metric, left), choice.width), left, mean, alpha, factor)
-    every = np.zeros((n, table.Y.shape[1]))
-    every[stored] = alpha
+    every = alpha
+    if table.in_memory:
+        every = np.zeros((n, table.Y.shape[1]))
+        every[stored] = alpha
     plan = VotesPlan(
         "stored rows", reason, n, len(stored), table.rows.shape[1], settings.p,
         8 * (3 * len(stored) ** 2 + 2 * min(n, size) * len(stored)) / 1e6, "",

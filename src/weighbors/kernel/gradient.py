@@ -7,7 +7,7 @@ squared change of f when the row's category is replaced by each of the others. T
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from .._parallel.threads import run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine import build_references
+from ..engine import NeighborEngine, SearchEngine, build_references
 from ..engine.pairs import PackedRows, fixed_ranges
 from ..weights import Weights
 from .choice import RIDGES, WIDTHS, choose_parameters, median_distance
@@ -40,7 +40,7 @@ class Table:
 
     rows: Any  # (n, M) array or CSR
     nominal: BoolArray  # (M,)
-    Y: FloatArray  # (n, n_outputs) numbers, or one column per class that is 1 for rows of this class
+    Y: Any  # (n, n_outputs) numbers, or one column per class that is 1 for rows of this class
     codes: IndexArray | None  # (n,) classes, for stratified folds; None for numbers
     repetition: FloatArray | None  # (n,)
 
@@ -56,9 +56,33 @@ class Table:
         return Metric(build_references(self.rows, weights=given, p=p, nominal=self.nominal), n_jobs)
 
     def draw(self, most: int, rng: np.random.Generator) -> Table:
-        """Return the table, or ``most`` drawn rows of it if it has more."""
+        """Return the table, or ``most`` drawn rows of it if it has more. The rows of the result are in memory."""
         n = self.rows.shape[0]
-        return self if n <= most else self.take(np.sort(rng.choice(n, most, replace=False)))
+        if n <= most:
+            return self if self.in_memory else self.take(np.arange(n))
+        return self.take(np.sort(rng.choice(n, most, replace=False)))
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether ``rows`` is an array or CSR. If not, rows are read when they are indexed."""
+        return True
+
+    def engine(self, weights: Weights, p: int, backend: str, n_jobs: int) -> SearchEngine:
+        """Return an engine that finds the nearest rows. The parameters are those of `NeighborEngine`."""
+        nominal = self.nominal if self.nominal.any() else None
+        return NeighborEngine(self.rows, weights=weights, p=p, nominal=nominal, backend=backend, n_jobs=n_jobs)
+
+    def parts(self) -> Iterator[slice]:
+        """Yield slices that cover all rows. The rows of one of them are read at once."""
+        yield slice(0, self.rows.shape[0])
+
+    def mean(self) -> FloatArray:
+        """Return the mean of the targets, where a row counts as often as its repetition weight says."""
+        if self.codes is None:
+            return weighted_mean(self.Y, self.repetition)
+        sums = np.bincount(self.codes, weights=self.repetition, minlength=self.Y.shape[1])
+        mean: FloatArray = sums / sums.sum()
+        return mean
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ returns one signed vote per neighbour, which sum to 1, so that f is the weighted
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,24 +15,34 @@ from scipy import sparse
 from .. import _native
 from .._parallel.threads import row_ranges, run_ranges
 from .._typing import FloatArray, IndexArray
-from ..engine import NeighborEngine
+from ..engine import References, SearchEngine
 from .choice import RIDGES, WIDTHS, Choice, search_choice
 from .ridge import LEAST_WIDTH, mean_square
 
-__all__ = ["LocalVotes", "choose_local"]
+__all__ = ["LocalVotes", "Neighbors", "choose_local"]
 
 _CELLS = 2_000_000  # neighbours in memory at the same time
 _DENSE_CELLS = 20_000_000  # cells of sparse neighbours that are dense at the same time
+_LEAST_QUERIES = 256  # Width and ridge are chosen on at least so many rows.
+
+
+class Neighbors(NamedTuple):
+    """The k nearest stored rows of some queries."""
+
+    distance: FloatArray  # (n_queries, k)
+    row: IndexArray  # (n_queries, k) row numbers in the training data
+    references: References  # at least these rows
+    slot: IndexArray  # (n_queries, k) slots among the references
 
 
 @dataclass(frozen=True)
 class LocalVotes:
-    """A k-NN whose votes are solved for each query.
+    """A k-NN whose votes are solved for each query, with rows in memory or in blocks.
 
-    ``targets`` are the classes of the stored rows as codes, of shape (n,), or numbers, of shape (n, n_outputs).
+    ``targets`` are the classes of all training rows as codes, of shape (n,), or numbers, of shape (n, n_outputs).
     """
 
-    engine: NeighborEngine
+    engine: SearchEngine
     targets: Any
     n_outputs: int
     repetition: FloatArray | None  # (n,)
@@ -41,27 +51,32 @@ class LocalVotes:
     ridge: float
     n_jobs: int
 
-    def neighbors(self, queries: Any, own_row: IndexArray | None = None) -> tuple[FloatArray, IndexArray]:
-        """Return distances and slots of the k nearest stored rows."""
+    def neighbors(self, queries: Any, own_row: IndexArray | None = None) -> Neighbors:
+        """Return the k nearest stored rows of queries."""
         distance, row = self.engine.search(queries, self.k, own_row=own_row, n_jobs=self.n_jobs)
-        return distance, np.searchsorted(self.engine.references.row_of_slot, row)
+        references = self.engine.references_of(np.unique(row))
+        return Neighbors(distance, row, references, np.searchsorted(references.row_of_slot, row))
 
-    def solve(self, distance: FloatArray, slot: IndexArray) -> FloatArray:
+    def solve(self, found: Neighbors) -> FloatArray:
         """Return the votes of neighbours, of shape (n_queries, k). The votes of a query sum to 1."""
-        references = self.engine.references
-        repetition, missing = self.repetition, references.missing
-        if sparse.issparse(references.rows):
+        references, slot = found.references, found.slot
+        repetition = None if self.repetition is None else self.repetition[references.row_of_slot]
+        thin = sparse.issparse(references.rows)
+        if thin:
             size = max(1, _DENSE_CELLS // (self.k * references.m))
             if len(slot) > size:  # The rows of few queries at a time are made dense. Every query is solved alone.
                 starts = range(0, len(slot), size)
-                return np.concatenate([self.solve(distance[i : i + size], slot[i : i + size]) for i in starts])
+                parts = [found._replace(distance=found.distance[i : i + size], slot=slot[i : i + size]) for i in starts]
+                return np.concatenate([self.solve(part) for part in parts])
+        # Few queries need few rows: only these are made dense, or multiplied by the weights.
+        if thin or (references.feature_weights is not None and slot.size < references.n):
             some, slot = np.unique(slot, return_inverse=True)
-            rows = references.rows[some].toarray()
+            rows = references.rows[some].toarray() if thin else references.rows[some]
             repetition = None if repetition is None else repetition[some]
-            slot = slot.reshape(distance.shape)
+            slot = slot.reshape(found.slot.shape)
         else:
             rows = references.rows
-        rows, missing_distance = self._fold(rows)
+        rows, missing_distance = _fold(references, rows)
         votes = np.empty(slot.shape)
         slot = np.ascontiguousarray(slot, dtype=np.int64)
 
@@ -70,10 +85,10 @@ class LocalVotes:
                 rows=rows,
                 missing_distance=missing_distance,
                 n_numeric=references.n_numeric,
-                missing=missing,
+                missing=references.missing,
                 p=references.p,
                 neighbor=slot,
-                distance=np.ascontiguousarray(distance),
+                distance=np.ascontiguousarray(found.distance),
                 repetition=repetition,
                 width=max(self.width, LEAST_WIDTH),
                 ridge=self.ridge,
@@ -85,31 +100,38 @@ class LocalVotes:
         run_ranges(task, row_ranges(len(slot), self.n_jobs), self.n_jobs)
         return votes
 
-    def _fold(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return stored rows and missing distances with the feature weights folded in."""
-        fold = self.engine.references.fold()
-        if fold is None:
-            return rows, self.engine.references.missing_distance
-        return fold(rows), fold.missing_distance
-
-    def answer(self, slot: IndexArray, votes: FloatArray) -> FloatArray:
+    def answer(self, found: Neighbors) -> FloatArray:
         """Return the scores of queries from the votes of their neighbours: Σ vote · target."""
-        found = self.targets[slot]
-        if found.ndim == 3:
-            return np.einsum("qk,qkt->qt", votes, found)
-        place = np.arange(len(slot))[:, None] * self.n_outputs + found
-        sums: Any = np.bincount(place.ravel(), weights=votes.ravel(), minlength=len(slot) * self.n_outputs)
-        return sums.reshape(len(slot), self.n_outputs)
+        votes, targets = self.solve(found), self.targets[found.row]
+        if targets.ndim == 3:
+            return np.einsum("qk,qkt->qt", votes, targets)
+        place = np.arange(len(votes))[:, None] * self.n_outputs + targets
+        sums: Any = np.bincount(place.ravel(), weights=votes.ravel(), minlength=len(votes) * self.n_outputs)
+        return sums.reshape(len(votes), self.n_outputs)
+
+    def batch_size(self) -> int:
+        """Return for how many queries at once neighbours are found and their rows are in memory."""
+        size = max(64, _CELLS // self.k)
+        searched, read = self.engine.query_limit(self.k), self.engine.reference_limit()
+        size = size if searched is None else min(size, searched)
+        return size if read is None else max(1, min(size, read // self.k))
 
     def scores(self, queries: Any, own_row: IndexArray | None = None) -> FloatArray:
         """Return the scores of queries, of shape (n_queries, n_outputs)."""
         out = np.empty((queries.shape[0], self.n_outputs))
-        size = max(64, _CELLS // self.k)
+        size = self.batch_size()
         for begin in range(0, len(out), size):
             batch = slice(begin, begin + size)
-            distance, slot = self.neighbors(queries[batch], None if own_row is None else own_row[batch])
-            out[batch] = self.answer(slot, self.solve(distance, slot))
+            out[batch] = self.answer(self.neighbors(queries[batch], None if own_row is None else own_row[batch]))
         return out
+
+
+def _fold(references: References, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return stored rows and missing distances with the feature weights folded in."""
+    fold = references.fold()
+    if fold is None:
+        return rows, references.missing_distance
+    return fold(rows), fold.missing_distance
 
 
 def choose_local(
@@ -138,7 +160,13 @@ def choose_local(
     repetition : ndarray of shape (n_queries,), optional
         Repetition weights of the queries.
     """
-    distance, slot = votes.neighbors(queries, own_row)
+    # The neighbours of all these queries are in memory at once. If they do not fit, some of the queries are used.
+    step = -(-len(own_row) // max(votes.batch_size(), _LEAST_QUERIES))
+    if step > 1:
+        queries, own_row, Y = queries[::step], own_row[::step], Y[::step]
+        repetition = None if repetition is None else repetition[::step]
+    found = votes.neighbors(queries, own_row)
+    distance = found.distance
     # The scale of a neighbourhood is that of its own distances, which are far below the median of all pairs.
     scale = float(np.median(distance))
     scale = scale if scale > 0 else float(distance.mean()) or 1.0
@@ -147,6 +175,6 @@ def choose_local(
 
     def loss_at(point: tuple[int, int]) -> float:
         solver = replace(votes, width=widths[point[0]], ridge=ridges[point[1]])
-        return mean_square(Y - solver.answer(slot, solver.solve(distance, slot)), repetition)
+        return mean_square(Y - solver.answer(found), repetition)
 
     return search_choice(loss_at, widths, ridges)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._frames import as_pandas
 from .._typing import FloatArray
-from .._validation import check_sample_weight
+from .._validation import TableCoder, check_sample_weight
 from ..classifiers.kernel_votes import BaseKernelVotes
 from ..classifiers.training import indexable
 from ..exceptions import InvalidDataError
@@ -21,7 +21,7 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KernelVotesRegressor"]
+__all__ = ["KernelVotesRegressor", "check_targets"]
 
 
 class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
@@ -114,19 +114,35 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         self
         """
         coder, table, rows = self._check_rows(X, y)
-        targets = _check_targets(y)
+        targets = check_targets(y)
         check_consistent_length(rows, targets)
-        self._one_output = targets.ndim == 1
-        Y = targets.reshape(len(targets), -1)
         weight = check_sample_weight(sample_weight, rows)
-        self._row_numbers = np.arange(len(Y))
+        self._row_numbers = np.arange(len(targets))
         if weight is not None and (weight == 0).any():
             kept = self._row_numbers = np.flatnonzero(weight > 0)
             table = rows[kept] if sparse.issparse(rows) else _safe_indexing(indexable(table, coder.nominal), kept)
             rows = coder.fit_transform(self, table) if coder.nominal.any() else rows[kept]
-            Y, targets, weight = Y[kept], targets[kept], weight[kept]
+            targets, weight = targets[kept], weight[kept]
+        self._fit_targets(coder, table, rows, targets, weight)
+        return self
+
+    def _fit_targets(
+        self, coder: TableCoder, table: Any, rows: Any, targets: FloatArray, weight: FloatArray | None
+    ) -> None:
+        """Learn weights and votes from rows of positive weight, and set the fitted attributes.
+
+        Parameters
+        ----------
+        coder : TableCoder
+        table, rows
+            The rows as the user gave them, and coded.
+        targets : ndarray of shape (n,) or (n, n_outputs)
+        weight : ndarray of shape (n,), or None
+        """
         if rows.shape[0] < 2:
             raise InvalidDataError(f"at least 2 rows are needed; got n_samples={rows.shape[0]}")
+        self._one_output = targets.ndim == 1
+        Y = targets.reshape(len(targets), -1)
         # Targets are standardised inside: then all outputs count alike, and no target is too large for the sums.
         center = np.average(Y, axis=0, weights=weight)
         # The division by the largest one keeps squares of extreme targets finite and above 0.
@@ -146,7 +162,6 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         with np.errstate(all="ignore"):
             self.loo_score_ = float(r2_score(scaled[kept_rows], self._fitted.loo_scores, sample_weight=weights_of_loo))
         self._targets = targets
-        return self
 
     def _in_units(self, scores: FloatArray, *, center: bool) -> FloatArray:
         """Return scores or votes in units of the targets: one column if there is one output."""
@@ -196,7 +211,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         return tags
 
 
-def _check_targets(y: Any) -> FloatArray:
+def check_targets(y: Any) -> FloatArray:
     """Return numeric targets of one or two dimensions. Raise InvalidDataError if they are no finite numbers."""
     y = as_pandas(y) if hasattr(y, "columns") or hasattr(y, "to_pandas") else y
     try:
