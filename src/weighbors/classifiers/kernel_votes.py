@@ -128,8 +128,9 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
             effective_n_jobs(self.n_jobs),
         )  # fmt: skip
         fitted = fit_votes(training, settings, weights, generators(self.random_state, 1)[0])
-        # The stored rows are in the votes; a second copy of the table would make the model twice as large.
-        self._fitted, self._coder, self._training = fitted, coder, replace(training, rows=training.rows[:0])
+        if training.in_memory:  # The stored rows are in the votes; a second copy would make the model twice as large.
+            training = replace(training, rows=training.rows[:0])
+        self._fitted, self._coder, self._training = fitted, coder, training
         self.weights_, self.alpha_, self.intercept_ = fitted.weights, fitted.alpha, fitted.intercept
         if fitted.alpha is not None and self._leaves_out and training.in_memory:
             self.alpha_ = np.zeros((self._n_given, fitted.alpha.shape[1]))
