@@ -63,6 +63,7 @@ PAGES = {
     "index.md": [],
     "adding_a_weigher.md": [],
     "guide/distance.md": [],
+    "guide/kernel_votes.md": [],
     "guide/knn.md": [],
     "guide/weighers.md": [],
     "guide/relief.md": [],
@@ -100,3 +101,13 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
         exec(compile(code, f"{page}, block {number}", "exec"), names)
         ran += 1
     assert ran
+
+
+def test_learned_votes_print_what_the_page_shows(capsys):
+    text = (DOCS / "guide" / "kernel_votes.md").read_text(encoding="utf8")
+    shown = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S)
+    assert len(shown) == len(blocks("guide/kernel_votes.md"))
+    names = {}
+    for code, output in shown:
+        exec(compile(code, "kernel_votes.md", "exec"), names)
+        assert capsys.readouterr().out == output

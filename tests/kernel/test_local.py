@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive import kernel_votes as naive
+from scipy import sparse
 from vote_tables import coded_table
 
 from weighbors import Weights
@@ -103,3 +104,16 @@ def test_the_choice_has_the_least_squared_error_of_the_loop():
         squares = ((table.Y - scores) ** 2).sum(axis=1)
         assert loss == pytest.approx((table.s * squares).sum() / table.s.sum(), rel=1e-8)
     assert choice.tried[choice.width, choice.ridge] == min(choice.tried.values())
+
+
+def test_sparse_rows_are_made_dense_in_parts(monkeypatch):
+    table = coded_table(0, 40, numbers=6)
+    rows = np.where(np.abs(table.X) < 0.5, 0.0, table.X)
+    thin, dense = (
+        LocalVotes(NeighborEngine(kind(rows), p=1), table.codes, 2, None, 5, 1.0, 0.1, 1)
+        for kind in (sparse.csr_matrix, np.asarray)
+    )
+    whole = thin.scores(sparse.csr_matrix(rows))
+    np.testing.assert_allclose(whole, dense.scores(rows), atol=1e-9)
+    monkeypatch.setattr("weighbors.kernel.local._DENSE_CELLS", 200)
+    assert (thin.scores(sparse.csr_matrix(rows)) == whole).all()

@@ -1,5 +1,7 @@
 """Votes of all rows: distances, the solution, and leave-one-out in closed form against refits."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from naive import kernel_votes as naive
@@ -101,6 +103,30 @@ def test_the_median_counts_repetitions_as_rows():
         plain = median_distance(naive.all_distances(often, p=1))
         assert median_distance(naive.all_distances(rows, p=1), s.astype(float)) == pytest.approx(plain, rel=1e-12)
     assert median_distance(np.zeros((3, 3))) == 1.0
+    assert median_distance(np.zeros((3, 3)), np.full(3, 1.5)) == 1.0
+    assert median_distance(np.zeros((1, 1)), np.ones(1)) == 1.0
+    # Copies are at distance 0: if they are most of the pairs, the mean is taken.
+    far = np.array([[0.0, 2.0], [2.0, 0.0]])
+    assert median_distance(far, np.array([9.0, 1.0])) == 2.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_all_rows_voting_need_three_matrices(weighted):
+    from weighbors import KernelVotesClassifier
+
+    rng = np.random.default_rng(0)
+    n = 1400
+    X, y = rng.normal(size=(n, 3)), rng.integers(0, 2, n)
+    s = rng.uniform(1.0, 3.0, n) if weighted else None
+    model = KernelVotesClassifier(None, None, ridge=0.1)
+    model.fit(X[:50], y[:50])  # what is loaded once does not count
+    tracemalloc.start()
+    try:
+        model.fit(X, y, s)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 3.2 * 8 * n * n
 
 
 def test_a_system_that_is_not_positive_definite_gets_a_larger_ridge():

@@ -38,32 +38,42 @@ def median_distance(distance: FloatArray, repetition: FloatArray | None = None) 
 
     A row of repetition weight s counts as s rows, which have distance 0 from each other.
     """
-    pair = np.tri(len(distance), k=-1, dtype=bool)  # every pair once
-    pairs = distance[pair]
+    pairs = _upper(distance)
     if repetition is None:
         found = float(np.median(pairs)) if len(pairs) else 0.0
     else:
+        weight = np.concatenate([repetition[i] * repetition[i + 1 :] for i in range(len(distance))])
         copies = float((repetition * np.maximum(repetition - 1.0, 0.0)).sum() / 2.0)
-        found = _weighted_median(pairs, np.outer(repetition, repetition)[pair], copies)
+        found = _weighted_median(pairs, weight, copies)
     if found > 0:
         return found
     mean = float(pairs.mean()) if len(pairs) else 0.0
     return mean if mean > 0 else 1.0
 
 
+def _upper(distance: FloatArray) -> FloatArray:
+    """Return the upper triangle without the diagonal, row by row: `numpy.triu_indices` would need n² numbers more."""
+    return np.concatenate([row[i + 1 :] for i, row in enumerate(distance)])
+
+
 def _weighted_median(values: FloatArray, weight: FloatArray, at_zero: float) -> float:
-    """Return the weighted median of values, with a further weight ``at_zero`` of zeros.
+    """Return the weighted median of values that are not negative, with a further weight ``at_zero`` of zeros.
 
     It is the mean of the two middle values, as `numpy.median` has it, where the weights are whole numbers.
     """
-    values, weight = np.append(values, 0.0), np.append(weight, at_zero)
     order = np.argsort(values, kind="stable")
-    total = np.cumsum(weight[order])
-    half = total[-1] / 2.0
-    near = 1e-12 * total[-1]
-    low = min(int(np.searchsorted(total, half - near)), len(values) - 1)
-    high = min(int(np.searchsorted(total, half + near)), len(values) - 1)
-    return float((values[order[low]] + values[order[high]]) / 2.0)
+    total = weight[order]
+    np.cumsum(total, out=total)
+    whole = (total[-1] if len(total) else 0.0) + at_zero
+    near = 1e-12 * whole
+
+    def value_at(part: float) -> float:
+        place = int(np.searchsorted(total, part - at_zero))
+        if part <= at_zero or not len(values):
+            return 0.0
+        return float(values[order[min(place, len(values) - 1)]])
+
+    return (value_at(whole / 2.0 - near) + value_at(whole / 2.0 + near)) / 2.0
 
 
 def choose_parameters(

@@ -34,6 +34,7 @@ CHOICE_ROWS = 2000
 WEIGHT_ROWS = 2000
 _BLOCK_CELLS = 8_000_000  # kernel values of one block
 _LEAST_BLOCK = 256  # rows
+_LEAST_LOCAL_RIDGE = 1e-10
 _DENSE_CELLS = 10_000_000  # Sparse rows of at most so many cells are made dense to find repeated ones.
 
 
@@ -292,7 +293,8 @@ def _fit_nearest(
     rows = _draw_rows(n, CHOICE_ROWS, rng)
     drawn = table.rows[rows]
     width = None if settings.width == "auto" else float(settings.width)
-    ridge = None if settings.ridge == "auto" else float(settings.ridge)
+    # Smaller ridges drown in rounding where neighbours repeat, and then an explanation would not add up to the scores.
+    ridge = None if settings.ridge == "auto" else max(float(settings.ridge), _LEAST_LOCAL_RIDGE)
     counts = None if table.repetition is None else table.repetition[rows]
     choice = choose_local(votes, drawn, rows, table.Y[rows], width, ridge, counts)
     votes = replace(votes, width=choice.width, ridge=choice.ridge)

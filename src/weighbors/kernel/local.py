@@ -22,6 +22,7 @@ from .ridge import LEAST_WIDTH, mean_square
 __all__ = ["LocalVotes", "Neighbors", "choose_local"]
 
 _CELLS = 2_000_000  # neighbours in memory at the same time
+_DENSE_CELLS = 20_000_000  # cells of sparse neighbours that are dense at the same time
 _LEAST_QUERIES = 256  # Width and ridge are chosen on at least so many rows.
 
 
@@ -32,6 +33,10 @@ class Neighbors(NamedTuple):
     row: IndexArray  # (n_queries, k) row numbers in the training data
     references: References  # at least these rows
     slot: IndexArray  # (n_queries, k) slots among the references
+
+    def of_queries(self, some: slice) -> Neighbors:
+        """Return the neighbours of some of the queries."""
+        return Neighbors(self.distance[some], self.row[some], self.references, self.slot[some])
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,10 @@ class LocalVotes:
         references, slot = found.references, found.slot
         repetition = None if self.repetition is None else self.repetition[references.row_of_slot]
         if sparse.issparse(references.rows):
+            size = max(1, _DENSE_CELLS // (self.k * references.m))
+            if len(slot) > size:  # The rows of few queries at a time are made dense. Every query is solved alone.
+                starts = range(0, len(slot), size)
+                return np.concatenate([self.solve(found.of_queries(slice(i, i + size))) for i in starts])
             some, slot = np.unique(slot, return_inverse=True)
             rows = references.rows[some].toarray()
             repetition = None if repetition is None else repetition[some]
