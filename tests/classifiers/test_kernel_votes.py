@@ -635,6 +635,13 @@ def test_what_is_not_fitted_says_so(method):
         getattr(KernelVotesClassifier(), method)([[0.0, 1.0]])
 
 
+def test_explanations_of_repeated_neighbours_with_a_tiny_ridge_add_up():
+    X, y = table(30, classes=2)
+    model = KernelVotesClassifier(10, None, width=5.0, ridge=1e-15).fit(np.r_[X, X], np.r_[y, 1 - y])
+    sums = model.explain(X).groupby("query")[["vote for 0", "vote for 1"]].sum()
+    np.testing.assert_allclose(sums, model._scores(X), atol=1e-5)
+
+
 @pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
 @pytest.mark.parametrize("weigher", [GradientWeights(1.0), GradientWeights(), NCAWeights()], ids=str)
 def test_weights_learned_on_strata(weigher, mode):
@@ -650,10 +657,3 @@ def test_weights_learned_on_strata(weigher, mode):
     blocks = KernelVotesBlocks(20, model.weights_, width=1.0, ridge=0.1).fit(X[:240], y[:240])
     same = KernelVotesClassifier(20, model.weights_, width=1.0, ridge=0.1).fit(X[:240], y[:240])
     np.testing.assert_allclose(blocks.predict_proba(X), same.predict_proba(X), atol=1e-9)
-
-
-def test_explanations_of_repeated_neighbours_with_a_tiny_ridge_add_up():
-    X, y = table(30, classes=2)
-    model = KernelVotesClassifier(10, None, width=5.0, ridge=1e-15).fit(np.r_[X, X], np.r_[y, 1 - y])
-    sums = model.explain(X).groupby("query")[["vote for 0", "vote for 1"]].sum()
-    np.testing.assert_allclose(sums, model._scores(X), atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, RealN
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._checks import whole_number
 from .._frames import as_pandas
 from .._parallel.threads import effective_n_jobs
 from .._random import generators
@@ -126,7 +128,8 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
             effective_n_jobs(self.n_jobs),
         )  # fmt: skip
         fitted = fit_votes(training, settings, weights, generators(self.random_state, 1)[0])
-        self._fitted, self._coder, self._training = fitted, coder, training
+        # The stored rows are in the votes; a second copy of the table would make the model twice as large.
+        self._fitted, self._coder, self._training = fitted, coder, replace(training, rows=training.rows[:0])
         self.weights_, self.alpha_, self.intercept_ = fitted.weights, fitted.alpha, fitted.intercept
         if fitted.alpha is not None and self._leaves_out and training.in_memory:
             self.alpha_ = np.zeros((self._n_given, fitted.alpha.shape[1]))
@@ -195,6 +198,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         """Return the table of `explain`. ``outputs`` name the columns of votes, ``labels`` are those of the rows."""
         check_is_fitted(self, "weights_")
         queries = self._queries(X)
+        top = None if top is None else whole_number(top, "top", least=0)
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
         return explain_scores(self._fitted, queries, self._row_numbers, labels, outputs, names, top)
 
@@ -299,8 +303,11 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     Notes
     -----
     Leave-one-out costs no refit: the residual of a row left out is α_i over the i-th diagonal element of (K + λI)⁻¹
-    [1]_. ``sample_weight`` counts as repetition; weights of a mean below 1 are scaled to a mean of 1. All rows voting
-    needs 3 n² numbers of memory.
+    [1]_. All rows voting needs 3 n² numbers of memory.
+
+    If all rows vote, ``sample_weight`` counts as repetition: a row of weight 2 is the same as the row given twice. If
+    the nearest or few stored rows vote, weights say how closely a row is fitted, and ``n_neighbors`` and ``n_stored``
+    count rows. Weights of a mean below 1 are scaled to a mean of 1.
 
     A missing value is at the full column range from every other value (HEOM), but a row is at distance 0 from itself.
 

@@ -307,9 +307,9 @@ def choose_feature_weights(table: Table, p: int, rng: np.random.Generator, n_job
     chosen: _Candidate | None = None
     for candidate, mean in zip(candidates, means, strict=True):
         difference = _errors(candidate) - _errors(best)
-        gap = float(np.average(difference, weights=weight))
-        spread = float(np.sqrt(np.average((difference - gap) ** 2, weights=weight) / n))
-        if chosen is None and gap <= spread:
+        worse = float(np.average(difference, weights=weight))
+        spread = float(np.sqrt(np.average((difference - worse) ** 2, weights=weight) / n))
+        if chosen is None and worse <= spread:
             chosen = candidate
         tried.append(
             {"gamma": candidate.gamma, "n_rounds": candidate.n_rounds, "squared_error": mean, "spread": spread}

@@ -34,10 +34,6 @@ class Neighbors(NamedTuple):
     references: References  # at least these rows
     slot: IndexArray  # (n_queries, k) slots among the references
 
-    def of_queries(self, some: slice) -> Neighbors:
-        """Return the neighbours of some of the queries."""
-        return Neighbors(self.distance[some], self.row[some], self.references, self.slot[some])
-
 
 @dataclass(frozen=True)
 class LocalVotes:
@@ -65,13 +61,17 @@ class LocalVotes:
         """Return the votes of neighbours, of shape (n_queries, k). The votes of a query sum to 1."""
         references, slot = found.references, found.slot
         repetition = None if self.repetition is None else self.repetition[references.row_of_slot]
-        if sparse.issparse(references.rows):
+        thin = sparse.issparse(references.rows)
+        if thin:
             size = max(1, _DENSE_CELLS // (self.k * references.m))
             if len(slot) > size:  # The rows of few queries at a time are made dense. Every query is solved alone.
                 starts = range(0, len(slot), size)
-                return np.concatenate([self.solve(found.of_queries(slice(i, i + size))) for i in starts])
+                parts = [found._replace(distance=found.distance[i : i + size], slot=slot[i : i + size]) for i in starts]
+                return np.concatenate([self.solve(part) for part in parts])
+        # Few queries need few rows: only these are made dense, or multiplied by the weights.
+        if thin or (references.feature_weights is not None and slot.size < references.n):
             some, slot = np.unique(slot, return_inverse=True)
-            rows = references.rows[some].toarray()
+            rows = references.rows[some].toarray() if thin else references.rows[some]
             repetition = None if repetition is None else repetition[some]
             slot = slot.reshape(found.slot.shape)
         else:
