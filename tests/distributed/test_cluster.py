@@ -72,8 +72,11 @@ JOBS = {
     "MBIW": lambda m, X, y, Q, **o: m.MBIW(**o).fit(X, y).instance_weights_,
     "intervals": lambda m, X, y, Q, **o: m.RepresentativeIntervals(**o).fit(X, y).intervals_["weight"].to_numpy(),
     "k-NN": lambda m, X, y, Q, **o: m.WeightedKNeighborsClassifier(3, **o).fit(X, y).predict_proba(Q),
+    "votes": lambda m, X, y, Q, **o: m.KernelVotesClassifier(9, None, **VOTES, **o).fit(X, y).predict_proba(Q),
+    "votes of numbers": lambda m, X, y, Q, **o: m.KernelVotesRegressor(9, None, **VOTES, **o).fit(X, y).predict(Q),
 }
 OPTIONS = {"max_bytes": 2**20}
+VOTES = {"width": 3.0, "ridge": 0.1}
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -111,7 +114,15 @@ def test_a_worker_dies_in_the_middle(name, client, tmp_path):
     assert reads > kill_at  # what the dead worker had begun was done again
 
 
-PASSES = {"ReliefF": 7, "ClassRelief": 7, "MBIW": 8, "intervals": 2, "k-NN": 2}  # over the rows
+PASSES = {
+    "ReliefF": 7,
+    "ClassRelief": 7,
+    "MBIW": 8,
+    "intervals": 2,
+    "k-NN": 2,
+    "votes": 8,
+    "votes of numbers": 8,
+}  # over the rows
 
 
 @pytest.mark.slow
