@@ -166,7 +166,8 @@ class _BlockVotes(OverBlocks, BaseKernelVotes):
         if fitted.alpha is not None and self.alpha_ is not None:
             fitted = replace(fitted, alpha=_spread_rows(fitted.alpha, fitted.stored_rows, len(rows)))
             local.alpha_ = _spread_rows(self.alpha_, self.stored_rows_, self._n_given)
-        local._fitted, local._training = fitted, whole
+        # The rows are in the votes, so the table of the ordinary estimator needs none.
+        local._fitted, local._training = fitted, replace(whole, rows=whole.rows[:0])
         if self.weigher_ is not None:  # The ordinary estimator must not refer to an estimator over blocks.
             local.weigher = local.weigher_ = self.weigher_.to_local()
         return local
