@@ -67,8 +67,9 @@ $(VENV)/needs-%: pyproject.toml
 demo: $(VENV)/demo
 	@$(BIN)/weighbors demo --force
 
+# Two processes share two cores: threads of BLAS on top of them would only wait for each other.
 test: $(VENV)/with-test
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 slow: $(VENV)/with-test
 	$(BIN)/python -m pytest -m slow
