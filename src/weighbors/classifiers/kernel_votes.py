@@ -287,7 +287,7 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         Rows that were left out, one at a time: all of positive weight, or drawn ones of large tables.
     loo_predictions_ : ndarray
         The predicted class of each of these rows when it is left out. Feature weights stay as they are.
-    loo_decision_function_ : ndarray of shape (len(loo_rows_), n_classes)
+    loo_decision_function_ : ndarray of shape (n_left_out, n_classes)
         Their scores.
     loo_score_ : float
         Accuracy of these predictions.

@@ -45,7 +45,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         The mean target μ.
     width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_, loo_rows_
         As in `KernelVotesClassifier`.
-    loo_predictions_ : ndarray of shape (len(loo_rows_),) or (len(loo_rows_), n_outputs)
+    loo_predictions_ : ndarray of shape (n_left_out,) or (n_left_out, n_outputs)
         Predictions of training rows, each left out.
     loo_score_ : float
         R² of these predictions.
@@ -181,6 +181,21 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         """
         scores = self._scores(X)
         return self._in_units(scores, center=True)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of the predictions: 1 minus the squared error over that of the mean, averaged over outputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+        y : array-like of shape (n_queries,) or (n_queries, n_outputs)
+        sample_weight : array-like of shape (n_queries,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, y, sample_weight=sample_weight))
 
     def explain(self, X: Any, top: int | None = None) -> pd.DataFrame:
         """Return a table that explains the predictions: whose votes they are made of.

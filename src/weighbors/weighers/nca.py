@@ -288,9 +288,10 @@ class NCAWeights(ContributionWeigher):
     """Weights under which a random near neighbour predicts each row best, for classes and numeric targets.
 
     The method is neighbourhood component feature selection, known from MATLAB as ``fscnca`` and ``fsrnca``. The
-    neighbour of row i is row j ≠ i with probability p_ij ∝ exp(−d_ij / σ), d_ij = Σ_k w_k² |x_ik − x_jk|. The weights
+    neighbour of row i is row j ≠ i with probability p_ij ∝ exp(−d_ij / σ), d_ij = Σ_k w_k² abs(x_ik − x_jk). The
+    weights
     maximise the probability of a neighbour of the same class (for a numeric target: minus the expected difference
-    |y_i − y_j|), averaged over rows, less λ Σ_k w_k². The penalty takes weights of useless features to 0.
+    abs(y_i − y_j)), averaged over rows, less λ Σ_k w_k². The penalty takes weights of useless features to 0.
 
     Parameters
     ----------
@@ -322,7 +323,7 @@ class NCAWeights(ContributionWeigher):
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        |w|, not negative. It is exactly 0 for features that are worth less than their penalty, and for constant
+        abs(w), not negative. It is exactly 0 for features that are worth less than their penalty, and for constant
         ones.
     weights_ : Weights
         For a k-NN with ``p=1``: w² per standard deviation of the feature. So its distances are those that were learned,
@@ -336,7 +337,7 @@ class NCAWeights(ContributionWeigher):
         What was maximised, at its maximum.
     tuning_ : ndarray of shape (n_values, 2) or None
         The values of λ that were tried, and their expected loss on held-out rows: the probability of another class,
-        or the expected |y_i − y_j|, in standard deviations if ``scale``.
+        or the expected abs(y_i − y_j), in standard deviations if ``scale``.
     n_iter_ : int
     support_ : bool ndarray of shape (n_features,)
     classes_ : ndarray of shape (n_classes,)
