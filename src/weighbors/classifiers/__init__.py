@@ -2,10 +2,10 @@
 
 from .ib import IB1, IBk
 from .kernel_votes import KernelVotesClassifier
+from .knn import WeightedKNeighborsClassifier
 from .kstar import KStar
 from .lwl import LWL
 from .table_model import Predictions, TableModel
-from .weighted_knn import WeightedKNeighborsClassifier
 from .wibk import WIBK
 
 __all__ = [

@@ -13,9 +13,9 @@ from .._typing import FloatArray, IndexArray
 from ..engine import distance_votes
 from ..engine.plan import BACKENDS
 from ._ranges import UnitRanges
+from .base_knn import BATCH_CELLS
 from .explain import Voters
-from .knn import BATCH_CELLS
-from .weighted_knn import WeightedKNeighborsClassifier
+from .knn import WeightedKNeighborsClassifier
 
 __all__ = ["IB1", "IBk", "count_until_weight"]
 

@@ -1,238 +1,334 @@
-"""Base of the weighted k-nearest-neighbour classifiers: it finds neighbours and counts their votes."""
+"""The weighted k-nearest-neighbour classifier for tables in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._checks import whole_number
-from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TakesTables
-from ..engine import combine_votes, decide, distance_votes, mass_votes, tally
-from ..engine.plan import BACKENDS
+from .._frames import as_pandas
+from .._typing import FloatArray
+from .._validation import TableCoder, check_labels, check_sample_weight, require_labels
+from ..engine import Plan
 from ..exceptions import InvalidDataError
-from ..weights import Weights
-from ._importances import feature_importances
-from .checks import check_enough
-from .explain import Voters, explain_votes
-from .learning import Fitted
-from .training import scale_repetitions
+from ..kernel import Calibration, fit_calibration
+from .base_knn import BaseKNeighbors
+from .choice import AUTO, Choice, choose_values, draw_rows, is_auto, use_values
+from .learning import Fitted, PreparedRows, build_model, join_rows, prepare_rows
+from .training import codes_among, declared_classes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BaseKNeighbors"]
-
-BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
+__all__ = ["WeightedKNeighborsClassifier"]
 
 
-class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
-    """Base class of the weighted k-NN: it finds neighbours and counts votes.
+class WeightedKNeighborsClassifier(BaseKNeighbors):
+    """k nearest neighbours with learned weights.
 
-    A subclass defines ``fit``. The rows are in memory (`WeightedKNeighborsClassifier`) or in blocks
-    (`weighbors.distributed`).
+    Without a weigher, it predicts as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or 2 does. With a
+    weigher, feature weights change the distance, and instance weights change the vote (paper 000, algorithm 2). If
+    distances are equal (for p = 2: squared distances), the row with the lower number is nearer. If votes are equal,
+    by default the class that comes first in ``classes_`` wins.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default=5
+        "auto": one of 1, 3, 5, 7, 9, 11, 15, 21, 31. The notes say how values are chosen.
+    weigher : None, Weights, weigher or "auto", default=None
+        A weigher is an estimator whose ``fit(X, y)`` sets ``weights_``. A clone of the weigher is fitted. If its
+        ``categorical_features`` differ from those of this classifier, an error is raised. "auto": none, `ReliefF`, or
+        weights by the gradients of kernel votes (those of `KernelVotesClassifier`).
+    weights : {"uniform", "distance", "complement", "auto"} or callable, default="uniform"
+        Vote of a neighbour at distance d. "uniform": 1. "distance": 1/d. "complement", for min-max scaled features:
+        1 − d/√M (p = 2) or 1 − d/M (p = 1) for M features, but at least 0. A callable gets the distances as an array
+        of shape (n_queries, n_neighbors) and returns the votes. "auto": "uniform" or "distance".
+    p : {1, 2} or "auto", default=2
+        1 for the city-block distance, 2 for the Euclidean distance. "auto": one of them.
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+        Columns whose values differ by 0 or 1. "from_dtype": the columns of a DataFrame that contain
+        categories or text.
+    handle_unknown : {"different", "error"}, default="different"
+        What happens if a query has a category that was not in the training data. "different": it differs from all
+        known categories. "error": an error is raised.
+    vote_ties : {"first", "nearest"}, default="first"
+        Which of several classes with equal votes wins. "first": the class that comes first in ``classes_``.
+        "nearest": the class of the nearest neighbour that votes for one of these classes.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of ``sample_weight`` for each class, as in scikit-learn.
+    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
+        Which search finds the neighbours. All of them except "hnsw" give the same results. ``plan_`` says which search
+        was chosen.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+    calibrate : {None, "loo"}, default=None
+        What ``predict_proba`` returns. None: the shares of the votes. "loo": softmax(t · shares), where the slope t has
+        the least log-loss on training rows that were left out of their own vote. ``fit`` then needs more rows than
+        ``n_neighbors``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    weights_ : Weights
+        The weights in use.
+    weigher_ : estimator or None
+        The fitted clone of ``weigher``, or the fitted weigher that was chosen.
+    n_neighbors_ : int
+        The number of neighbours in use.
+    p_ : int
+        The p in use.
+    vote_kind_ : str or callable
+        The value of ``weights`` in use.
+    choice_ : DataFrame or None
+        One row per candidate: ``weigher``, ``p``, ``n_neighbors``, ``weights``, ``accuracy``, ``squared_error`` (of the
+        vote shares, summed over classes) and ``chosen``. None if no parameter is "auto".
+    calibration_ : Calibration or None
+        The slope of the calibration, and its log-loss on the rows left out. None without ``calibrate``.
+    feature_importances_ : ndarray of shape (n_features,)
+        The feature weights in use, for `RFECV` and `SelectFromModel`. Masked features have 0. Weights per class,
+        instance or interval are averaged. Without feature weights, all are 1.
+    plan_ : Plan
+        Which search ``predict`` uses, and why. It can be printed.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if ``X`` had column names.
+    n_samples_fit_ : int
+        Number of training rows, including rows of weight 0.
+
+    Notes
+    -----
+    The missing distance is the full column range: a missing value (NaN) differs by it from every value, also from
+    another missing value (HEOM). Queries are converted to the dtype of the training rows. The votes ω of a weigher
+    multiply the votes of the k neighbours. They do not change the number of neighbours.
+
+    ``sample_weight`` counts as repetition. Neighbours are taken until their weights add up to ``n_neighbors``. The last
+    neighbour counts only for the rest that is needed. A row of weight 0 is removed. Integer weights therefore have the
+    same effect as repeated rows. If the weights sum to at most ``n_neighbors`` and their mean is below 1, they are
+    multiplied so that their mean over the rows that can be neighbours is 1. This is the case in boosting, where the
+    weights sum to 1. As in scikit-learn, fewer training rows than ``n_neighbors`` raise an error only when neighbours
+    are searched.
+
+    If all votes of a query are zero, its neighbours vote only by ``sample_weight`` and ``class_weight``, and a
+    `NoVoteWarning` is given.
+
+    Every "auto" is chosen in ``fit``, together with the others; the parameters themselves stay "auto". Each candidate
+    predicts the training rows (of more than 5000, 5000 drawn ones), each row left out. The largest accuracy wins; of
+    equal ones the least squared error of the vote shares, then the simplest candidate. Weights of a weigher are learned
+    in five folds, each time from the other four, so that no row is judged under weights that have seen its label.
+    If weights belong to single rows, its neighbours are rows of the other four folds only. Rows count by
+    ``sample_weight`` and ``class_weight``. The draw and the folds are always the same. The accuracy of the chosen
+    candidate is the largest of many, so it is a little too good: use cross-validation to estimate the accuracy.
+
+    Calibration keeps the order of the shares, and ``predict`` does not use it. So the predicted class has the largest
+    probability; only with ``vote_ties="nearest"`` may it be another one of several classes with equal probabilities.
+    Of more than 5000 rows, 5000 drawn ones are left out. Weights stay as they are when a row is left out.
+
+    For the choice and the calibration, a row of weight 2 is left out as a whole, while one of two equal rows is
+    predicted with the help of the other. So the two are not the same there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from weighbors import Weights, WeightedKNeighborsClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> plain = WeightedKNeighborsClassifier(n_neighbors=5).fit(X[::2], y[::2])
+    >>> round(plain.score(X[1::2], y[1::2]), 3)
+    0.73
+    >>> scaled = Weights(feature_weights=1 / X.var())
+    >>> weighted = WeightedKNeighborsClassifier(n_neighbors=5, weigher=scaled).fit(X[::2], y[::2])
+    >>> round(weighted.score(X[1::2], y[1::2]), 3)
+    0.944
+
+    Let ``fit`` choose:
+
+    >>> X = (X - X.mean()) / X.std()
+    >>> best = WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto", calibrate="loo")
+    >>> best = best.fit(X[::2], y[::2])
+    >>> best.n_neighbors_, type(best.weigher_).__name__, best.vote_kind_, best.p_
+    (21, 'GradientWeights', 'distance', 2)
+    >>> round(best.score(X[1::2], y[1::2]), 3)
+    0.966
     """
 
-    _fitted: Fitted
+    #: The value of a later parameter at which all is as before it existed: stored cells of studies are still found.
+    _neutral_parameters: ClassVar[dict[str, Any]] = {"calibrate": None}
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weigher": [None, Weights, HasMethods(["fit", "get_params"])],
-        "weights": [StrOptions({"uniform", "distance", "complement"}), callable, None],
-        "p": [Options(Real, {1, 2})],
-        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
-        "handle_unknown": [StrOptions({"different", "error"})],
-        "vote_ties": [StrOptions({"first", "nearest"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "backend": [StrOptions(set(BACKENDS))],
-        "n_jobs": [None, Integral],
+        **BaseKNeighbors._parameter_constraints,
+        **{name: [*BaseKNeighbors._parameter_constraints[name], StrOptions({"auto"})] for name in AUTO},
+        "calibrate": [None, StrOptions({"loo"})],
     }
 
     def __init__(
         self,
-        n_neighbors: int = 5,
+        n_neighbors: Any = 5,
         weigher: Any = None,
         *,
         weights: str | Callable[[FloatArray], Any] = "uniform",
-        p: int = 2,
+        p: Any = 2,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
         vote_ties: str = "first",
         class_weight: Any = None,
         backend: str = "auto",
         n_jobs: int | None = None,
+        calibrate: str | None = None,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weigher = weigher
-        self.weights = weights
-        self.p = p
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.vote_ties = vote_ties
-        self.class_weight = class_weight
-        self.backend = backend
-        self.n_jobs = n_jobs
+        super().__init__(
+            n_neighbors,
+            weigher,
+            weights=weights,
+            p=p,
+            categorical_features=categorical_features,
+            handle_unknown=handle_unknown,
+            vote_ties=vote_ties,
+            class_weight=class_weight,
+            backend=backend,
+            n_jobs=n_jobs,
+        )
+        self.calibrate = calibrate
 
-    def _use(self, fitted: Fitted) -> Self:
-        """Set the fitted attributes from ``fitted``, and return the estimator."""
-        self._fitted = fitted
-        self.classes_, self.weights_, self.weigher_ = fitted.classes, fitted.weights, fitted.weigher
-        self.n_samples_fit_ = fitted.n_given
-        return self
-
-    def _value_of(self, name: str) -> Any:
-        """Return the value of a parameter that search and votes use. A subclass may choose values in ``fit``."""
-        return getattr(self, name)
-
-    @property
-    def plan_(self) -> Any:
-        """Which search ``predict`` uses, and why."""
-        check_is_fitted(self, "classes_")
-        return self._fitted.engine.plan
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """The feature weights in use, one number per feature."""
-        check_is_fitted(self, "classes_")
-        return feature_importances(self.weights_, self.n_features_in_)
-
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> IndexArray | tuple[FloatArray, IndexArray]:
-        """Return the nearest training rows of each query.
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedKNeighborsClassifier:
+        """Store the training rows and learn their weights.
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_features), optional
-            By default, the queries are the training rows, and no row is its own neighbour.
-        n_neighbors : int, optional
-            By default the ``n_neighbors`` of the constructor.
-        return_distance : bool, default=True
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
 
         Returns
         -------
-        distances : ndarray of shape (n_queries, n_neighbors)
-            Only with ``return_distance``.
-        indices : ndarray of shape (n_queries, n_neighbors)
-            Row numbers in the training data that were given to ``fit``.
+        self
         """
-        check_is_fitted(self, "classes_")
-        k = whole_number(self._value_of("n_neighbors") if n_neighbors is None else n_neighbors, "n_neighbors")
-        queries, own = self._queries(X)
-        check_enough(k, self._fitted.engine, None, own is not None)
-        distance, row = self._fitted.engine.search(queries, k, own_row=own, n_jobs=self.n_jobs)
-        indices: IndexArray = self._fitted.training.row[row]
-        return (distance, indices) if return_distance else indices
+        coder, table, X = self._check_table(X, y)
+        classes, codes = check_labels(y)
+        check_consistent_length(X, codes)
+        weight = check_sample_weight(sample_weight, X)
+        return self._learn(prepare_rows(self, table, X, coder, classes, codes, weight, least_classes=2))
 
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """Return the neighbours as a CSR matrix of shape (n_queries, n_samples_fit).
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool | None = None
+    ) -> WeightedKNeighborsClassifier:
+        """Store further training rows (the update of the concept description in paper 002, table 1).
 
-        With ``mode="connectivity"``, the entries are 1. With ``mode="distance"``, they are the distances.
-        """
-        if mode not in ("connectivity", "distance"):
-            raise InvalidDataError(f"mode must be 'connectivity' or 'distance'; got {mode!r}")
-        distance, row = self.kneighbors(X, n_neighbors)
-        n, k = row.shape
-        # CSR from its parts: every row has exactly k entries, which are in place already.
-        data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
-        return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
-
-    def _shares(self, repetition: FloatArray) -> FloatArray:
-        """Return how many of the k votes each neighbour has.
-
-        ``repetition`` has the repetition weights of the neighbours, nearest first.
-        """
-        return mass_votes(repetition, int(self._value_of("n_neighbors")))[0]
-
-    def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
-        """Return the factor of each vote that depends on the distance. None: all factors are equal.
-
-        ``shares`` are the votes that follow from the repetition weights, or None if there are no repetition weights.
-        """
-        # The largest distance of two min-max scaled rows with M features is M to the power 1/p.
-        span = self.n_features_in_ ** (1 / int(self._value_of("p")))
-        return distance_votes(distance, self._value_of("weights"), span=span, shares=shares)
-
-    def _voters(
-        self, query: IndexArray, distance: FloatArray, row: IndexArray, repetition: FloatArray | None
-    ) -> Voters:
-        """Return a batch of queries with their neighbours, and the votes of the neighbours.
+        Without a weigher and without "auto", or with ``refresh=True``, the model is the same as after ``fit`` on all
+        rows so far. Values that were chosen for "auto", in ``fit`` or in the first call, are kept unless
+        ``refresh=True``. The calibration is always fitted again.
 
         Parameters
         ----------
-        query : ndarray of int
-            Numbers of the queries.
-        distance, row : ndarrays of shape (n_queries, width)
-            Distances and stored rows of the neighbours.
-        repetition : ndarray or None
-            Repetition weights of all stored rows. None: every row counts once.
-        """
-        shares = None if repetition is None else self._shares(repetition[row])
-        omega = self.weights_.votes  # paper 000, algorithm 2: ω in the vote
-        by_distance = self._distance_votes(distance, shares)
-        return Voters(query, distance, row, combine_votes(by_distance, shares, None if omega is None else omega[row]))
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), optional
+            All labels that can occur in this and in later calls. Required in the first call if ``fit`` was not called.
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
+        refresh : bool, optional
+            Whether the weights are learned again from all rows, and values for "auto" are chosen again. False: the old
+            weights are used for the new rows too. None: as False, but weights are learned again if the old ones belong
+            to single rows (votes, scales, selections).
 
-    def _queries(self, X: Any) -> tuple[Any, IndexArray | None]:
-        """Return the coded queries, and the row that each query must not find.
-
-        If ``X`` is None, the queries are the training rows, and each must not find itself. Otherwise the second value
-        is None.
+        Returns
+        -------
+        self
         """
+        if not hasattr(self, "_fitted"):
+            declared = declared_classes(classes)
+            coder, table, X = self._check_table(X, y)
+            codes = codes_among(y, declared)
+            check_consistent_length(X, codes)
+            weight = check_sample_weight(sample_weight, X)
+            return self._learn(prepare_rows(self, table, X, coder, declared, codes, weight))
+        require_labels(self, y)
+        codes = codes_among(y, self.classes_, classes)
+        check_consistent_length(X, codes)
+        weight = check_sample_weight(sample_weight, X)
+        rows = join_rows(self, self._fitted, X, codes, weight, refresh)
+        return self._learn(rows, None if refresh else self._choice, self._fitted.weigher)
+
+    def _learn(self, rows: PreparedRows, choice: Choice | None = None, weigher: Any = None) -> Self:
+        """Choose values for "auto", learn the weights, and set the fitted attributes.
+
+        Parameters
+        ----------
+        rows : PreparedRows
+        choice : Choice, optional
+            Values that were chosen before. None: they are chosen now.
+        weigher : estimator, optional
+            The fitted weigher that learned ``rows.weights`` in an earlier call.
+        """
+        automatic = [name for name in AUTO if is_auto(getattr(self, name))]
+        if not automatic:
+            choice = None
+        elif choice is None:
+            choice = choose_values(self, rows)
+        model = use_values(self, **{name: getattr(choice, name) for name in automatic})
+        fitted = build_model(model, *rows)
+        if rows.weights is not None:
+            fitted = fitted._replace(weigher=weigher)
+        return self._use(fitted, choice)
+
+    def _use(self, fitted: Fitted, choice: Choice | None = None) -> Self:
+        """Set the fitted attributes, fit the calibration, and return the estimator."""
+        calibration = None
+        if self.calibrate is not None:  # by a copy: If too few rows are there, this estimator must stay as it was.
+            trial = use_values(self, calibrate=None)._use(fitted, choice)
+            calibration = trial._fit_calibration()
+        super()._use(fitted)
+        self._choice, self.calibration_ = choice, calibration
+        return self
+
+    def _fit_calibration(self) -> Calibration:
+        """Return the calibration with the least log-loss on training rows that are left out of their own vote."""
+        training, repetition = self._fitted.training, self._fitted.repetition
+        drawn = draw_rows(len(training.codes))
+        shares = self._vote_shares(training.X[drawn], drawn)
+        return fit_calibration(shares, training.codes[drawn], None if repetition is None else repetition[drawn])
+
+    def _value_of(self, name: str) -> Any:
+        """Return the value of a parameter, or the value that was chosen for "auto"."""
+        value = getattr(self, name)
+        if not is_auto(value):
+            return value
+        if self._choice is None:
+            raise InvalidDataError(f"{name}='auto' was set after fit, and values are chosen in fit. Fit again")
+        return getattr(self._choice, name)
+
+    @property
+    def n_neighbors_(self) -> int:
+        """The number of neighbours in use."""
         check_is_fitted(self, "classes_")
-        if X is None:
-            return self._fitted.training.X, np.arange(self._fitted.training.X.shape[0], dtype=np.int64)
-        return self._fitted.coder.transform(self, X), None
+        return int(self._value_of("n_neighbors"))
 
-    def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
-        """Yield batches of queries with their neighbours and votes.
+    @property
+    def p_(self) -> int:
+        """The p in use."""
+        check_is_fitted(self, "classes_")
+        return int(self._value_of("p"))
 
-        If the repetition weights of a query's neighbours add up to less than k, the number of neighbours is doubled
-        until they reach k or there are no more rows. ``own`` is the row that each query must not find, or None.
-        """
-        k = int(self._value_of("n_neighbors"))
-        repetition = self._repetitions(own)
-        most = self._fitted.engine.n_references - (own is not None)
-        size = self._queries_at_once(k)
-        for begin in range(0, X.shape[0], size):
-            pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k, most)
-            while len(pending):
-                not_this = None if own is None else own[pending]
-                distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
-                # If repetition weights are below 1, k neighbours may have less than k votes in all. Queries with too
-                # few votes get twice as many neighbours.
-                full = np.ones(len(pending), dtype=bool)
-                if repetition is not None and width < most:
-                    full = repetition[row].sum(axis=1) >= k * (1 - 1e-12)
-                if full.any():
-                    yield self._voters(pending[full], distance[full], row[full], repetition)
-                pending, width = pending[~full], min(2 * width, most)
+    @property
+    def vote_kind_(self) -> Any:
+        """The value of ``weights`` in use."""
+        check_is_fitted(self, "classes_")
+        return self._value_of("weights")
 
-    def _repetitions(self, own: IndexArray | None) -> FloatArray | None:
-        """Return the repetition weights of the stored rows, or None if every row counts once.
+    @property
+    def choice_(self) -> pd.DataFrame | None:
+        """The candidates for "auto", one per row, or None if no parameter is "auto"."""
+        import pandas as pd
 
-        Raise `InvalidDataError` if there are too few rows for k neighbours. ``own`` is the row that each query must
-        not find, or None.
-        """
-        k, engine, repetition = int(self._value_of("n_neighbors")), self._fitted.engine, self._fitted.repetition
-        repetition = None if repetition is None else scale_repetitions(repetition, engine.stored_rows, k)
-        check_enough(k, engine, repetition, own is not None)
-        return repetition
-
-    def _queries_at_once(self, k: int) -> int:
-        """Return the number of queries per batch, so that the neighbours of a batch fit in memory."""
-        size, limit = max(64, BATCH_CELLS // k), self._fitted.engine.query_limit(k)
-        return size if limit is None else min(size, max(64, limit))
+        check_is_fitted(self, "classes_")
+        return None if self._choice is None else pd.DataFrame(self._choice.tried)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the share of the votes for each class.
+        """Return the probability of each class: its share of the votes, calibrated if ``calibrate`` says so.
 
         Parameters
         ----------
@@ -244,63 +340,18 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_queries, n_classes)
             Columns as in ``classes_``.
         """
-        return self._vote_shares(*self._queries(X))
+        shares = super().predict_proba(X)
+        return shares if self.calibration_ is None else self.calibration_(shares)
 
-    def _vote_shares(self, queries: Any, own: IndexArray | None) -> FloatArray:
-        """Return the share of the votes for each class. The parameters are what `_queries` returns."""
-        shares = np.empty((queries.shape[0], len(self.classes_)))
-        for found in self._neighbors_and_votes(queries, own):
-            shares[found.query] = tally(self._fitted.training.codes[found.row], found.votes, len(self.classes_))
-        return shares
+    def _check_table(self, X: Any, y: Any) -> tuple[TableCoder, Any, Any]:
+        """Return a coder, the table to which it was fitted, and the coded rows."""
+        require_labels(self, y)
+        coder = TableCoder(self.categorical_features, self.handle_unknown)
+        X = as_pandas(X)
+        return coder, X, coder.fit_transform(self, X)
 
-    def predict(self, X: Any) -> AnyArray:
-        """Return the class with the most votes. ``vote_ties`` decides between classes with equal votes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), or None
-            None: the queries are the training rows, and no row is its own neighbour.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-        """
-        queries, own = self._queries(X)
-        winner = np.empty(queries.shape[0], dtype=np.int64)
-        for found in self._neighbors_and_votes(queries, own):
-            codes = self._fitted.training.codes[found.row]
-            shares = tally(codes, found.votes, len(self.classes_))
-            winner[found.query] = decide(shares, codes, found.votes, self.vote_ties)
-        labels: AnyArray = self.classes_[winner]
-        return labels
-
-    def explain(self, X: Any) -> pd.DataFrame:
-        """Return a table that explains the predictions: neighbours, votes, and each feature's share of each distance.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-
-        Returns
-        -------
-        DataFrame
-            One row per query and neighbour. The columns are ``query``, ``rank`` (1 is the nearest), ``row`` (number of
-            the training row), ``label``, ``distance``, ``vote`` (the neighbour's share of all votes of the query),
-            and for each feature ``share of <name>``: the feature's share of d² (p = 2) or d (p = 1). At distance 0
-            all shares are 0.
-        """
-        queries, own = self._queries(X)
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        found = list(self._neighbors_and_votes(queries, own))
-        # Only the neighbours that voted are read, since rows may be in blocks.
-        rows = np.unique(np.concatenate([voters.row.ravel() for voters in found]))
-        references = self._fitted.engine.references_of(rows)
-        return explain_votes(references, queries, found, self._fitted.training, self.classes_, list(names))
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the router that passes ``sample_weight`` to this classifier and to its weigher."""
-        router = MetadataRouter(owner=self).add_self_request(self)
-        if hasattr(self.weigher, "fit"):
-            mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="fit")
-            router.add(weigher=self.weigher, method_mapping=mapping)
-        return router
+    @property
+    def plan_(self) -> Plan:
+        """Which search ``predict`` uses, and why."""
+        plan: Plan = super().plan_
+        return plan

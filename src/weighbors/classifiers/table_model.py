@@ -21,7 +21,7 @@ from ..exceptions import InvalidDataError, ModelFileError, WeighborsError
 from ..weights import Weights
 from . import _model_file
 from .checks import check_enough
-from .weighted_knn import WeightedKNeighborsClassifier
+from .knn import WeightedKNeighborsClassifier
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,8 +19,8 @@ from ..engine.plan import BACKENDS
 from ..weighers.intervals import INTERVAL_CONSTRAINTS, RepresentativeIntervals, interval_frame
 from ..weighers.intervals.discretize import IntegerCoder
 from ..weights import Weights
+from .knn import WeightedKNeighborsClassifier
 from .training import Training, codes_among, declared_classes, scale_repetitions
-from .weighted_knn import WeightedKNeighborsClassifier
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,8 +20,8 @@ from ..blocks import (
     ColumnCoding,
     LazyRows,
 )
+from ..classifiers.base_knn import BaseKNeighbors
 from ..classifiers.checks import check_fits, class_of_row
-from ..classifiers.knn import BaseKNeighbors
 from ..classifiers.learning import Fitted, build_model
 from ..classifiers.training import Training, repetition_weights, scale_repetitions
 from ..exceptions import InvalidDataError
