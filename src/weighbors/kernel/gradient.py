@@ -7,7 +7,7 @@ squared change of f when the row's category is replaced by each of the others. T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -240,8 +240,6 @@ def learn_feature_weights(
     n_rounds: int,
     rng: np.random.Generator,
     n_jobs: int,
-    *,
-    seen: Callable[[Solution, float], None] | None = None,
 ) -> FloatArray:
     """Solve for the votes under equal weights, weigh the features by the solution, and so on for some rounds.
 
@@ -254,8 +252,6 @@ def learn_feature_weights(
     n_rounds : int
     rng : Generator
     n_jobs : int
-    seen : callable, optional
-        It gets every solution and the median distance that its width is a multiple of.
 
     Returns
     -------
@@ -269,8 +265,6 @@ def learn_feature_weights(
         median = median_distance(distance, table.repetition)
         widths = [ratio * median for ratio in WIDTHS]
         solution, _ = choose_parameters(distance, table.Y, table.repetition, widths, RIDGES, rng)
-        if seen is not None:
-            seen(solution, median)
         weights = _powered(gradient_weights(metric, distance, solution, table.repetition), gamma)
     return weights
 
@@ -391,7 +385,7 @@ def _add_fold_errors(
     mean = weighted_mean(part.Y, part.repetition)
     changes: dict[tuple[float, int], FloatArray] = {}
 
-    def solve(weights: FloatArray | None, distances: FloatArray, point: tuple[float, float]) -> Solution:
+    def solve(distances: FloatArray, point: tuple[float, float]) -> Solution:
         inside = distances[np.ix_(train, train)]
         width = point[0] * median_distance(inside, part.repetition)
         alpha, ridge = solve_system(inside, width, point[1], part.Y - mean, part.repetition)
@@ -400,7 +394,7 @@ def _add_fold_errors(
     for candidate in candidates:
         weights: FloatArray | None = None
         distances = distance
-        solution = solve(weights, distances, candidate.points[0])
+        solution = solve(distances, candidate.points[0])
         for done in range(candidate.n_rounds):
             key = (candidate.gamma if done else 0.0, done)  # the first round starts from equal weights for every γ
             if key not in changes:
@@ -408,7 +402,7 @@ def _add_fold_errors(
                 changes[key] = gradient_weights(metric, distances[np.ix_(train, train)], solution, part.repetition)
             weights = _powered(changes[key], candidate.gamma)
             distances = table.metric(p, weights, n_jobs).all_pairs()
-            solution = solve(weights, distances, candidate.points[done + 1])
+            solution = solve(distances, candidate.points[done + 1])
         scores = mean + kernel_of(distances[np.ix_(test, train)], solution.width) @ solution.alpha
         if candidate.errors is None:
             candidate.errors = np.empty(table.rows.shape[0])
