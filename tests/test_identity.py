@@ -1,6 +1,7 @@
 """Digests differ for different methods, functions and tables."""
 
 import functools
+import importlib
 import types
 
 import numpy as np
@@ -125,3 +126,14 @@ def test_a_study_computes_the_cell_of_an_edited_measure_again(tmp_path):
 
     assert run(1) == [1.0, 1.0]
     assert run(2) == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("place", ["site-packages", "dist-packages", "project"])
+def test_packages_of_another_environment_are_not_the_users(tmp_path, monkeypatch, place):
+    folder = tmp_path / "lib" / place
+    folder.mkdir(parents=True)
+    name = f"elsewhere_{place.replace('-', '_')}"
+    (folder / f"{name}.py").write_text("class Model:\n    def fit(self, X, y):\n        return 1\n", encoding="utf8")
+    monkeypatch.syspath_prepend(folder)
+    described = describe(importlib.import_module(name).Model)
+    assert ("code" in described) == (place == "project")

@@ -176,6 +176,7 @@ def _is_users(module: str) -> bool:
     """Return whether the user wrote a module.
 
     This is so for ``__main__``, and for a file outside the standard library, weighbors and installed packages.
+    Packages may be installed in several places: those of another environment can be on the path, too.
     """
     if module == "__main__":
         return True
@@ -184,8 +185,10 @@ def _is_users(module: str) -> bool:
         return False
     # A module of the standard library or of an installed package counts by its name and version only.
     path = getattr(sys.modules.get(module), "__file__", None)
+    if path is None or not {"site-packages", "dist-packages"}.isdisjoint(path.split(os.sep)):
+        return False
     installed = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
-    return path is not None and not path.startswith(tuple(place + os.sep for place in installed))
+    return not path.startswith(tuple(place + os.sep for place in installed))
 
 
 def describe_function(function: Any) -> str:
