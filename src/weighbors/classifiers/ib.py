@@ -12,12 +12,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import FloatArray, IndexArray
 from ..engine import distance_votes
 from ..engine.plan import BACKENDS
-from ._ranges import UnitRanges
-from .base_knn import BATCH_CELLS
+from .base_knn import BATCH_CELLS, BaseKNeighbors
 from .explain import Voters
 from .knn import WeightedKNeighborsClassifier
+from .ranges import UnitRanges
 
-__all__ = ["IB1", "IBk", "count_until_weight"]
+__all__ = ["IB1", "BaseIBk", "IBk", "count_until_weight"]
 
 _OFFSET = 0.001  # Weka's IBk adds this number to d before it computes 1/d
 #: Relative difference up to which a distance is tied with the k-th distance, so that rounding does not break ties.
@@ -51,7 +51,74 @@ def count_until_weight(distance: FloatArray, repetition: FloatArray | None, k: i
     return needed, (distance <= limit[:, None]).sum(axis=1)
 
 
-class IBk(WeightedKNeighborsClassifier):
+class BaseIBk(BaseKNeighbors):
+    """Base class of `IBk` and `IBkRegressor`: which neighbours vote, and with which weight, is as in Weka.
+
+    A subclass has the parameter ``ties``, and gives the k-NN the weigher `UnitRanges`.
+    """
+
+    ties: str
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions({"uniform", "inverse", "similarity"})],
+        "ties": [StrOptions({"all", "index"})],
+        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+        "handle_unknown": [StrOptions({"different", "error"})],
+        "backend": [StrOptions(set(BACKENDS))],
+        "n_jobs": [None, Integral],
+    }
+
+    def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
+        """Yield batches of queries that have the same number of voting neighbours.
+
+        If the last neighbour found is still tied with the k-th, or if the repetition weights add up to less than k,
+        the number of neighbours is doubled. ``own`` is the row that each query must not find, or None.
+        """
+        if self.ties == "index":
+            yield from super()._neighbors_and_votes(X, own)
+            return
+        k = int(self.n_neighbors)
+        repetition = self._repetitions(own)
+        most = self._fitted.engine.n_references - (own is not None)
+        size = max(64, BATCH_CELLS // k)
+        for begin in range(0, X.shape[0], size):
+            # A few more than k, because the ties with the k-th neighbour must be in the list, too.
+            pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k + 4, most)
+            while len(pending):
+                not_this = None if own is None else own[pending]
+                distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
+                needed, tied = count_until_weight(distance, None if repetition is None else repetition[row], k)
+                # A list is complete if it goes beyond the ties, or contains all rows.
+                done = ((needed <= width) & (tied < width)) | (width == most)
+                # Voters of a batch have arrays of one width, so queries are grouped by their number of neighbours.
+                for count in np.unique(tied[done]):
+                    at = np.flatnonzero(done & (tied == count))
+                    yield self._voters(pending[at], distance[at, :count], row[at, :count], repetition)
+                pending, width = pending[~done], min(2 * width, most)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """1 for each feature, but 0 for a numeric feature with only one value."""
+        return (super().feature_importances_ > 0).astype(np.float64)
+
+    def _shares(self, repetition: FloatArray) -> FloatArray:
+        """Return how many votes each neighbour has; ``repetition`` are the repetition weights of the neighbours.
+
+        With ``ties="all"``, each neighbour has its full repetition weight, even if the sum is above k.
+        """
+        return super()._shares(repetition) if self.ties == "index" else repetition
+
+    def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
+        """Return the factor of each vote that depends on the distance, as in Weka. None: all factors are equal."""
+        span = float(np.sqrt(self.n_features_in_))
+        if self.weights == "inverse":
+            inverse: FloatArray = 1.0 / (distance.astype(np.float64) / span + _OFFSET)
+            return inverse
+        return distance_votes(distance, "complement" if self.weights == "similarity" else None, span=span)
+
+
+class IBk(BaseIBk, WeightedKNeighborsClassifier):
     """k nearest neighbours on min-max scaled features, as Weka's IBk.
 
     It is a `WeightedKNeighborsClassifier` with fixed weights: differences in a numeric feature are divided by its
@@ -115,15 +182,7 @@ class IBk(WeightedKNeighborsClassifier):
     0.944
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions({"uniform", "inverse", "similarity"})],
-        "ties": [StrOptions({"all", "index"})],
-        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
-        "handle_unknown": [StrOptions({"different", "error"})],
-        "backend": [StrOptions(set(BACKENDS))],
-        "n_jobs": [None, Integral],
-    }
+    _parameter_constraints = BaseIBk._parameter_constraints
 
     def __init__(
         self,
@@ -153,54 +212,6 @@ class IBk(WeightedKNeighborsClassifier):
         """Store further training rows. The column ranges are computed again, unless ``refresh=False``."""
         super().partial_fit(X, y, classes, sample_weight, refresh=refresh)
         return self
-
-    def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
-        """Yield batches of queries that have the same number of voting neighbours.
-
-        If the last neighbour found is still tied with the k-th, or if the repetition weights add up to less than k,
-        the number of neighbours is doubled. ``own`` is the row that each query must not find, or None.
-        """
-        if self.ties == "index":
-            yield from super()._neighbors_and_votes(X, own)
-            return
-        k = int(self.n_neighbors)
-        repetition = self._repetitions(own)
-        most = self._fitted.engine.n_references - (own is not None)
-        size = max(64, BATCH_CELLS // k)
-        for begin in range(0, X.shape[0], size):
-            # A few more than k, because the ties with the k-th neighbour must be in the list, too.
-            pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k + 4, most)
-            while len(pending):
-                not_this = None if own is None else own[pending]
-                distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
-                needed, tied = count_until_weight(distance, None if repetition is None else repetition[row], k)
-                # A list is complete if it goes beyond the ties, or contains all rows.
-                done = ((needed <= width) & (tied < width)) | (width == most)
-                # Voters of a batch have arrays of one width, so queries are grouped by their number of neighbours.
-                for count in np.unique(tied[done]):
-                    at = np.flatnonzero(done & (tied == count))
-                    yield self._voters(pending[at], distance[at, :count], row[at, :count], repetition)
-                pending, width = pending[~done], min(2 * width, most)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """1 for each feature, but 0 for a numeric feature with only one value."""
-        return (super().feature_importances_ > 0).astype(np.float64)
-
-    def _shares(self, repetition: FloatArray) -> FloatArray:
-        """Return how many votes each neighbour has; ``repetition`` are the repetition weights of the neighbours.
-
-        With ``ties="all"``, each neighbour has its full repetition weight, even if the sum is above k.
-        """
-        return super()._shares(repetition) if self.ties == "index" else repetition
-
-    def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
-        """Return the factor of each vote that depends on the distance, as in Weka. None: all factors are equal."""
-        span = float(np.sqrt(self.n_features_in_))
-        if self.weights == "inverse":
-            inverse: FloatArray = 1.0 / (distance.astype(np.float64) / span + _OFFSET)
-            return inverse
-        return distance_votes(distance, "complement" if self.weights == "similarity" else None, span=span)
 
 
 class IB1(IBk):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -12,9 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._parallel.threads import effective_n_jobs, row_ranges, run_ranges
 from .._typing import BoolArray, FloatArray
-from ._lazy import LazyClassifier
+from .lazy import BaseLazy, LazyClassifier
 
-__all__ = ["KStar", "numeric_log_chances", "nominal_log_chances"]
+__all__ = ["BaseKStar", "KStar", "numeric_log_chances", "nominal_log_chances"]
 
 _CELLS = 250_000  # how many distances are in memory at the same time
 _STEPS = 100
@@ -178,7 +179,103 @@ def nominal_log_chances(
     return np.where(informative[:, None], log, 0.0), informative
 
 
-class KStar(LazyClassifier):
+class BaseKStar(BaseLazy):
+    """Base class of `KStar` and `KStarRegressor`: the probabilities of the training rows, for each query."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+        "blend": [Interval(Real, 0, 100, closed="neither")],
+        "missing": [StrOptions({"average", "farthest"})],
+        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+        "handle_unknown": [StrOptions({"different", "error"})],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        blend: float = 20,
+        *,
+        missing: str = "average",
+        categorical_features: Any = "from_dtype",
+        handle_unknown: str = "different",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.blend = blend
+        self.missing = missing
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Store the training rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
+
+        Returns
+        -------
+        self
+        """
+        self._store(X, y, sample_weight)
+        self._repetition = _safe_repetitions(self._repetition)
+        self._columns = []
+        for column in self._rows.T:
+            known = ~np.isnan(column)
+            values = np.unique(column[known])
+            # Missing values have the position after the last value.
+            position = np.where(known, np.searchsorted(values, column), len(values))
+            repetition = np.bincount(position, self._repetition, len(values) + 1)[:-1].astype(np.float64)
+            self._columns.append((values, repetition, position))
+        return self
+
+    def _run(self, answer: Callable[[FloatArray], FloatArray], X: Any) -> FloatArray:
+        """Return the answers to all queries ``X``. ``answer`` is called with small batches of coded queries."""
+        queries = self._queries(X)
+        threads = effective_n_jobs(self.n_jobs)
+        size = max(1, _CELLS // len(self._rows))
+        ranges = row_ranges(len(queries), threads, least=min(48, size), most=size)
+        return np.concatenate(run_ranges(lambda b, e: answer(queries[b:e]), ranges, threads))
+
+    def _chances(self, queries: FloatArray) -> FloatArray:
+        """Return the probabilities of all stored rows, of shape (n_queries, n_rows), each query up to a factor."""
+        log = np.zeros((len(queries), len(self._rows)))
+        for j in range(queries.shape[1]):
+            log += self._log_chances(j, queries[:, j])
+        known = (~np.isnan(queries)).sum(axis=1)
+        # Missing features of a query are left out. The known ones stand for all of them.
+        log *= (queries.shape[1] / np.maximum(known, 1))[:, None]
+        # The largest probability becomes 1, so that the others do not underflow. Only ratios matter.
+        chances: FloatArray = np.exp(log - log.max(axis=1, keepdims=True)) * self._repetition
+        return chances
+
+    def _log_chances(self, j: int, query: FloatArray) -> FloatArray:
+        """Return the log probability of the value of feature ``j`` in each training row, of shape (n_queries, n_rows).
+
+        ``query`` holds the value of the feature in each query.
+        """
+        values, repetition, position = self._columns[j]
+        # Queries often repeat a value. Each distinct value is computed once.
+        asked, back = np.unique(query, return_inverse=True)
+        known = ~np.isnan(asked)
+        table = np.zeros((len(asked), len(values) + 1))
+        if known.any() and len(values):
+            chances = nominal_log_chances if self._coder.nominal_of(self._rows)[j] else numeric_log_chances
+            log, informative = chances(asked[known], values, repetition, float(self.blend) / 100)
+            table[known, :-1] = log
+            if self.missing == "average":
+                table[known, -1] = special.logsumexp(log, b=repetition / repetition.sum(), axis=1)
+            else:
+                table[known, -1] = log.min(axis=1)
+            table[np.flatnonzero(known)[~informative]] = 0.0
+        of_rows: FloatArray = table[back][:, position]
+        return of_rows
+
+
+class KStar(BaseKStar, LazyClassifier):
     """K*: nearness is the probability that random steps change one instance into another.
 
     The probability that a number changes into another number falls exponentially with their distance. For categories,
@@ -233,56 +330,6 @@ class KStar(LazyClassifier):
     0.933
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
-        "blend": [Interval(Real, 0, 100, closed="neither")],
-        "missing": [StrOptions({"average", "farthest"})],
-        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
-        "handle_unknown": [StrOptions({"different", "error"})],
-        "n_jobs": [None, Integral],
-    }
-
-    def __init__(
-        self,
-        blend: float = 20,
-        *,
-        missing: str = "average",
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.blend = blend
-        self.missing = missing
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KStar:
-        """Store the training rows.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Counts as repetition.
-
-        Returns
-        -------
-        self
-        """
-        self._store(X, y, sample_weight)
-        self._repetition = _safe_repetitions(self._repetition)
-        self._columns = []
-        for column in self._rows.T:
-            known = ~np.isnan(column)
-            values = np.unique(column[known])
-            # Missing values have the position after the last value.
-            position = np.where(known, np.searchsorted(values, column), len(values))
-            repetition = np.bincount(position, self._repetition, len(values) + 1)[:-1].astype(np.float64)
-            self._columns.append((values, repetition, position))
-        return self
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the share of each class in the sum of the training rows' probabilities.
 
@@ -295,45 +342,12 @@ class KStar(LazyClassifier):
         ndarray of shape (n_queries, n_classes)
             Columns as in ``classes_``.
         """
-        queries = self._queries(X)
-        threads = effective_n_jobs(self.n_jobs)
-        size = max(1, _CELLS // len(self._rows))
-        ranges = row_ranges(len(queries), threads, least=min(48, size), most=size)
-        return np.concatenate(run_ranges(lambda b, e: self._shares(queries[b:e]), ranges, threads))
+        return self._run(self._shares, X)
 
     def _shares(self, queries: FloatArray) -> FloatArray:
         """Return the share of each class in the sum of the probabilities of all stored rows."""
-        log = np.zeros((len(queries), len(self._rows)))
-        for j in range(queries.shape[1]):
-            log += self._log_chances(j, queries[:, j])
-        known = (~np.isnan(queries)).sum(axis=1)
-        # Missing features of a query are left out. The known ones stand for all of them.
-        log *= (queries.shape[1] / np.maximum(known, 1))[:, None]
-        # The largest probability becomes 1, so that the others do not underflow. Only ratios matter.
-        chance = np.exp(log - log.max(axis=1, keepdims=True)) * self._repetition
+        chance = self._chances(queries)
         of_class = [np.flatnonzero(self._codes == c) for c in range(len(self.classes_))]
         total = np.stack([np.take(chance, rows, axis=1).sum(axis=1) for rows in of_class], axis=1)
         shares: FloatArray = total / total.sum(axis=1, keepdims=True)
         return shares
-
-    def _log_chances(self, j: int, query: FloatArray) -> FloatArray:
-        """Return the log probability of the value of feature ``j`` in each training row, of shape (n_queries, n_rows).
-
-        ``query`` holds the value of the feature in each query.
-        """
-        values, repetition, position = self._columns[j]
-        # Queries often repeat a value. Each distinct value is computed once.
-        asked, back = np.unique(query, return_inverse=True)
-        known = ~np.isnan(asked)
-        table = np.zeros((len(asked), len(values) + 1))
-        if known.any() and len(values):
-            chances = nominal_log_chances if self._coder.nominal_of(self._rows)[j] else numeric_log_chances
-            log, informative = chances(asked[known], values, repetition, float(self.blend) / 100)
-            table[known, :-1] = log
-            if self.missing == "average":
-                table[known, -1] = special.logsumexp(log, b=repetition / repetition.sum(), axis=1)
-            else:
-                table[known, -1] = log.min(axis=1)
-            table[np.flatnonzero(known)[~informative]] = 0.0
-        of_rows: FloatArray = table[back][:, position]
-        return of_rows

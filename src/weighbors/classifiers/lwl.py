@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._frame_arrays import frame_from_arrays, frame_to_arrays
 from .._frames import as_pandas
-from .._typing import FloatArray, IndexArray
+from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError
-from ._lazy import LazyClassifier
-from ._local_models import LocalNaiveBayes, LocalStump
-from ._ranges import range_weights
 from .checks import check_enough
 from .ib import count_until_weight
+from .lazy import BaseLazy, LazyClassifier
+from .local_models import LocalNaiveBayes, LocalStump
+from .ranges import range_weights
 from .training import scale_repetitions
 
-__all__ = ["LWL"]
+__all__ = ["KERNELS", "LWL", "BaseLWL", "LocalModel", "kernel_weights"]
 
 _BATCH_CELLS = 2_000_000  # about how many numbers are in memory at the same time
 _MARGIN = 1.0001  # as in Weka: the farthest row has a small weight instead of 0
@@ -43,12 +44,10 @@ KERNELS: dict[str, Callable[[FloatArray], FloatArray]] = {
 class LocalModel(Protocol):
     """A model that is fitted for all queries of a batch together."""
 
-    cells: int
+    cells: int  # how many numbers are in memory for one query
 
-    def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray: ...
-
-
-MODELS: dict[str, Callable[..., LocalModel]] = {"stump": LocalStump, "naive_bayes": LocalNaiveBayes}
+    def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
+        """Return the answers to the queries. ``W`` holds the row weights, of shape (n, n_queries)."""
 
 
 def kernel_weights(distance: FloatArray, repetition: FloatArray, kernel: str, k: int | None) -> FloatArray:
@@ -79,7 +78,144 @@ def kernel_weights(distance: FloatArray, repetition: FloatArray, kernel: str, k:
     return scaled_weights
 
 
-class LWL(LazyClassifier):
+class BaseLWL(BaseLazy):
+    """Base class of `LWL` and `LWLRegressor`: row weights by nearness, and a local model for each query.
+
+    A subclass names its local models and defines `_build_model` and `_ask_clone`.
+    """
+
+    #: Names of the models that are computed for many queries together.
+    _models: ClassVar[tuple[str, ...]]
+    #: An estimator of scikit-learn that takes ``sample_weight``, for a message.
+    _example: ClassVar[str]
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "kernel": [StrOptions(set(KERNELS))],
+        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+        "handle_unknown": [StrOptions({"different", "error"})],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = "stump",
+        n_neighbors: int | None = None,
+        *,
+        kernel: str = "linear",
+        categorical_features: Any = "from_dtype",
+        handle_unknown: str = "different",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_neighbors = n_neighbors
+        self.kernel = kernel
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def _build_model(self, nominal: BoolArray) -> LocalModel:
+        """Return the local model that ``estimator`` names, for the stored rows."""
+
+    @abstractmethod
+    def _ask_clone(self, w: FloatArray, stored: Any, query: Any) -> Any:
+        """Return the answer to one query, from a clone of the estimator fitted to the weighted training rows.
+
+        ``w`` are the weights of the rows, ``stored`` is the training table, and ``query`` is a table with one row.
+        """
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Store the training rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        name = type(self).__name__
+        if not isinstance(self.estimator, str) and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise InvalidDataError(
+                f"the estimator of {name} must take sample_weight in fit; {type(self.estimator).__name__} does not. "
+                f"Use {', '.join(map(repr, self._models))} or, for example, {self._example}"
+            )
+        self._store(X, y, sample_weight)
+        self._refuse_missing(self._rows)
+        nominal = self._coder.nominal_of(self._rows)
+        self.weights_ = range_weights(self._rows, nominal)
+        self._engine = NeighborEngine(
+            self._rows, weights=self.weights_, nominal=nominal if nominal.any() else None, backend="scan"
+        )
+        self._model, self._table = None, None
+        if isinstance(self.estimator, str):
+            self._model = self._build_model(nominal)
+        else:
+            table = as_pandas(X)
+            table = table if hasattr(table, "shape") else np.asarray(table)
+            self._table = _safe_indexing(table, self._kept)
+            if hasattr(table, "iloc"):  # a DataFrame is stored as arrays, so that the model can be saved
+                self._table = frame_to_arrays(self._table)
+        return self
+
+    def _refuse_missing(self, rows: FloatArray) -> None:
+        """Raise `InvalidDataError` if ``rows`` has missing values and the estimator does not accept them."""
+        if not self.__sklearn_tags__().input_tags.allow_nan and np.isnan(rows).any():
+            raise InvalidDataError(
+                f"Input X contains NaN: {type(self.estimator).__name__}, the estimator of {type(self).__name__}, takes "
+                f"no missing values. Use {' or '.join(map(repr, self._models))}, or fill them in"
+            )
+
+    def _weighted(self, queries: FloatArray, cells: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield batches of queries, with the weights of all rows for these queries, of shape (n, n_queries).
+
+        ``cells`` is how many numbers the model needs in memory for one query.
+        """
+        n = self._engine.n_references
+        size = max(1, _BATCH_CELLS // max(n, cells))
+        k, repetition = None if self.n_neighbors is None else int(self.n_neighbors), self._repetition
+        if k is not None:
+            repetition = scale_repetitions(repetition, self._engine.stored_rows, k)
+            check_enough(k, self._engine, repetition)
+        for begin in range(0, len(queries), size):
+            batch = slice(begin, begin + size)
+            distance, row = self._engine.search(queries[batch], n, n_jobs=self.n_jobs)
+            W = np.zeros((n, len(distance)))
+            W[row, np.arange(len(distance))[:, None]] = kernel_weights(distance, repetition[row], self.kernel, k)
+            yield batch, W
+
+    def _answers(self, X: Any, shape: tuple[int, ...] = ()) -> FloatArray:
+        """Return the answers of the local models to the queries ``X``. ``shape`` is the shape of one answer."""
+        queries = self._queries(X)
+        self._refuse_missing(queries)
+        answers = np.empty((len(queries), *shape))
+        table = as_pandas(X)
+        table = table if hasattr(table, "shape") else np.asarray(table)
+        stored = frame_from_arrays(self._table) if isinstance(self._table, dict) else self._table
+        for batch, W in self._weighted(queries, self._model.cells if self._model else 0):
+            if self._model is not None:
+                answers[batch] = self._model.predict(W, queries[batch])
+                continue
+            # Any other estimator is fitted once per query, which is slow but general.
+            numbers = np.arange(batch.start, batch.start + W.shape[1])
+            for number, w in zip(numbers, W.T, strict=True):
+                answers[number] = self._ask_clone(w, stored, _safe_indexing(table, [number]))
+        return answers
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if not isinstance(self.estimator, str):
+            given = get_tags(self.estimator).input_tags
+            tags.input_tags.allow_nan, tags.input_tags.categorical = given.allow_nan, given.categorical
+        return tags
+
+
+class LWL(BaseLWL, LazyClassifier):
     """Locally weighted learning, as Weka's LWL.
 
     For each query, a small classifier is fitted to the training rows and predicts only this query. The weight of each
@@ -138,94 +274,18 @@ class LWL(LazyClassifier):
     0.989
     """
 
+    _models = ("stump", "naive_bayes")
+    _example = "DecisionTreeClassifier"
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
-        "estimator": [StrOptions(set(MODELS)), HasMethods(["fit", "predict", "get_params"])],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "kernel": [StrOptions(set(KERNELS))],
-        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
-        "handle_unknown": [StrOptions({"different", "error"})],
-        "n_jobs": [None, Integral],
+        **BaseLWL._parameter_constraints,
+        "estimator": [StrOptions(set(_models)), HasMethods(["fit", "predict", "get_params"])],
     }
 
-    def __init__(
-        self,
-        estimator: Any = "stump",
-        n_neighbors: int | None = None,
-        *,
-        kernel: str = "linear",
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LWL:
-        """Store the training rows.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        if not isinstance(self.estimator, str) and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise InvalidDataError(
-                f"the estimator of LWL must take sample_weight in fit; {type(self.estimator).__name__} does not. "
-                "Use 'stump', 'naive_bayes' or, for example, DecisionTreeClassifier"
-            )
-        self._store(X, y, sample_weight)
-        self._refuse_missing(self._rows)
-        nominal = self._coder.nominal_of(self._rows)
-        self.weights_ = range_weights(self._rows, nominal)
-        self._engine = NeighborEngine(
-            self._rows, weights=self.weights_, nominal=nominal if nominal.any() else None, backend="scan"
-        )
-        self._model, self._table = None, None
-        if isinstance(self.estimator, str):
-            self._model = MODELS[self.estimator](self._rows, nominal, self._codes, len(self.classes_))
-        else:
-            table = as_pandas(X)
-            table = table if hasattr(table, "shape") else np.asarray(table)
-            self._table = _safe_indexing(table, self._kept)
-            if hasattr(table, "iloc"):  # a DataFrame is stored as arrays, so that the model can be saved
-                self._table = frame_to_arrays(self._table)
-        return self
-
-    def _refuse_missing(self, rows: FloatArray) -> None:
-        """Raise `InvalidDataError` if ``rows`` has missing values and the estimator does not accept them."""
-        if not self.__sklearn_tags__().input_tags.allow_nan and np.isnan(rows).any():
-            raise InvalidDataError(
-                f"Input X contains NaN: {type(self.estimator).__name__}, the estimator of LWL, takes no missing "
-                "values. Use 'stump' or 'naive_bayes', or fill them in"
-            )
-
-    def _weighted(self, queries: FloatArray, cells: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield batches of queries, with the weights of all rows for these queries, of shape (n, n_queries).
-
-        ``cells`` is how many numbers the model needs in memory for one query.
-        """
-        n = self._engine.n_references
-        size = max(1, _BATCH_CELLS // max(n, cells))
-        k, repetition = None if self.n_neighbors is None else int(self.n_neighbors), self._repetition
-        if k is not None:
-            repetition = scale_repetitions(repetition, self._engine.stored_rows, k)
-            check_enough(k, self._engine, repetition)
-        for begin in range(0, len(queries), size):
-            batch = slice(begin, begin + size)
-            distance, row = self._engine.search(queries[batch], n, n_jobs=self.n_jobs)
-            W = np.zeros((n, len(distance)))
-            W[row, np.arange(len(distance))[:, None]] = kernel_weights(distance, repetition[row], self.kernel, k)
-            yield batch, W
+    def _build_model(self, nominal: BoolArray) -> LocalModel:
+        """Return the local model that ``estimator`` names, for the stored rows."""
+        model = LocalStump if self.estimator == "stump" else LocalNaiveBayes
+        return model(self._rows, nominal, self._codes, len(self.classes_))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, from the model that is fitted for each query.
@@ -239,27 +299,11 @@ class LWL(LazyClassifier):
         ndarray of shape (n_queries, n_classes)
             Columns as in ``classes_``.
         """
-        queries = self._queries(X)
-        self._refuse_missing(queries)
-        shares = np.empty((len(queries), len(self.classes_)))
-        table = as_pandas(X)
-        table = table if hasattr(table, "shape") else np.asarray(table)
-        stored = frame_from_arrays(self._table) if isinstance(self._table, dict) else self._table
-        for batch, W in self._weighted(queries, self._model.cells if self._model else 0):
-            if self._model is not None:
-                shares[batch] = self._model.predict(W, queries[batch])
-                continue
-            # Any other estimator is fitted once per query, which is slow but general.
-            numbers = np.arange(batch.start, batch.start + W.shape[1])
-            for number, w in zip(numbers, W.T, strict=True):
-                shares[number] = self._cloned(w, stored, _safe_indexing(table, [number]))
-        return shares
+        check_is_fitted(self, "classes_")
+        return self._answers(X, (len(self.classes_),))
 
-    def _cloned(self, w: FloatArray, stored: Any, query: Any) -> FloatArray:
-        """Return the class shares of one query, from a clone of the estimator fitted to the weighted training rows.
-
-        ``w`` are the weights of the rows, ``stored`` is the training table, and ``query`` is a table with one row.
-        """
+    def _ask_clone(self, w: FloatArray, stored: Any, query: Any) -> FloatArray:
+        """Return the class shares of one query, from a clone of the estimator. The parameters are as in `BaseLWL`."""
         rows: IndexArray = np.flatnonzero(w)
         present = np.unique(self._codes[rows])
         shares = np.zeros(len(self.classes_))
@@ -274,10 +318,3 @@ class LWL(LazyClassifier):
         else:
             shares[int(model.predict(query)[0])] = 1.0
         return shares
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if not isinstance(self.estimator, str):
-            given = get_tags(self.estimator).input_tags
-            tags.input_tags.allow_nan, tags.input_tags.categorical = given.allow_nan, given.categorical
-        return tags

@@ -1,12 +1,13 @@
 """Small models that LWL fits to each query, with row weights that depend on the query.
 
 The models of all queries are computed together. The weights of the rows are a matrix of shape (n_rows, n_queries).
-The weights of one query add up to the number of rows that count for it. Both models accept missing values and
-categories.
+The weights of one query add up to the number of rows that count for it. The models accept missing values and
+categories. Those for numeric targets are in `weighbors.regressors.local_models`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import reduce
 
@@ -15,10 +16,10 @@ from scipy import sparse, special
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 
-__all__ = ["LocalNaiveBayes", "LocalStump"]
+__all__ = ["NOTHING", "BaseStump", "Column", "LocalNaiveBayes", "LocalStump"]
 
-_NOTHING = 1e-6  # an entropy treats smaller weights as 0: they are rounding errors of a subtraction
-_EQUAL = 1e-10  # entropies (nats) that differ by less are equal, so that rounding does not choose the test
+NOTHING = 1e-6  # a stump treats smaller weights as 0: they are rounding errors of a subtraction
+_EQUAL = 1e-10  # tests whose entropies (nats) differ by less are equal, so that rounding does not choose the test
 _PRECISION = 0.01  # interval width of a numeric feature that has only one value (naive Bayes)
 
 
@@ -41,11 +42,11 @@ def _one_hot(position: IndexArray, codes: IndexArray, n_positions: int, n_classe
 
 
 def _xlogx(values: FloatArray) -> FloatArray:
-    """Return x log x, and 0 for each x below ``_NOTHING``."""
-    log: FloatArray = np.maximum(values, _NOTHING)
+    """Return x log x, and 0 for each x below ``NOTHING``."""
+    log: FloatArray = np.maximum(values, NOTHING)
     np.log(log, out=log)
     log *= values
-    log[values < _NOTHING] = 0.0
+    log[values < NOTHING] = 0.0
     return log
 
 
@@ -76,12 +77,14 @@ class Column:
     cells: sparse.csr_matrix
 
 
-class LocalStump:
-    """A decision stump: the one test of one feature that leaves the smallest entropy.
+class BaseStump(ABC):
+    """A decision stump: the one test of one feature that leaves the least impurity.
 
     A numeric feature is compared with the middle between two neighbouring values. A categorical feature is compared
-    with one category. Missing values form a third branch. If several tests leave the same entropy, the earliest
+    with one category. Missing values form a third branch. If several tests leave the same impurity, the earliest
     feature is used, and in this feature the lowest value.
+
+    What the rows of a branch add up to is a table. Its first axis is the classes, or the moments of a numeric target.
 
     Parameters
     ----------
@@ -89,57 +92,72 @@ class LocalStump:
         The training rows.
     nominal : bool ndarray of shape (M,)
         Which features are categorical.
-    codes : int ndarray of shape (n,)
-        Class number of each row.
+    n_sums : int
+        Length of the first axis of a table.
     """
 
-    def __init__(self, rows: FloatArray, nominal: BoolArray, codes: IndexArray, n_classes: int) -> None:
-        self.n_classes = n_classes
-        self.columns = [self._column(rows[:, j], bool(nominal[j]), codes) for j in range(rows.shape[1])]
+    def __init__(self, rows: FloatArray, nominal: BoolArray, n_sums: int) -> None:
+        self.n_sums = n_sums
+        self.columns = [self._column(rows[:, j], bool(nominal[j])) for j in range(rows.shape[1])]
         #: how many numbers per query are in memory while one feature is tested
-        self.cells = max(8 * (len(column.values) + 1) * n_classes for column in self.columns)
+        self.cells = max(8 * (len(column.values) + 1) * n_sums for column in self.columns)
 
-    def _column(self, values: FloatArray, nominal: bool, codes: IndexArray) -> Column:
-        """Return the prepared feature: its distinct values, and which value each row has.
+    @abstractmethod
+    def _make_cells(self, position: IndexArray, n_positions: int) -> sparse.csr_matrix:
+        """Return the matrix that sums rows by value; ``position`` is the number of each row's value."""
 
-        ``values`` are the values of the feature in all rows, ``codes`` the class numbers of the rows.
-        """
+    @abstractmethod
+    def _sums(self, column: Column, W: FloatArray) -> FloatArray:
+        """Return the table of each value, for each query, of shape (n_sums, n_values + 1, n_queries)."""
+
+    @staticmethod
+    @abstractmethod
+    def _impurity(table: FloatArray) -> FloatArray:
+        """Return the impurity of a branch, multiplied by its weight."""
+
+    @staticmethod
+    @abstractmethod
+    def _weight(table: FloatArray) -> FloatArray:
+        """Return the weight of the rows that a table sums."""
+
+    def _column(self, values: FloatArray, nominal: bool) -> Column:
+        """Return the prepared feature: its distinct values, and which of them each row has."""
         known = ~np.isnan(values)
         distinct = np.unique(values[known])
         position = np.where(known, np.searchsorted(distinct, values), len(distinct))
-        return Column(distinct, nominal, _one_hot(position, codes, len(distinct) + 1, self.n_classes))
+        return Column(distinct, nominal, self._make_cells(position, len(distinct) + 1))
 
-    def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
-        """Return the class shares in the branch that each query belongs to, of shape (n_queries, n_classes).
+    def _branches(self, W: FloatArray, weight: FloatArray, queries: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the tables of the branch that each query belongs to, and of all rows, both (n_queries, n_sums).
 
-        ``W`` holds the row weights, of shape (n, n_queries). If no row is in the branch, the shares of all rows are
-        returned.
+        Parameters
+        ----------
+        W : ndarray
+            What is summed: the row weights, as `_sums` takes them.
+        weight : ndarray of shape (n_queries,)
+            The sum of the weights of each query.
+        queries : ndarray of shape (n_queries, M)
         """
         n_queries = len(queries)
-        best, total = np.full(n_queries, np.inf), W.sum(axis=0)
-        share = np.zeros((n_queries, self.n_classes))
+        best = np.full(n_queries, np.inf)
+        share = np.zeros((n_queries, self.n_sums))
         for j, column in enumerate(self.columns):
-            # A sparse product counts the weight of each class and value, for all queries at once.
-            counts = (column.cells @ W).reshape(self.n_classes, -1, n_queries)
-            entropy, branch = self._test(column, counts, queries[:, j])
-            better = entropy < best - _EQUAL * total  # infinite if the feature has no test
-            best[better] = entropy[better]
+            # A sparse product sums the rows of each value, for all queries at once.
+            sums = self._sums(column, W)
+            impurity, branch = self._test(column, sums, queries[:, j])
+            better = impurity < best - _EQUAL * weight  # infinite if the feature has no test
+            best[better] = impurity[better]
             share[better] = branch[:, better].T
-        everything = np.cumsum(counts, axis=1)[:, -1].T
-        # A branch without weight, up to rounding, says nothing.
-        share = np.where(share.sum(axis=1, keepdims=True) > _NOTHING, share, everything)
-        share = np.maximum(share, 0.0)
-        shares: FloatArray = share / share.sum(axis=1, keepdims=True)
-        return shares
+        return share, np.cumsum(sums, axis=1)[:, -1].T
 
-    def _test(self, column: Column, counts: FloatArray, query: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the entropy after the best test of a feature, and the counts per class in the query's branch.
+    def _test(self, column: Column, sums: FloatArray, query: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the impurity after the best test of a feature, and the table of the query's branch.
 
-        ``counts`` has shape (n_classes, n_values + 1, n_queries). Its last position counts missing values. ``query``
-        holds the value of the feature in each query.
+        ``sums`` has shape (n_sums, n_values + 1, n_queries). Its last position sums rows with a missing value.
+        ``query`` holds the value of the feature in each query.
         """
-        known, missing = counts[:, :-1], counts[:, -1]
-        n_queries = counts.shape[2]
+        known, missing = sums[:, :-1], sums[:, -1]
+        n_queries = sums.shape[2]
         if known.shape[1] < 2 - column.nominal:
             return np.full(n_queries, np.inf), missing
         upto = np.cumsum(known, axis=1)
@@ -147,18 +165,18 @@ class LocalStump:
         inside = known if column.nominal else upto[:, :-1]
         outside = total[:, None] - inside
         # Values without weight are not there for this query.
-        present = _sum_classes(known) > 0
-        left = _entropy(inside) + _entropy(outside)
+        present = self._weight(known) > 0
+        left = self._impurity(inside) + self._impurity(outside)
         if not column.nominal:  # a test separates two values that occur with weight
             later = np.logical_or.accumulate(present[::-1], axis=0)[::-1]
             left = np.where(present[:-1] & later[1:], left, np.inf)
-        at = np.argmax(left <= left.min(axis=0) + _EQUAL * _sum_classes(total), axis=0)
+        at = np.argmax(left <= left.min(axis=0) + _EQUAL * self._weight(total), axis=0)
         every = np.arange(n_queries)
-        entropy = left[at, every] + _entropy(missing)
+        impurity = left[at, every] + self._impurity(missing)
         taken = self._inside(column, at, present, query)
         branch = np.where(taken, inside[:, at, every], outside[:, at, every])
-        third = np.where(_sum_classes(missing) > 0, missing, total)
-        return entropy, np.where(np.isnan(query), third, branch)
+        third = np.where(self._weight(missing) > 0, missing, total)
+        return impurity, np.where(np.isnan(query), third, branch)
 
     @staticmethod
     def _inside(column: Column, at: IndexArray, present: BoolArray, query: FloatArray) -> BoolArray:
@@ -181,6 +199,51 @@ class LocalStump:
         cut = (column.values[at] + column.values[np.argmax(after, axis=0)]) / 2
         below: BoolArray = query <= cut
         return below
+
+
+class LocalStump(BaseStump):
+    """A decision stump for classes: the test that leaves the smallest entropy.
+
+    Parameters
+    ----------
+    rows, nominal
+        As in `BaseStump`.
+    codes : int ndarray of shape (n,)
+        Class number of each row.
+    n_classes : int
+    """
+
+    def __init__(self, rows: FloatArray, nominal: BoolArray, codes: IndexArray, n_classes: int) -> None:
+        self.codes = codes
+        super().__init__(rows, nominal, n_classes)
+
+    def _make_cells(self, position: IndexArray, n_positions: int) -> sparse.csr_matrix:
+        return _one_hot(position, self.codes, n_positions, self.n_sums)
+
+    def _sums(self, column: Column, W: FloatArray) -> FloatArray:
+        counts: FloatArray = (column.cells @ W).reshape(self.n_sums, -1, W.shape[1])
+        return counts
+
+    @staticmethod
+    def _impurity(table: FloatArray) -> FloatArray:
+        return _entropy(table)
+
+    @staticmethod
+    def _weight(table: FloatArray) -> FloatArray:
+        return _sum_classes(table)
+
+    def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
+        """Return the class shares in the branch that each query belongs to, of shape (n_queries, n_classes).
+
+        ``W`` holds the row weights, of shape (n, n_queries). If no row is in the branch, the shares of all rows are
+        returned.
+        """
+        share, everything = self._branches(W, W.sum(axis=0), queries)
+        # A branch without weight, up to rounding, says nothing.
+        share = np.where(share.sum(axis=1, keepdims=True) > NOTHING, share, everything)
+        share = np.maximum(share, 0.0)
+        shares: FloatArray = share / share.sum(axis=1, keepdims=True)
+        return shares
 
 
 class LocalNaiveBayes:
