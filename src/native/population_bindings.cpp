@@ -7,16 +7,33 @@ namespace wb::bindings {
 
 namespace {
 
-void require_codes(const Array<int32_t, 1>& codes, int64_t n_classes) {
-  for (size_t i = 0; i < codes.size(); ++i)
-    require(0 <= codes.data()[i] && codes.data()[i] < n_classes, "codes: class out of range");
+// What rows contribute to a prediction: codes of classes, which must be in range, or numeric targets.
+template <class V> void require_values(const Array<V, 1>& values, int64_t n, int64_t n_classes, int64_t k) {
+  require(dim(values, 0) == n && k >= 1, "values: one per row; k: at least 1");
+  if constexpr (std::is_integral_v<V>)
+    for (size_t i = 0; i < values.size(); ++i)
+      require(0 <= values.data()[i] && values.data()[i] < n_classes, "values: class out of range");
+}
+
+template <class T>
+void set_values(PopulationJob<T>& job, const Array<int32_t, 1>& codes, double, const Output<int32_t, 2>& predicted) {
+  job.codes = codes.data();
+  job.predicted = predicted.data();
+}
+
+template <class T>
+void set_values(PopulationJob<T>& job, const Array<double, 1>& targets, double otherwise,
+                const Output<double, 2>& predicted) {
+  job.targets = targets.data();
+  job.otherwise = otherwise;
+  job.numbers = predicted.data();
 }
 
 // Instances and features of every individual, and the queries, as `predict_by_scan` and `predict_from_matrix` take
 // them.
-template <class T>
+template <class T, class V>
 void require_individuals(const Optional<T, 2>& scales, const Optional<bool, 2>& kept, const Array<int64_t, 1>& query,
-                         const Output<int32_t, 2>& predicted, int64_t n, int64_t first, int64_t last, int64_t begin,
+                         const Output<V, 2>& predicted, int64_t n, int64_t first, int64_t last, int64_t begin,
                          int64_t end) {
   const int64_t count = dim(predicted, 0);
   require(!scales || (dim(*scales, 0) == count && dim(*scales, 1) == n), "scales: (n_individuals, n)");
@@ -34,31 +51,29 @@ bool is_every_row(const Array<int64_t, 1>& query, int64_t n) {
   return dim(query, 0) == n;
 }
 
-template <class T>
+template <class T, class V>
 void py_predict_by_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> missing_distance, int64_t n_numeric,
-                        bool missing, Array<int32_t, 1> codes, int64_t n_classes, int64_t k, Optional<T, 3> weights,
-                        Optional<T, 2> scales, Optional<bool, 2> kept, Optional<int32_t, 2> orders,
-                        Array<int32_t, 2> guesses, Array<int64_t, 1> query, Output<int32_t, 2> predicted, int64_t first,
-                        int64_t last, int64_t begin, int64_t end) {
+                        bool missing, Array<V, 1> values, V otherwise, int64_t n_classes, int64_t k,
+                        Optional<T, 3> weights, Optional<T, 2> scales, Optional<bool, 2> kept,
+                        Optional<int32_t, 2> orders, Array<int32_t, 2> guesses, Array<int64_t, 1> query,
+                        Output<V, 2> predicted, int64_t first, int64_t last, int64_t begin, int64_t end) {
   const int64_t n = dim(rows, 0), m = dim(rows, 1), sets = weights ? dim(*weights, 1) : 1;
   require(dim(centered, 0) == n && dim(centered, 1) == m, "centered: the shape of rows is needed");
   require_features(missing_distance, n_numeric, m);
-  require(dim(codes, 0) == n && k >= 1, "codes: one per row; k: at least 1");
-  require(
-      !weights || (dim(*weights, 0) == dim(predicted, 0) && dim(*weights, 2) == m && (sets == 1 || sets == n_classes)),
-      "weights: (n_individuals, 1 or n_classes, m) is needed");
+  require(!weights || (dim(*weights, 0) == dim(predicted, 0) && dim(*weights, 2) == m &&
+                       (sets == 1 || (sets == n_classes && std::is_integral_v<V>))),
+          "weights: (n_individuals, 1 or n_classes, m) is needed");
   require_individuals(scales, kept, query, predicted, n, first, last, begin, end);
-  require_codes(codes, n_classes);
+  require_values(values, n, n_classes, k);
   require(!orders || (dim(*orders, 0) == m && dim(*orders, 1) == n), "orders: (m, n) is needed");
   require(dim(guesses, 0) == n, "guesses: one list per row is needed");
   for (size_t i = 0; i < guesses.size(); ++i)
     require(0 <= guesses.data()[i] && guesses.data()[i] < n, "guesses: row outside");
-  const PopulationJob<T> job{
+  PopulationJob<T> job{
       .rows = rows.data(),
       .centered = centered.data(),
       .n = n,
       .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
-      .codes = codes.data(),
       .n_classes = n_classes,
       .k = k,
       .weights = data_or_null(weights),
@@ -71,8 +86,8 @@ void py_predict_by_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> miss
       .orders = data_or_null(orders),
       .guesses = guesses.data(),
       .n_guesses = dim(guesses, 1),
-      .predicted = predicted.data(),
   };
+  set_values(job, values, double(otherwise), predicted);
   if (begin == end) return;
   level->of<T>().predict_by_scan[missing](job, first, last, begin, end);
 }
@@ -99,43 +114,45 @@ void py_compute_squared_distances(Array<T, 2> rows, Array<T, 1> missing_distance
   level->of<T>().compute_squared_distances[missing](job, square.data(), begin, end);
 }
 
-template <class T>
-void py_predict_from_matrix(Array<T, 2> square, Array<int32_t, 1> codes, int64_t n_classes, int64_t k,
+template <class T, class V>
+void py_predict_from_matrix(Array<T, 2> square, Array<V, 1> values, V otherwise, int64_t n_classes, int64_t k,
                             Optional<T, 2> scales, Optional<bool, 2> kept, Array<int64_t, 1> query,
-                            Output<int32_t, 2> predicted, int64_t first, int64_t last, int64_t begin, int64_t end) {
+                            Output<V, 2> predicted, int64_t first, int64_t last, int64_t begin, int64_t end) {
   const int64_t n = dim(square, 0), stride = dim(square, 1);
   require(stride >= n && stride % BLOCK_LANES<T> == 0, "square: whole blocks of lanes are needed");
-  require(dim(codes, 0) == n && k >= 1, "codes: one per row; k: at least 1");
   require_individuals(scales, kept, query, predicted, n, first, last, begin, end);
-  require_codes(codes, n_classes);
-  const PopulationJob<T> job{
+  require_values(values, n, n_classes, k);
+  PopulationJob<T> job{
       .n = n,
-      .codes = codes.data(),
       .n_classes = n_classes,
       .k = k,
       .scales = data_or_null(scales),
       .kept = data_or_null(kept),
       .query = query.data(),
       .n_queries = dim(query, 0),
-      .predicted = predicted.data(),
   };
+  set_values(job, values, double(otherwise), predicted);
   level->of<T>().predict_from_matrix(job, square.data(), stride, first, last, begin, end);
 }
 
-void py_predict_from_lists(Array<int32_t, 2> lists, Array<uint64_t, 2> selected, Array<int32_t, 1> codes,
-                           int64_t n_classes, int64_t k, Output<int32_t, 2> predicted, int64_t begin, int64_t end) {
+template <class V>
+void py_predict_from_lists(Array<int32_t, 2> lists, Array<uint64_t, 2> selected, Array<V, 1> values, V otherwise,
+                           V unlisted, int64_t n_classes, int64_t k, Output<V, 2> predicted, int64_t begin,
+                           int64_t end) {
   const int64_t n = dim(lists, 0), width = dim(lists, 1), count = dim(predicted, 0);
   require(dim(selected, 0) == n && dim(selected, 1) == (count + 63) / 64, "selected: (n, n_individuals / 64)");
-  require(dim(codes, 0) == n && dim(predicted, 1) == n && k >= 1, "codes, predicted: one per row");
+  require(dim(predicted, 1) == n, "predicted: one per row");
   require_range(begin, end, n);
-  require_codes(codes, n_classes);
-  const NeighborListJob job{
+  require_values(values, n, n_classes, k);
+  const NeighborListJob<V> job{
       .lists = lists.data(),
       .width = width,
       .complete = width == n - 1,
       .selected = selected.data(),
       .n_words = dim(selected, 1),
-      .codes = codes.data(),
+      .values = values.data(),
+      .otherwise = otherwise,
+      .unlisted = unlisted,
       .n = n,
       .n_individuals = count,
       .n_classes = n_classes,
@@ -155,32 +172,45 @@ void py_draw_subsets(Array<bool, 2> mask, Array<int64_t, 1> size, Array<double, 
   draw_subsets(mask.data(), count, length, size.data(), uniform.data(), chosen.data());
 }
 
-template <class T> void bind_for(nb::module_& m) {
+// V is what is predicted: int32 codes of classes, or numeric targets in double.
+template <class T, class V> void bind_predictions(nb::module_& m) {
   using namespace nb::literals;
   const auto release = nb::call_guard<nb::gil_scoped_release>();
-  m.def("predict_by_scan", &py_predict_by_scan<T>, nb::kw_only(), array("rows"), array("centered"),
-        array("missing_distance"), "n_numeric"_a, "missing"_a, array("codes"), "n_classes"_a, "k"_a,
+  m.def("predict_by_scan", &py_predict_by_scan<T, V>, nb::kw_only(), array("rows"), array("centered"),
+        array("missing_distance"), "n_numeric"_a, "missing"_a, array("values"), "otherwise"_a, "n_classes"_a, "k"_a,
         array_or_none("weights"), array_or_none("scales"), array_or_none("kept"), array_or_none("orders"),
         array("guesses"), array("query"), array("predicted"), "first"_a, "last"_a, "begin"_a, "end"_a, release);
+  m.def("predict_from_matrix", &py_predict_from_matrix<T, V>, nb::kw_only(), array("square"), array("values"),
+        "otherwise"_a, "n_classes"_a, "k"_a, array_or_none("scales"), array_or_none("kept"), array("query"),
+        array("predicted"), "first"_a, "last"_a, "begin"_a, "end"_a, release);
+}
+
+template <class V> void bind_lists(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("predict_from_lists", &py_predict_from_lists<V>, nb::kw_only(), array("lists"), array("selected"),
+        array("values"), "otherwise"_a, "unlisted"_a, "n_classes"_a, "k"_a, array("predicted"), "begin"_a, "end"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+}
+
+template <class T> void bind_for(nb::module_& m) {
+  using namespace nb::literals;
+  bind_predictions<T, int32_t>(m);
+  bind_predictions<T, double>(m);
   m.def("compute_squared_distances", &py_compute_squared_distances<T>, nb::kw_only(), array("rows"),
         array("missing_distance"), "n_numeric"_a, "missing"_a, array("query"), array("square"), "begin"_a, "end"_a,
-        release);
-  m.def("predict_from_matrix", &py_predict_from_matrix<T>, nb::kw_only(), array("square"), array("codes"),
-        "n_classes"_a, "k"_a, array_or_none("scales"), array_or_none("kept"), array("query"), array("predicted"),
-        "first"_a, "last"_a, "begin"_a, "end"_a, release);
+        nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace
 
 void bind_population(nb::module_& m) {
   using namespace nb::literals;
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
   bind_for<float>(m);
   bind_for<double>(m);
-  m.def("predict_from_lists", &py_predict_from_lists, nb::kw_only(), array("lists"), array("selected"), array("codes"),
-        "n_classes"_a, "k"_a, array("predicted"), "begin"_a, "end"_a, release);
+  bind_lists<int32_t>(m);
+  bind_lists<double>(m);
   m.def("draw_subsets", &py_draw_subsets, nb::kw_only(), array("mask"), array("size"), array("uniform"),
-        array("chosen"), release);
+        array("chosen"), nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace wb::bindings

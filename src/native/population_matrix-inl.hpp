@@ -109,8 +109,7 @@ WB_KERNEL void predict_from_matrix(const PopulationJob<T>& job, const T* square,
               replace_worst(list.data(), list_id.data(), k, distance[lane], id);
           }
         }
-        job.predicted[(group + g) * job.n_queries + at] =
-            vote(list.data(), list_id.data(), k, job.codes, counts.data());
+        write_prediction(job, (group + g) * job.n_queries + at, list.data(), list_id.data(), k, counts.data());
       }
     }
   }

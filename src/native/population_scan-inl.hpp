@@ -1,6 +1,6 @@
 // Leave-one-out predictions of many individuals of an evolutionary search (paper 004). An individual is a selection of
 // instances and features with weights on both (individual-inl.hpp); the prediction of a row is the most frequent class
-// among its k nearest selected instances, without the row itself.
+// among its k nearest selected instances, without the row itself, or the mean of their numeric targets.
 //
 // `predict_by_scan` serves every individual: it packs the selected instances and features once and compares tiles of
 // rows with them. `predict_from_matrix` (population_matrix-inl.hpp) reads distances that were computed before, and
@@ -32,6 +32,27 @@ WB_INLINE int vote(const T* distance, const std::int64_t* id, std::int64_t k, co
   for (std::int64_t s = 0; s < k; ++s)
     if (distance[s] < infinity) counts[codes[id[s]]] = 0;
   return best;
+}
+
+// The mean target of the entries of a list; `otherwise` if the list is empty. The list is a heap and is sorted here:
+// targets are added from the nearest entry on, so that all ways of finding the neighbours give the same bits.
+template <class T>
+WB_INLINE double mean_target(T* distance, std::int64_t* id, std::int64_t k, const double* targets, double otherwise) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  if (k == 1) return distance[0] < infinity ? targets[id[0]] : otherwise;
+  sort_list(distance, id, k);
+  double sum = 0;
+  std::int64_t found = 0;
+  for (; found < k && distance[found] < infinity; ++found) sum += targets[id[found]];
+  return found ? sum / double(found) : otherwise;
+}
+
+// Writes what the k entries of a list predict to place `at` of the output. The list is used up.
+template <class T>
+WB_INLINE void write_prediction(const PopulationJob<T>& job, std::int64_t at, T* distance, std::int64_t* id,
+                                std::int64_t k, int* counts) {
+  if (job.targets) job.numbers[at] = mean_target(distance, id, k, job.targets, job.otherwise);
+  else job.predicted[at] = vote(distance, id, k, job.codes, counts);
 }
 
 // Whether any pair of a tile is below the bound of its query or, unless `column` is null, of its reference.
@@ -330,12 +351,12 @@ template <class T, bool MISSING>
 WB_KERNEL void scan_individual(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
                                std::int64_t i, std::int64_t begin, std::int64_t end) {
   const std::int64_t k = job.k;
-  std::int32_t* to = job.predicted + i * job.n_queries;
+  const std::int64_t to = i * job.n_queries;
   search_rows<T, MISSING>(job, individual, nearest, i, begin, end, k == 1 && individual.folded && job.n_sets == 1);
   std::vector<std::int64_t> doubtful, row;
   for (std::int64_t at = 0; at < end - begin; ++at) {
-    to[nearest.place[at]] =
-        vote(nearest.distance.data() + at * k, nearest.id.data() + at * k, k, job.codes, nearest.counts.data());
+    write_prediction(job, to + nearest.place[at], nearest.distance.data() + at * k, nearest.id.data() + at * k, k,
+                     nearest.counts.data());
     if (!nearest.doubt[at]) continue;
     doubtful.push_back(nearest.place[at]);
     row.push_back(nearest.query[at]);
@@ -346,8 +367,8 @@ WB_KERNEL void scan_individual(const PopulationJob<T>& job, const Individual<T>&
   again.all_rows = false;
   search_rows<T, MISSING>(again, individual, nearest, i, 0, std::int64_t(row.size()), false);
   for (std::size_t at = 0; at < row.size(); ++at)
-    to[doubtful[std::size_t(nearest.place[at])]] =
-        vote(nearest.distance.data() + at, nearest.id.data() + at, 1, job.codes, nearest.counts.data());
+    write_prediction(job, to + doubtful[std::size_t(nearest.place[at])], nearest.distance.data() + at,
+                     nearest.id.data() + at, 1, nearest.counts.data());
 }
 
 // Predictions of the individuals [first, last) for the queries [begin, end).

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -208,7 +209,9 @@ template <class T> struct PopulationJob {
   const T* centered = nullptr;  // (n, m) numbers less the middle of their feature's range
   std::int64_t n = 0;
   Features<T> features = {};
-  const std::int32_t* codes = nullptr;  // (n,) classes
+  const std::int32_t* codes = nullptr;  // (n,) classes; null for numeric targets
+  const double* targets = nullptr;      // (n,) numeric targets; null for classes
+  double otherwise = 0;                 // numeric prediction of a row if no other row is selected
   std::int64_t n_classes = 1, k = 1;
   const T* weights = nullptr;           // (n_individuals, n_sets, m): a, 0: not selected; or null: all 1
   std::int64_t n_sets = 1;              // 1, or one per class of the stored instance
@@ -221,6 +224,7 @@ template <class T> struct PopulationJob {
   const std::int32_t* guesses = nullptr;  // (n, n_guesses) other rows that are near without weights
   std::int64_t n_guesses = 0;
   std::int32_t* predicted = nullptr;  // (n_individuals, n_queries): class, -1: no other row is selected
+  double* numbers = nullptr;          // (n_individuals, n_queries): predictions of numeric targets
 };
 
 // Learned votes of the k nearest rows of each query (kernel_votes-inl.hpp).

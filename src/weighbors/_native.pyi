@@ -243,7 +243,8 @@ def predict_by_scan(
     missing_distance: FloatArray,
     n_numeric: int,
     missing: bool,
-    codes: AnyArray,  # (n,) int32 classes
+    values: AnyArray,  # (n,) what a row contributes: int32 codes of classes, or float64 targets, whose mean is predicted
+    otherwise: float,  # prediction of a target if no other row is selected (of a class: -1)
     n_classes: int,
     k: int,
     weights: FloatArray | None,  # (n_individuals, 1 or n_classes, m) a, 0: not selected
@@ -252,7 +253,7 @@ def predict_by_scan(
     orders: AnyArray | None,  # (m, n) int32, rows sorted by each feature: permutations
     guesses: AnyArray,  # (n, n_guesses) int32, other rows that are near without weights; may be empty
     query: IndexArray,  # (n_queries,) rows to predict
-    predicted: AnyArray,  # (n_individuals, n_queries) int32, written: class, -1: no other row is selected
+    predicted: AnyArray,  # (n_individuals, n_queries) of the dtype of values, written; class -1: no other row is selected
     first: int,  # individuals [first, last)
     last: int,
     begin: int,  # queries [begin, end)
@@ -272,7 +273,8 @@ def compute_squared_distances(
 def predict_from_matrix(
     *,
     square: FloatArray,  # as compute_squared_distances wrote it
-    codes: AnyArray,
+    values: AnyArray,
+    otherwise: float,
     n_classes: int,
     k: int,
     scales: FloatArray | None,
@@ -288,10 +290,12 @@ def predict_from_lists(
     *,
     lists: AnyArray,  # (n, width) int32 rows by (distance, row), the row itself left out
     selected: AnyArray,  # (n, n_words) uint64, one bit per individual
-    codes: AnyArray,
+    values: AnyArray,
+    otherwise: float,  # written if no other row is selected
+    unlisted: float,  # written if the list is too short
     n_classes: int,
     k: int,
-    predicted: AnyArray,  # (n_individuals, n) int32, written: class, -1: no other row is selected, -2: list too short
+    predicted: AnyArray,  # (n_individuals, n) of the dtype of values, written
     begin: int,  # rows [begin, end)
     end: int,
 ) -> None: ...

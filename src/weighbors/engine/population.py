@@ -10,7 +10,7 @@ the same predictions. `choose_population_method` chooses one:
 - ``scan``: everything else. The selected instances and features of an individual are packed and compared.
 
 Further memory is needed for a centred copy of the data, with instance weights also 4 bytes per cell, for one
-packed copy per thread, and for 4 bytes per individual and row.
+packed copy per thread, and for 4 bytes per individual and row (8 with numeric targets).
 """
 
 from __future__ import annotations
@@ -112,6 +112,8 @@ def choose_population_method(
 class PopulationNeighbors:
     """Leave-one-out predictions by the k nearest selected instances, for many individuals per call.
 
+    The prediction is the most frequent class of these instances, or the mean of their numeric targets.
+
     Parameters
     ----------
     X : ndarray of shape (N, M)
@@ -119,6 +121,8 @@ class PopulationNeighbors:
     codes : int ndarray of shape (N,)
         Class of each row.
     n_classes, n_neighbors : int
+    numbers : float64 ndarray of shape (N,), optional
+        Numeric targets. If they are given, they are predicted in place of the classes.
     nominal : bool ndarray of shape (M,), optional
     features_change, scales_change : bool
         Whether individuals differ in feature weights or selections, and in instance scales.
@@ -135,6 +139,13 @@ class PopulationNeighbors:
     >>> neighbors.predict(Selections(2, instance_mask=masks))
     array([[ 0,  0,  1,  1],
            [-1,  0,  0,  0]], dtype=int32)
+
+    Of numeric targets, the mean of all rows is predicted if no other instance is selected:
+
+    >>> zeros, y = np.zeros(4, dtype=int), np.array([2.0, 3.0, 5.0, 6.0])
+    >>> PopulationNeighbors(X, zeros, n_classes=1, numbers=y).predict(Selections(2, instance_mask=masks))
+    array([[3., 2., 6., 5.],
+           [4., 2., 2., 2.]])
     """
 
     def __init__(
@@ -144,6 +155,7 @@ class PopulationNeighbors:
         *,
         n_classes: int,
         n_neighbors: int = 1,
+        numbers: FloatArray | None = None,
         nominal: BoolArray | None = None,
         features_change: bool = True,
         scales_change: bool = True,
@@ -151,7 +163,14 @@ class PopulationNeighbors:
         n_jobs: int = 1,
     ) -> None:
         self.references: References = build_references(X, nominal=nominal)
-        self.codes = np.ascontiguousarray(codes, dtype=np.int32)
+        # What a neighbour contributes, and what is predicted without one. Of numbers this is their mean, which earns
+        # nothing: R² measures how much better predictions are. ``_unlisted`` marks rows whose stored list is too short.
+        self._values: AnyArray = np.ascontiguousarray(codes, dtype=np.int32)
+        self._otherwise: Any = -1
+        self._unlisted: Any = -2
+        if numbers is not None:
+            self._values = np.ascontiguousarray(numbers, dtype=np.float64)
+            self._otherwise, self._unlisted = float(self._values.mean()), np.inf
         self.n_classes, self.k, self.n_jobs = n_classes, n_neighbors, n_jobs
         # Individuals multiply the rows by their weights. Centred values are smaller, so that loses fewer digits.
         numeric = np.arange(self.references.m) < self.references.n_numeric
@@ -178,14 +197,15 @@ class PopulationNeighbors:
         self._square = self._all_distances() if self.method.way == "matrix" else None
 
     def predict(self, selections: Selections) -> AnyArray:
-        """Return the class of every row by its nearest selected instances, without the row itself.
+        """Return the class or the number of every row by its nearest selected instances, without the row itself.
 
         Returns
         -------
-        int32 ndarray of shape (P, N)
-            -1 if the individual selects no other instance.
+        ndarray of shape (P, N)
+            int32 classes, -1 if the individual selects no other instance; or float64 numbers, the mean of all targets
+            if it selects none.
         """
-        predicted = np.empty((selections.count, self.references.n), dtype=np.int32)
+        predicted = np.empty((selections.count, self.references.n), dtype=self._values.dtype)
         if self.method.way == "walk" and selections.instance_mask is not None:
             self._walk(selections, predicted)
         elif self.method.way == "matrix":
@@ -195,7 +215,7 @@ class PopulationNeighbors:
         return predicted
 
     def _scan(self, selections: Selections, query: IndexArray, predicted: AnyArray) -> None:
-        """Predict the rows ``query`` by a scan, for every individual, and write the classes to ``predicted``."""
+        """Predict the rows ``query`` by a scan, for every individual, and write the predictions to ``predicted``."""
         r, weights, scales, mask = self.references, *self._parts(selections)
         columns = None if weights is None else np.ascontiguousarray(weights[:, :, r.columns])
 
@@ -207,7 +227,8 @@ class PopulationNeighbors:
                 missing_distance=r.missing_distance,
                 n_numeric=r.n_numeric,
                 missing=r.missing,
-                codes=self.codes,
+                values=self._values,
+                otherwise=self._otherwise,
                 n_classes=self.n_classes,
                 k=self.k,
                 weights=columns,
@@ -226,7 +247,7 @@ class PopulationNeighbors:
         self._share(task, selections.count, len(query))
 
     def _read(self, selections: Selections, predicted: AnyArray) -> None:
-        """Predict all rows from the stored distances, and write the classes to ``predicted``."""
+        """Predict all rows from the stored distances, and write the predictions to ``predicted``."""
         _, scales, mask = self._parts(selections)
         count, square = selections.count, self._square
         assert square is not None
@@ -235,7 +256,8 @@ class PopulationNeighbors:
             """Predict rows [begin, end) for all individuals."""
             _native.predict_from_matrix(
                 square=square,
-                codes=self.codes,
+                values=self._values,
+                otherwise=self._otherwise,
                 n_classes=self.n_classes,
                 k=self.k,
                 scales=scales,
@@ -251,7 +273,7 @@ class PopulationNeighbors:
         self._by_rows(task)
 
     def _walk(self, selections: Selections, predicted: AnyArray) -> None:
-        """Predict all rows from the stored neighbour lists, and write the classes to ``predicted``."""
+        """Predict all rows from the stored neighbour lists, and write the predictions to ``predicted``."""
         mask, lists, n = selections.instance_mask, self._lists, self.references.n
         assert mask is not None
         assert lists is not None
@@ -260,11 +282,11 @@ class PopulationNeighbors:
         short = (expected < _ENOUGH * self.k) & (lists.shape[1] < n - 1)
         if short.any():  # Lists that were cut would hardly hold k of the few selected rows.
             few = np.flatnonzero(short)
-            part = np.empty((len(few), n), dtype=np.int32)
+            part = np.empty((len(few), n), dtype=predicted.dtype)
             self._scan(selections.take(few), self._rows, part)
             predicted[few] = part
         walked = np.flatnonzero(~short)
-        answers = predicted if len(walked) == len(mask) else np.empty((len(walked), n), dtype=np.int32)
+        answers = predicted if len(walked) == len(mask) else np.empty((len(walked), n), dtype=predicted.dtype)
         words = bit_words(mask[walked])
 
         def task(begin: int, end: int) -> None:
@@ -272,7 +294,9 @@ class PopulationNeighbors:
             _native.predict_from_lists(
                 lists=lists,
                 selected=words,
-                codes=self.codes,
+                values=self._values,
+                otherwise=self._otherwise,
+                unlisted=self._unlisted,
                 n_classes=self.n_classes,
                 k=self.k,
                 predicted=answers,
@@ -287,14 +311,14 @@ class PopulationNeighbors:
             predicted[walked] = answers
 
     def _scan_unlisted(self, selections: Selections, walked: IndexArray, answers: AnyArray) -> None:
-        """Replace each -2 in ``answers`` by a predicted class.
+        """Replace each mark ``_unlisted`` in ``answers`` by a prediction.
 
-        A -2 marks a row whose stored neighbour list holds too few selected rows, so that all rows are scanned for it.
+        It marks a row whose stored neighbour list holds too few selected rows, so that all rows are scanned for it.
         Row i of ``answers`` belongs to individual ``walked[i]`` of ``selections``.
         """
-        for place in np.flatnonzero((answers == -2).any(axis=1)):
-            query = np.flatnonzero(answers[place] == -2)
-            found = np.empty((1, len(query)), dtype=np.int32)
+        for place in np.flatnonzero((answers == self._unlisted).any(axis=1)):
+            query = np.flatnonzero(answers[place] == self._unlisted)
+            found = np.empty((1, len(query)), dtype=answers.dtype)
             self._scan(selections.take(walked[place : place + 1]), query, found)
             answers[place, query] = found[0]
 
