@@ -118,7 +118,7 @@ def _describe_estimator(estimator: Any, above: tuple[int, ...]) -> dict[str, Any
     params = {
         name: value
         for name, value in estimator.get_params(deep=False).items()
-        if not (name in neutral and value is neutral[name])
+        if not (name in neutral and type(value) is type(neutral[name]) and value == neutral[name])
     }
     code = _code_of_class(type(estimator), above)
     return {"class": _name(type(estimator)), "params": _describe(params, above), **code}

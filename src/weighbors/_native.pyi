@@ -243,7 +243,7 @@ def predict_by_scan(
     missing_distance: FloatArray,
     n_numeric: int,
     missing: bool,
-    values: AnyArray,  # (n,) what a row contributes: int32 codes of classes, or float64 targets, whose mean is predicted
+    values: AnyArray,  # (n,) int32 codes of classes, or float64 targets, whose mean is predicted
     otherwise: float,  # prediction of a target if no other row is selected (of a class: -1)
     n_classes: int,
     k: int,
@@ -253,7 +253,7 @@ def predict_by_scan(
     orders: AnyArray | None,  # (m, n) int32, rows sorted by each feature: permutations
     guesses: AnyArray,  # (n, n_guesses) int32, other rows that are near without weights; may be empty
     query: IndexArray,  # (n_queries,) rows to predict
-    predicted: AnyArray,  # (n_individuals, n_queries) of the dtype of values, written; class -1: no other row is selected
+    predicted: AnyArray,  # (n_individuals, n_queries) of the dtype of values, written; class -1: no row is selected
     first: int,  # individuals [first, last)
     last: int,
     begin: int,  # queries [begin, end)

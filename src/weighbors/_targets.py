@@ -40,6 +40,15 @@ class Target:
         """What the target is: "classes" or "numeric"."""
         return "classes" if self.numbers is None else "numeric"
 
+    @property
+    def values(self) -> AnyArray:
+        """The target as estimators take it: the label of each row, or its number."""
+        return self.classes[self.codes] if self.numbers is None else self.numbers
+
+    def take(self, rows: IndexArray) -> Target:
+        """Return the target of some rows."""
+        return Target(self.codes[rows], self.classes, None if self.numbers is None else self.numbers[rows])
+
 
 def check_target(y: Any, target_type: str | None = None) -> Target:
     """Check a target and return it, coded.

@@ -21,6 +21,7 @@ The tree::
         ├── NoVoteWarning              all neighbours of a query have a vote of zero
         ├── LonelyClassWarning         a class has one instance, and so no nearest hit
         ├── LostClassWarning           a selection recognises no row of a class
+        ├── NoSkillWarning             a selection predicts a numeric target no better than a constant
         ├── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
         ├── NumericTargetWarning       labels are so many numbers that they look like a target to predict
         ├── FewNeighborsWarning        a class has fewer instances than neighbours were asked for
@@ -53,6 +54,7 @@ __all__ = [
     "ModelFileError",
     "NoCutWarning",
     "NoPositiveWeightWarning",
+    "NoSkillWarning",
     "NoVoteWarning",
     "NothingSelectedWarning",
     "NumericTargetWarning",
@@ -132,6 +134,10 @@ class LonelyClassWarning(WeighborsWarning):
 
 class LostClassWarning(WeighborsWarning):
     """A selection recognises no training row of a class, so that the recall of this class is 0."""
+
+
+class NoSkillWarning(WeighborsWarning):
+    """A selection predicts a numeric target no better than one constant does, so that its score is 0."""
 
 
 class NoPositiveWeightWarning(WeighborsWarning):

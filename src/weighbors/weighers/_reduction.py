@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray
+from ..exceptions import InvalidDataError
 from .base import WarningSelector, kept_part
-from .sampler import InstanceSampler
+from .sampler import NUMERIC_TARGET, InstanceSampler
 
 __all__ = ["TableReducer"]
 
@@ -60,7 +61,14 @@ class TableReducer(WarningSelector):
 
         Pipelines of imbalanced-learn refuse a sampler that also has ``transform``, so the sampler is a separate
         estimator. It fits a clone of this weigher without a checkpoint, since the checkpoint belongs to this fit.
+
+        Raises
+        ------
+        InvalidDataError
+            If the target is numeric: samplers resample classes.
         """
+        if any(getattr(one, "target_type", None) == "numeric" for one in (self, getattr(self, "weigher", None))):
+            raise InvalidDataError(NUMERIC_TARGET)
         own = clone(self)
         # A fit of the sampler must not write to the checkpoint of another search, or continue it.
         search = getattr(own, "weigher", own)  # the estimator that may have a checkpoint

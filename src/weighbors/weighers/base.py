@@ -84,12 +84,14 @@ class WarningSelector(SelectsColumns):
     def _unselected_message(self) -> str:
         """Return a message: what `transform` does not change, and what to use instead. It is "" without a reason."""
         name, weights = type(self).__name__, self.weights_
-        knn = f"WeightedKNeighborsClassifier(weigher={name}(...))"
+        numeric = getattr(self, "target_type_", "classes") == "numeric"
+        knn = f"WeightedKNeighbors{'Regressor' if numeric else 'Classifier'}(weigher={name}(...))"
         if weights.instance_mask is not None or weights.instance_scales is not None:
             done = "selected" if weights.instance_mask is not None else "weighed"
             return (
                 f"{name} {done} rows, but transform passes all rows on: a step of a pipeline cannot drop or weigh "
-                f"them. Use {knn}, reduce(X, y), or as_sampler() in a pipeline of imbalanced-learn"
+                f"them. Use {knn} or reduce(X, y)"
+                + ("" if numeric else ", or as_sampler() in a pipeline of imbalanced-learn")
             )
         if weights.feature_mask is None:
             return (

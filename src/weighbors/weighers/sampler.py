@@ -10,13 +10,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clone
 from sklearn.utils import InputTags, Tags, _safe_indexing, column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length
 
+from .._targets import expect_target
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError
 
-__all__ = ["InstanceSampler"]
+__all__ = ["NUMERIC_TARGET", "InstanceSampler"]
+
+#: Message of the refusal of numeric targets, by ``as_sampler`` and by ``fit`` of the sampler.
+NUMERIC_TARGET = (
+    "samplers of imbalanced-learn resample classes, and the target is numeric. Fit the weigher itself and use "
+    "reduce(X, y), which returns the rows and columns that were kept, or give the weigher to a regressor"
+)
 
 
 # imbalanced-learn asks for these tags beside scikit-learn's. It is no dependency, so its own classes of
@@ -94,7 +101,7 @@ class InstanceSampler(OneToOneFeatureMixin, BaseEstimator):
         """
         labels = _class_labels(y)
         check_consistent_length(X, labels)
-        self.weigher_ = clone(self.weigher).fit(X, labels)
+        self.weigher_ = expect_target(clone(self.weigher), numeric=False).fit(X, labels)
         self.sample_indices_ = self.weigher_.sample_indices_
         kept = Counter(np.asarray(labels)[self.sample_indices_].tolist())
         self.classes_ = self.weigher_.classes_
@@ -135,6 +142,8 @@ class InstanceSampler(OneToOneFeatureMixin, BaseEstimator):
 
 def _class_labels(y: Any) -> AnyArray:
     """Return one label per row. ``y`` is a vector, one column, or one column of 0 and 1 per class."""
+    if type_of_target(y) == "continuous":
+        raise InvalidDataError(f"Unknown label type: continuous. {NUMERIC_TARGET}")
     check_classification_targets(y)
     values = np.asarray(y)
     if values.ndim != 2 or values.shape[1] == 1:

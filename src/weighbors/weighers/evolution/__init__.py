@@ -5,6 +5,7 @@ from .estimators import EstimatorPredictor
 from .fitness import Fitness, Judgement, NeighborPredictor, Performance, default_alphas
 from .genome import TASKS, Genome, Population, parse_tasks
 from .goals import Goals
+from .number_scores import NumericPerformance
 from .pareto import ParetoSearch, crowding, hypervolume, knee, non_dominated_ranks
 from .run import Limits, Progress, Run
 from .search import EvolutionSearch, Settings
@@ -22,6 +23,7 @@ __all__ = [
     "Judgement",
     "Limits",
     "NeighborPredictor",
+    "NumericPerformance",
     "ParetoSearch",
     "Performance",
     "Population",

@@ -8,14 +8,16 @@ import numpy as np
 
 from ..._parallel.threads import effective_n_jobs
 from ..._random import generators, seed_sequence
-from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..._targets import Target
+from ..._typing import BoolArray, FloatArray, IndexArray
 from .checkpoint import Checkpoint, Kept
 from .estimators import EstimatorPredictor
-from .fitness import Fitness, NeighborPredictor, Performance, Predictor
+from .fitness import Fitness, NeighborPredictor, Performance, Predictor, Score
 from .genome import Genome
 from .goals import Goals, check_goals
 from .identity import describe_course, describe_data
 from .inputs import draw_rows, undersample_rows
+from .number_scores import NumericPerformance, check_number_score
 from .operators import ClassGuard
 from .parameters import SearchParameters
 from .pareto import ParetoSearch
@@ -37,9 +39,7 @@ class SearchParts:
     run: Run
 
 
-def build_search(
-    given: SearchParameters, X: FloatArray, codes: IndexArray, classes: AnyArray, nominal: BoolArray
-) -> SearchParts:
+def build_search(given: SearchParameters, X: FloatArray, target: Target, nominal: BoolArray) -> SearchParts:
     """Check the parameters, and build a new search or continue the search of a checkpoint.
 
     Parameters
@@ -48,80 +48,98 @@ def build_search(
         Parameters of the estimator.
     X : ndarray of shape (n, M)
         Coded rows, dense.
-    codes : ndarray of shape (n,)
-        Class of each row, as a position in ``classes``.
-    classes : ndarray of shape (n_classes,)
+    target : Target
+        Classes or numbers of the rows.
     nominal : bool ndarray of shape (M,)
         Columns that hold categories.
     """
     tasks, alphas = given.check()
-    check_score(given.fitness, classes)
-    names = check_goals(given.goals, tasks) if given.objective == "pareto" else None
+    if target.numbers is None:
+        check_score(given.fitness, target.classes)
+    else:
+        given.check_numeric()
+        check_number_score(given.fitness, target.numbers)
+    numeric = target.numbers is not None
+    names = check_goals(given.goals, tasks, numeric=numeric) if given.objective == "pareto" else None
     seeds, checkpoint, kept = seed_sequence(given.random_state), None, None
     if given.checkpoint is not None:
-        checkpoint = Checkpoint(
-            given.checkpoint, describe_data(X, codes), describe_course(given, tasks, alphas, names, nominal)
-        )
+        course = describe_course(given, tasks, alphas, names, nominal, target.type)
+        checkpoint = Checkpoint(given.checkpoint, describe_data(X, target), course)
         kept = checkpoint.open(resume=given.resume)
         if kept is not None:  # the continued search draws the same rows and folds
             seeds = np.random.SeedSequence(kept.entropy)
         checkpoint = replace(checkpoint, entropy=seeds.entropy)
     # Independent generators: undersampling, course of the search, folds, and rows for margins do not affect each other.
-    draw, course, learner, margins = generators(seeds, 4)
-    rows = undersample_rows(codes, given.undersample, draw)
-    genome = Genome(tasks, len(rows), X.shape[1], len(classes) if given.per_class else 1)
+    draw, search, learner, margins = generators(seeds, 4)
+    rows = undersample_rows(target.codes, given.undersample, draw)
+    left = target.take(rows)
+    genome = Genome(tasks, len(rows), X.shape[1], len(target.classes) if given.per_class else 1)
     seed = int(learner.integers(2**31 - 1))
-    fitness = _build_fitness(
-        given, genome, X[rows], codes[rows], classes=classes, nominal=nominal, alphas=alphas, seed=seed
-    )
+    fitness = _build_fitness(given, genome, X[rows], left, nominal=nominal, alphas=alphas, seed=seed)
     goals = None
     if names is not None:
-        some = draw_rows(codes[rows], given.margin_rows, margins) if "margins" in names else None
-        goals = Goals(names, fitness, X[rows], codes[rows], classes, nominal, given.n_jobs, margin_rows=some)
-    return SearchParts(rows, fitness, goals, _build_run(given, fitness, goals, course, checkpoint, kept))
+        some = draw_rows(left.codes, given.margin_rows, margins) if "margins" in names else None
+        goals = Goals(names, fitness, X[rows], left.codes, left.classes, nominal, given.n_jobs, margin_rows=some)
+    guarded = given.keep_classes and "IS" in tasks and not numeric
+    guard = ClassGuard.of_codes(left.codes) if guarded else None
+    return SearchParts(rows, fitness, goals, _build_run(given, fitness, goals, guard, search, checkpoint, kept))
 
 
 def _build_fitness(
     given: SearchParameters,
     genome: Genome,
     X: FloatArray,
-    codes: IndexArray,
+    target: Target,
     *,
-    classes: AnyArray,
     nominal: BoolArray,
     alphas: tuple[float, float, float],
     seed: int,
 ) -> Fitness:
-    """Build the fitness function, with the nearest neighbour or with the classifier given as ``estimator``.
+    """Build the fitness function, with the nearest neighbour or with the learner given as ``estimator``.
 
-    ``X``, ``codes``, ``classes`` and ``nominal`` are as in `build_search`, with the rows that are left after
-    undersampling. ``alphas`` are the weights of accuracy, removed instances and removed features. ``seed``
-    draws the folds for ``estimator`` and sets every ``random_state`` of it that is None.
+    ``X``, ``target`` and ``nominal`` are as in `build_search`, with the rows that are left after undersampling.
+    ``alphas`` are the weights of accuracy, removed instances and removed features. ``seed`` draws the folds for
+    ``estimator`` and sets every ``random_state`` of it that is None.
     """
     jobs = effective_n_jobs(given.n_jobs)
     predictor: Predictor
     if given.estimator is not None:
         predictor = EstimatorPredictor(
-            genome, X, codes, estimator=given.estimator, cv=int(given.cv), seed=seed, nominal=nominal, n_jobs=jobs
+            genome,
+            X,
+            target.codes,
+            numbers=target.numbers,
+            estimator=given.estimator,
+            cv=int(given.cv),
+            seed=seed,
+            nominal=nominal,
+            n_jobs=jobs,
         )
     else:
         predictor = NeighborPredictor(
             genome,
             X,
-            codes,
-            len(classes),
+            target.codes,
+            max(1, len(target.classes)),
+            numbers=target.numbers,
             n_neighbors=int(given.n_neighbors),
             nominal=nominal,
             cache_bytes=int(given.cache_bytes),
             n_jobs=jobs,
         )
-    return Fitness(genome, predictor, Performance(given.fitness, codes, classes), alphas)
+    performance: Score = (
+        Performance(given.fitness, target.codes, target.classes)
+        if target.numbers is None
+        else NumericPerformance(given.fitness, target.numbers)
+    )
+    return Fitness(genome, predictor, performance, alphas)
 
 
 def _build_run(
     given: SearchParameters,
     fitness: Fitness,
     goals: Goals | None,
+    guard: ClassGuard | None,
     rng: np.random.Generator,
     checkpoint: Checkpoint | None,
     kept: Kept | None,
@@ -134,6 +152,8 @@ def _build_run(
         Parameters of the estimator.
     fitness, goals
         ``goals`` evaluates individuals if it is not None, else ``fitness``.
+    guard : ClassGuard or None
+        Keeps rows of every class, if it is not None.
     rng : numpy Generator
         Random numbers of a new search.
     checkpoint : Checkpoint or None
@@ -146,7 +166,6 @@ def _build_run(
         int(given.population_size), given.de_factor, given.crossover_rate, given.incest_prevention, given.restart
     )
     kind = EvolutionSearch if goals is None else ParetoSearch
-    guard = ClassGuard.of_codes(fitness.performance.codes) if given.keep_classes and "IS" in genome.tasks else None
     return Run(
         kind(genome, settings, rng, guard) if kept is None else kind.restore(genome, settings, kept.state, guard),
         (lambda population: fitness(population).fitness) if goals is None else goals,

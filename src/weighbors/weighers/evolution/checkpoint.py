@@ -107,14 +107,16 @@ class Checkpoint:
             self._check_directory()
             return None
         header, state = _KIND.read(self.path)
-        if header["data"] != self.data:
+        # Files of earlier releases do not have keep_classes and target_type. Their searches could lose a class, which
+        # is False, and had classes. Settings go through JSON, so that tuples and lists compare as equal.
+        then = {"keep_classes": False, "target_type": "classes", **header["settings"]}
+        now = json.loads(json.dumps(dict(self.settings)))
+        # The fingerprint of a target read as numbers differs from that of its classes, so the type is named first.
+        if header["data"] != self.data and then["target_type"] == now["target_type"]:
             raise CheckpointError(
                 f"'{self.name}' belongs to other data (its fingerprint differs). Resume with the rows and labels "
                 "it was made from, or name another checkpoint"
             )
-        # Files of earlier releases do not have keep_classes. Their searches could lose a class, which is False.
-        # Settings go through JSON, so that tuples and lists compare as equal.
-        then, now = {"keep_classes": False, **header["settings"]}, json.loads(json.dumps(dict(self.settings)))
         differing = [key for key in sorted({*then, *now}) if then.get(key) != now.get(key)]
         if differing:
             listed = ", ".join(f"{key}: {then.get(key)!r} there, {now.get(key)!r} here" for key in differing)

@@ -1,4 +1,4 @@
-"""Evaluate individuals with any scikit-learn classifier, by cross-validation, in place of the nearest neighbour.
+"""Evaluate individuals with any classifier or regressor of scikit-learn, by cross-validation, not by neighbours.
 
 A feature weight multiplies its column. Features and instances that are not selected are left out. With
 IW, an instance of scale v is trained with ``sample_weight`` 1 − v.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import StratifiedKFold
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
 from ..._parallel.threads import run_ranges
@@ -23,18 +23,20 @@ __all__ = ["EstimatorPredictor"]
 
 
 class EstimatorPredictor:
-    """Cross-validated predictions of a classifier, trained on the selected instances and features of the other folds.
+    """Cross-validated predictions of a learner, trained on the selected instances and features of the other folds.
 
     Parameters
     ----------
     genome : Genome
     X, codes : rows and classes
         ``codes`` is the class of each row, as a number from 0.
-    estimator : classifier
+    numbers : float64 ndarray of shape (N,), optional
+        Numeric target. If it is given, it is predicted in place of the classes.
+    estimator : classifier, or regressor for a numeric target
         It is cloned. Every ``random_state`` that is None, also of nested estimators, is set to ``seed``, so
         that equal individuals get equal predictions.
     cv : int
-        Number of stratified folds, which are drawn once per search.
+        Number of folds, which are drawn once per search: stratified for classes.
     seed : int
         Seed of the folds and of ``estimator``.
     nominal : bool ndarray of shape (M,)
@@ -54,6 +56,7 @@ class EstimatorPredictor:
         seed: int,
         nominal: BoolArray,
         n_jobs: int,
+        numbers: FloatArray | None = None,
     ) -> None:
         if genome.n_vectors > 1:
             raise InvalidDataError(
@@ -64,28 +67,30 @@ class EstimatorPredictor:
                 "FW with estimator= multiplies columns, and categories have no multiples: encode them first, for "
                 "example with sklearn.preprocessing.OneHotEncoder"
             )
-        self.genome, self.X, self.codes, self.n_jobs = genome, X, codes, n_jobs
-        if not is_classifier(estimator):
-            raise InvalidDataError(
-                f"estimator must be a classifier, whose answers are labels; got {type(estimator).__name__}"
-            )
+        self.genome, self.X, self.codes, self.numbers, self.n_jobs = genome, X, codes, numbers, n_jobs
+        if not (is_classifier(estimator) if numbers is None else is_regressor(estimator)):
+            kind = "a classifier, whose answers are labels" if numbers is None else "a regressor, as y is numeric"
+            raise InvalidDataError(f"estimator must be {kind}; got {type(estimator).__name__}")
         self.estimator = clone(estimator)
         # Equal individuals must get equal predictions, or the search would reward luck.
         self.estimator.set_params(**dict.fromkeys(open_seeds(self.estimator), seed))
         self.weighted = has_fit_parameter(self.estimator, "sample_weight")
         if "IW" in genome.tasks and not self.weighted:
             raise InvalidDataError(
-                f"IW needs a classifier whose fit takes sample_weight; {type(estimator).__name__} does not. "
+                f"IW needs an estimator whose fit takes sample_weight; {type(estimator).__name__} does not. "
                 "Leave IW out of tasks"
             )
-        self.folds = _folds(codes, cv, seed)
+        self.folds = _class_folds(codes, cv, seed) if numbers is None else _number_folds(len(numbers), cv, seed)
+        self._otherwise = -1 if numbers is None else float(numbers.mean())
 
     def predict(self, population: Population) -> AnyArray:
-        """Return the predicted class of each row for each individual, shape (P, N).
+        """Return the predicted class or number of each row for each individual, shape (P, N).
 
-        It is -1 if the individual selects no instance of the other folds, or only instances of weight 0.
+        It is class -1, or the mean of a numeric target, if the individual selects no instance of the other folds, or
+        only instances of weight 0.
         """
-        predicted = np.full((len(population), len(self.codes)), -1, dtype=np.int32)
+        dtype = np.int32 if self.numbers is None else np.float64
+        predicted = np.full((len(population), len(self.codes)), self._otherwise, dtype=dtype)
         rows, columns = self.genome.instance_mask(population), self.genome.feature_mask(population)
         scales, weights = self.genome.instance_scales(population), self.genome.feature_weights(population)[:, 0]
 
@@ -106,22 +111,33 @@ class EstimatorPredictor:
         return predicted
 
     def _answers(self, X: FloatArray, train: IndexArray, test: IndexArray, relevance: FloatArray) -> AnyArray:
-        """Return the predicted classes of the rows ``test`` of a fold.
+        """Return the predictions of the rows ``test`` of a fold.
 
         ``X`` holds the selected columns of all rows. ``train`` are the rows to train on. ``relevance`` is the
         sample weight of every row of ``X``.
         """
-        codes = self.codes[train]
+        y = (self.codes if self.numbers is None else self.numbers)[train]
         weight = relevance[train]
         if "IW" in self.genome.tasks and not (weight > 0).any():
-            return np.full(len(test), -1)
-        if (codes == codes[0]).all():  # Many classifiers refuse a single class. The others would predict it.
-            return np.full(len(test), codes[0])
+            return np.full(len(test), self._otherwise)
+        if (y == y[0]).all():  # Many classifiers refuse a single class. All learners would predict this value.
+            return np.full(len(test), y[0])
         given = {"sample_weight": weight} if "IW" in self.genome.tasks else {}
-        return np.asarray(clone(self.estimator).fit(X[train], codes, **given).predict(X[test]))
+        answers = np.asarray(clone(self.estimator).fit(X[train], y, **given).predict(X[test])).reshape(len(test))
+        if self.numbers is None:
+            return answers
+        # A regressor that diverged says nothing of a row, which then counts as one without a prediction.
+        return np.where(np.isfinite(answers), answers, self._otherwise)
 
 
-def _folds(codes: IndexArray, cv: int, seed: int) -> list[tuple[IndexArray, IndexArray]]:
+def _number_folds(n: int, cv: int, seed: int) -> list[tuple[IndexArray, IndexArray]]:
+    """Draw ``cv`` folds of ``n`` rows and return them as pairs of training and test rows."""
+    if cv > n:
+        raise InvalidDataError(f"cv={cv} folds need at least {cv} rows; there are {n}")
+    return list(KFold(cv, shuffle=True, random_state=seed).split(np.zeros(n)))
+
+
+def _class_folds(codes: IndexArray, cv: int, seed: int) -> list[tuple[IndexArray, IndexArray]]:
     """Draw ``cv`` stratified folds and return them as pairs of training and test rows."""
     largest = int(np.bincount(codes).max())
     if cv > largest:

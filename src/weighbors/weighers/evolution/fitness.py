@@ -1,6 +1,7 @@
 """Fitness of individuals: F = α_a · acc + α_i (1 − f_i) + α_f (1 − f_f) (paper 004, eq. 3).
 
-acc is the accuracy or another score, f_i the share of instances kept, and f_f the share of features kept.
+acc is the accuracy or another score (of numeric targets R²), f_i the share of instances kept, and f_f the share of
+features kept.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ import numpy as np
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...engine.population import PopulationMethod, PopulationNeighbors
-from ...exceptions import InvalidDataError
 from .genome import Genome, Population
-from .scores import confusion_counts, score_counts
+from .scores import call_score, confusion_counts, score_counts
 
-__all__ = ["Fitness", "Judgement", "NeighborPredictor", "Performance", "Predictor", "default_alphas"]
+__all__ = ["Fitness", "Judgement", "NeighborPredictor", "Performance", "Predictor", "Score", "default_alphas"]
 
 _CELLS = 4_000_000  # largest number of predictions that are in memory at once
 
@@ -37,10 +37,26 @@ def default_alphas(tasks: Sequence[str]) -> tuple[float, float, float]:
 
 
 class Predictor(Protocol):
-    """Predicts the class of each training row without the row itself, for each individual."""
+    """Predicts the class or number of each training row without the row itself, for each individual."""
 
     def predict(self, population: Population) -> AnyArray:
-        """Return the predicted class of each row for each individual, shape (P, N), -1 if there is no prediction."""
+        """Return the prediction of each row for each individual, shape (P, N).
+
+        Without a neighbour or a training row, it is class -1, or the mean of a numeric target.
+        """
+        ...
+
+
+class Score(Protocol):
+    """Scores the predictions of individuals: `Performance` of classes, `NumericPerformance` of numeric targets."""
+
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether the score can be below 0, the usual fitness of an individual that selects nothing."""
+        ...
+
+    def __call__(self, predicted: AnyArray) -> FloatArray:
+        """Return the score of each individual. ``predicted`` are its predictions, shape (P, N)."""
         ...
 
 
@@ -68,9 +84,9 @@ class NeighborPredictor:
         return self.neighbors.method
 
     def predict(self, population: Population) -> AnyArray:
-        """Return the predicted class of each row for each individual, shape (P, N).
+        """Return the predicted class or number of each row for each individual, shape (P, N).
 
-        It is -1 if the individual selects no other instance.
+        It is class -1, or the mean of a numeric target, if the individual selects no other instance.
         """
         return self.neighbors.predict(self.genome.selections(population))
 
@@ -102,7 +118,8 @@ class Performance:
         # A row without a prediction counts as wrong: it gets the class after its true class.
         answers = np.where(predicted < 0, (self.codes + 1) % len(self.classes), predicted)
         if callable(self.how):
-            return np.array([self._call(self.how, row) for row in answers])
+            labels = self.classes[self.codes]
+            return np.array([call_score(self.how, labels, self.classes[row]) for row in answers])
         return score_counts(self.how, confusion_counts(self.codes, answers, len(self.classes)), self.classes)
 
     @property
@@ -114,19 +131,6 @@ class Performance:
         """Return the recall of each class for one individual. ``predicted`` has shape (N,)."""
         right = np.bincount(self.codes[predicted == self.codes], minlength=len(self.classes))
         return right / np.bincount(self.codes, minlength=len(self.classes))
-
-    def _call(self, function: Callable[[AnyArray, AnyArray], float], answers: AnyArray) -> float:
-        """Return the user's ``function`` of the predictions of one individual. Raise an error if it is not finite."""
-        value = function(self.classes[self.codes], self.classes[answers])
-        try:
-            figure = float(value)
-        except (TypeError, ValueError):
-            figure = np.nan
-        if not np.isfinite(figure):
-            raise InvalidDataError(
-                f"the function given as fitness must return one finite number for (y_true, y_pred); got {value!r}"
-            )
-        return figure
 
 
 @dataclass(frozen=True)
@@ -152,13 +156,13 @@ class Fitness:
     ----------
     genome : Genome
     predictor : Predictor
-    performance : Performance
+    performance : Score
     alphas : (α_a, α_i, α_f)
         Weights of the score, of the share of removed instances, and of the share of removed features.
     """
 
     def __init__(
-        self, genome: Genome, predictor: Predictor, performance: Performance, alphas: tuple[float, float, float]
+        self, genome: Genome, predictor: Predictor, performance: Score, alphas: tuple[float, float, float]
     ) -> None:
         self.genome, self.predictor, self.performance, self.alphas = genome, predictor, performance, alphas
 

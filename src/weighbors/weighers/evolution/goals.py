@@ -30,8 +30,8 @@ def default_goals(tasks: Sequence[str]) -> tuple[str, ...]:
     return ("error", *(["instances"] if "IS" in tasks else []), *(["features"] if "FS" in tasks else []))
 
 
-def check_goals(goals: Any, tasks: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the goals. Raise an error if a name is unknown or a goal does not fit the tasks."""
+def check_goals(goals: Any, tasks: Sequence[str], *, numeric: bool = False) -> tuple[str, ...]:
+    """Return the names of the goals. Raise an error if a name is unknown or a goal does not fit tasks or target."""
     named = default_goals(tasks) if goals is None else (goals,) if isinstance(goals, str) else tuple(goals)
     unknown = [str(name) for name in named if name not in GOALS]
     if unknown or not named or len(set(named)) < len(named):
@@ -39,6 +39,11 @@ def check_goals(goals: Any, tasks: Sequence[str]) -> tuple[str, ...]:
     for name, task in (("instances", "IS"), ("features", "FS")):
         if name in named and task not in tasks:
             raise InvalidDataError(f"the goal '{name}' needs {task} among the tasks: without it nothing is left out")
+    if "margins" in named and numeric:
+        raise InvalidDataError(
+            "the goal 'margins' needs classes, and y is a numeric target. Use 'error', 'instances' and 'features', or "
+            "target_type='classes'"
+        )
     if "margins" in named and not set(tasks) <= {"FS", "FW"}:
         raise InvalidDataError("the goal 'margins' is one of feature weights: use it with the tasks FS and FW only")
     if named != ("margins",) and len(named) < 2:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..._identity import describe_function
-from ..._typing import BoolArray, FloatArray, IndexArray
+from ..._targets import Target
+from ..._typing import BoolArray, FloatArray
 from ...weights import fingerprint
 from .parameters import SearchParameters
 
@@ -30,9 +31,10 @@ _COURSE = (  # parameters that change the result of a search
 )
 
 
-def describe_data(X: FloatArray, codes: IndexArray) -> str:
-    """Return a fingerprint of rows and labels."""
-    return f"{X.dtype} {fingerprint(X)} {fingerprint(codes[:, None])}"
+def describe_data(X: FloatArray, target: Target) -> str:
+    """Return a fingerprint of rows and target."""
+    values = target.codes if target.numbers is None else target.numbers
+    return f"{X.dtype} {fingerprint(X)} {fingerprint(values[:, None])}"
 
 
 def describe_course(
@@ -41,6 +43,7 @@ def describe_course(
     alphas: Sequence[float],
     goals: Sequence[str] | None,
     nominal: BoolArray,
+    target_type: str,
 ) -> dict[str, Any]:
     """Return all settings that change the result of a search, as plain values.
 
@@ -52,6 +55,8 @@ def describe_course(
         The values after input validation. ``goals`` is None for a single objective.
     nominal : bool ndarray of shape (M,)
         Columns that hold categories.
+    target_type : {"classes", "numeric"}
+        What the target is.
     """
     course = {name: getattr(given, name) for name in _COURSE}
     # NumPy numbers are not JSON numbers.
@@ -66,7 +71,8 @@ def describe_course(
         # A generator has no value to compare. Its entropy is stored beside the settings.
         random_state=int(seed) if isinstance(seed, Integral) else None,
         categorical_features=np.flatnonzero(nominal).tolist(),
-        keep_classes=bool(given.keep_classes and "IS" in tasks),
+        keep_classes=bool(given.keep_classes and "IS" in tasks and target_type == "classes"),
+        target_type=target_type,
     )
     return course
 

@@ -22,6 +22,7 @@ class SearchParameters:
     """Parameters of an `EvolutionaryWeigher`, under the same names."""
 
     tasks: Any
+    target_type: str
     fitness: Any
     objective: str
     goals: Any
@@ -54,6 +55,22 @@ class SearchParameters:
     def of(cls, estimator: Any) -> SearchParameters:
         """Read the parameters of an `EvolutionaryWeigher`."""
         return cls(**{one.name: getattr(estimator, one.name) for one in fields(cls)})
+
+    def check_numeric(self) -> None:
+        """Raise an error if a parameter needs classes. It is called if the target is numeric."""
+        needs = {
+            "per_class=True": (self.per_class, "there are no classes with weights of their own"),
+            f"undersample={self.undersample}": (
+                self.undersample is not False,
+                "it makes classes equally large. Draw rows before, or wrap the search in Stratified",
+            ),
+        }
+        for name, (given, why) in needs.items():
+            if given:
+                raise InvalidDataError(
+                    f"{name} needs classes, and y is a numeric target: {why}. Leave it out, or write "
+                    "target_type='classes' if y holds names of classes"
+                )
 
     def check(self) -> tuple[tuple[str, ...], tuple[float, float, float]]:
         """Return the tasks and the three α. Raise an error if parameters contradict each other."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._warnings import warn
-from ...exceptions import InvalidDataError, LostClassWarning
+from ...exceptions import InvalidDataError, LostClassWarning, NoSkillWarning
 from ...metrics import reduction_of
 from ...weights import Weights
 from ..base import metric_weights
-from .fitness import Fitness
+from .fitness import Fitness, Performance
 from .genome import Genome, Population
 from .goals import Goals
 from .search import EvolutionSearch
@@ -21,24 +21,38 @@ from .search import EvolutionSearch
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Answer", "describe_search", "find_fittest", "front_frame", "warn_of_lost_classes"]
+__all__ = ["Answer", "describe_search", "find_fittest", "front_frame", "warn_of_poor_result"]
 
 
-def warn_of_lost_classes(fitness: Fitness, individual: Population) -> None:
-    """Warn of classes of which the individual ``individual`` recognises no training row.
+def warn_of_poor_result(fitness: Fitness, individual: Population) -> None:
+    """Warn if the individual ``individual`` never recognises a class, or predicts no better than the mean."""
+    performance, predicted = fitness.performance, fitness.predictor.predict(individual)
+    if isinstance(performance, Performance):
+        _warn_of_lost_classes(performance, predicted[0])
+    elif not performance.may_be_negative and performance(predicted)[0] == 0:
+        warn(
+            "the selection that was found predicts the training rows, each left out of its own neighbours, no better "
+            "than one constant does (performance_ is 0): it is fit only because it is small. Use more evaluations, "
+            "scale the columns, or give the score more weight (alphas)",
+            NoSkillWarning,
+        )
+
+
+def _warn_of_lost_classes(performance: Performance, predicted: AnyArray) -> None:
+    """Warn of classes of which ``predicted``, the predictions of one individual, recognise no training row.
 
     Singleton classes are not named: `warn_of_singletons` names them.
     """
-    codes, classes = fitness.performance.codes, fitness.performance.classes
+    codes, classes = performance.codes, performance.classes
     sizes = np.bincount(codes, minlength=len(classes))
-    recalls = fitness.performance.recalls(fitness.predictor.predict(individual)[0])
+    recalls = performance.recalls(predicted)
     lost = (recalls == 0) & (sizes > 1)
     if not lost.any():
         return
     named = ", ".join(repr(label) for label in classes[lost][:5].tolist())
     more = f" and {int(lost.sum()) - 5} more" if lost.sum() > 5 else ""
     # With uneven classes, accuracy may be high although a small class is never recognised.
-    uneven = sizes.max() >= 1.5 * sizes[sizes > 1].min() and fitness.performance.how != "g_mean"
+    uneven = sizes.max() >= 1.5 * sizes[sizes > 1].min() and performance.how != "g_mean"
     advice = (
         f"; the classes are uneven ({sizes[sizes > 1].min()} to {sizes.max()} rows): fitness='g_mean' counts each of "
         "them equally"

@@ -6,6 +6,7 @@ which validate their input in every evaluation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..._typing import AnyArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
 from ...metrics import geometric_mean
 
-__all__ = ["SCORES", "check_score", "confusion_counts", "score_counts"]
+__all__ = ["SCORES", "call_score", "check_score", "confusion_counts", "score_counts"]
 
 _RATIOS = ("f1", "jaccard", "precision", "recall")
 _AVERAGES = ("micro", "macro", "weighted")
@@ -32,13 +33,32 @@ def check_score(name: Any, classes: AnyArray) -> None:
     """Raise an error if the score ``name`` is not defined for these classes.
 
     As in scikit-learn, "f1", "jaccard", "precision" and "recall" without an average need two classes, and are
-    the scores of the class with the label 1.
+    the scores of the class with the label 1. Names that are no score of classes are scores of numeric targets.
     """
+    if not callable(name) and name not in SCORES:
+        raise InvalidDataError(
+            f"fitness={name!r} is a score of numeric targets, and y holds classes. Use 'accuracy' or another score of "
+            "classes, or target_type='numeric' if y is a number to predict"
+        )
     if name in _RATIOS and (len(classes) != 2 or 1 not in classes.tolist()):
         raise InvalidDataError(
             f"fitness={name!r} is the score of the class 1 of two classes; these are {classes[:5].tolist()}"
             f"{' and more' if len(classes) > 5 else ''}. Use '{name}_macro', or rename the class that counts to 1"
         )
+
+
+def call_score(function: Callable[[AnyArray, AnyArray], float], y_true: AnyArray, y_pred: AnyArray) -> float:
+    """Return the user's ``function`` of true and predicted targets. Raise an error if it is not one finite number."""
+    value = function(y_true, y_pred)
+    try:
+        figure = float(value)
+    except (TypeError, ValueError):
+        figure = np.nan
+    if not np.isfinite(figure):
+        raise InvalidDataError(
+            f"the function given as fitness must return one finite number for (y_true, y_pred); got {value!r}"
+        )
+    return figure
 
 
 def confusion_counts(codes: IndexArray, predicted: IndexArray, n_classes: int) -> FloatArray:

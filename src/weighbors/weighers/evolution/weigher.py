@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._frame_arrays import FrameAttribute
-from ..._typing import BoolArray, FloatArray, IndexArray
-from ..._validation import TableCoder, TakesTables, check_labels, require_labels
+from ..._targets import TARGET_TYPES, Target, check_target
+from ..._typing import BoolArray, FloatArray
+from ..._validation import TableCoder, TakesTables, require_labels
 from ...engine.population import CACHE_BYTES
 from ...exceptions import InvalidDataError
 from ...weights import fingerprint
@@ -23,8 +24,9 @@ from ..neighborhoods import to_dense
 from .build import SearchParts, build_search
 from .inputs import warn_of_singletons
 from .lock import hold_checkpoint
+from .number_scores import NUMBER_SCORES
 from .parameters import SearchParameters
-from .results import Answer, find_fittest, front_frame, warn_of_lost_classes
+from .results import Answer, find_fittest, front_frame, warn_of_poor_result
 from .run import Progress
 from .scores import SCORES
 
@@ -40,23 +42,33 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     F = α_a · acc + α_i (1 − f_i) + α_f (1 − f_f): acc is the accuracy, f_i and f_f are the shares of
     instances and features kept. Weights evolve by differential evolution, bits by half-uniform crossover.
 
+    If the target is numeric, the prediction of a row is the target of its nearest selected instance, and acc is R²,
+    max(0, 1 − Σ(y − ŷ)² / Σ(y − ȳ)²).
+
     Parameters
     ----------
     tasks : str or sequence of str, default="IS+FS"
         Any of "IS" (instance selection), "FS" (feature selection), "IW" (instance weighting) and "FW"
         (feature weighting), joined by "+".
     fitness : str or callable, default="accuracy"
-        The score acc. "accuracy": the share of right predictions. "g_mean": the geometric mean of the
-        recalls, for imbalanced data. Other names are scikit-learn's scores of predicted labels:
-        "balanced_accuracy", "matthews_corrcoef", and f1, precision, recall and jaccard with their averages,
+        The score acc. "accuracy": the share of right predictions, or R² if the target is numeric. "g_mean": the
+        geometric mean of the recalls, for imbalanced data. Other names are scikit-learn's scores of predicted
+        labels: "balanced_accuracy", "matthews_corrcoef", and f1, precision, recall and jaccard with their averages,
         such as "f1_macro". A function takes (y_true, y_pred) and returns a larger number for a better result.
+        For numeric targets: "r2", "explained_variance", "d2_absolute_error_score", "neg_mean_squared_error",
+        "neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median_absolute_error", or a function. So that
+        the score can be added to the shares, an error is compared with that of the best constant prediction (the
+        mean, or the median for absolute errors): acc = max(0, 1 − error / error of the constant).
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        What ``y`` holds. "auto": floats are a numeric target if one of them is no whole number or if many differ;
+        all else is classes.
     objective : {"single", "pareto"}, default="single"
         "pareto": minimise several goals at once by NSGA-II. ``pareto_front_`` holds all trade-offs. The
         result is the knee of the front until `select` is called.
     goals : sequence of {"error", "instances", "features", "margins"} or None, default=None
         Goals for "pareto". None: the error, and the shares of instances and features kept if the tasks
-        select them. "margins" are the class margins θ_c of paper 001, one goal per class. They need
-        tasks without IS and IW.
+        select them. The error is 1 − acc. "margins" are the class margins θ_c of paper 001, one goal per class.
+        They need classes, and tasks without IS and IW.
     margin_rows : int or None, default=2000
         Number of rows whose margins are measured. Their neighbours are sought among all rows. If the table
         is larger, this many rows are drawn once per search, equally many of each class, and the sum of their
@@ -66,17 +78,20 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         α_a, α_i, α_f. None: the values of the paper, (.5, .25, .25) with IS and FS, (.5, .5, 0) with IS
         only, (.5, 0, .5) with FS only, (1, 0, 0) without selection.
     n_neighbors : int, default=1
-        Number of neighbours that vote in the fitness.
+        Number of neighbours that vote in the fitness, or whose targets are averaged.
     per_class : bool, default=False
-        Whether each class has its own vector of feature weights. The class is that of the stored instance.
-    estimator : classifier or None, default=None
-        Classifier that replaces the nearest neighbour in the fitness, with cross-validation. Feature weights
+        Whether each class has its own vector of feature weights. The class is that of the stored instance. Only
+        for classes.
+    estimator : classifier, regressor or None, default=None
+        Learner that replaces the nearest neighbour in the fitness, with cross-validation: a classifier, or a
+        regressor if the target is numeric. Feature weights
         multiply columns, and instances of scale v get ``sample_weight`` 1 − v. Categories are passed as codes.
     cv : int, default=3
         Number of folds for ``estimator``.
     undersample : bool or float, default=False
         Draw rows of the larger classes at random before the search. True: all classes get the size of the
-        smallest class. A number r in (0, 1]: no class is larger than the smallest class divided by r.
+        smallest class. A number r in (0, 1]: no class is larger than the smallest class divided by r. Only for
+        classes.
     population_size : int, default=100
         Number of individuals, at least 4.
     max_evaluations : int, default=10000
@@ -84,7 +99,8 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     de_factor, crossover_rate : float, default=0.8, 0.9
         F and CR of differential evolution.
     keep_classes : bool, default=True
-        With IS, every class keeps at least one row. False: a class may be lost, as in the paper.
+        With IS, every class keeps at least one row. False: a class may be lost, as in the paper. It has no effect
+        on numeric targets.
     incest_prevention : bool, default=False
         Cross the bits of two individuals only if half their Hamming distance is larger than the threshold of
         CHC. The paper does not describe this rule. If weights evolve too, bits hardly cross any more:
@@ -135,7 +151,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     fitness_, performance_, reduction_ : float
         F and acc of the result on the training rows, and the share of the table that is removed.
     weights_ : Weights
-        Weights for `WeightedKNeighborsClassifier`.
+        Weights for `WeightedKNeighborsClassifier`, or for a regressor.
     pareto_front_ : DataFrame
         The trade-offs, one per row. No trade-off dominates another. Only with ``objective="pareto"``.
     selected_ : int
@@ -149,7 +165,10 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         or "interrupted".
     plan_ : PopulationMethod or None
         How evaluations were computed. None with ``estimator``.
+    target_type_ : str
+        "classes" or "numeric".
     classes_ : ndarray of shape (n_classes,)
+        Only for classes.
 
     Notes
     -----
@@ -158,6 +177,10 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     predicted wrong, since it is left out. So G-mean does not count singleton classes, and a warning names
     them. Another warning names the classes of which the result recognises no training row. The difference
     to a missing value is the full range of the feature.
+
+    With a numeric target, a row whose only selected instance is itself is predicted by the mean ȳ of all rows, and
+    so is a fold of ``estimator`` without training rows. Such a row adds as much to the errors as to those of the mean,
+    and so earns nothing. R² of a single selected instance is 0 in any case, since no constant is better than ȳ.
 
     References
     ----------
@@ -179,11 +202,21 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     >>> model = WeightedKNeighborsClassifier(1, weigher=search.weights_).fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2]) > 0.85
     True
+
+    A numeric target: the distance between rows that differ in age, blood pressure and so on is to tell how a disease
+    progresses, and the search finds which of the columns count.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = EvolutionaryWeigher("IS+FS", max_evaluations=3000, random_state=0).fit(X, y)
+    >>> found.target_type_, found.performance_ > 0.2, found.reduction_ > 0.9
+    ('numeric', True, True)
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "tasks": [str, "array-like"],
-        "fitness": [StrOptions(set(SCORES)), callable],
+        "target_type": [TARGET_TYPES],
+        "fitness": [StrOptions({*SCORES, *NUMBER_SCORES}), callable],
         "objective": [StrOptions({"single", "pareto"})],
         "goals": [None, str, "array-like"],
         "margin_rows": [None, Interval(Integral, 1, None, closed="left")],
@@ -214,8 +247,11 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     }
 
     _neutral_parameters: ClassVar[dict[str, Any]] = {
-        "keep_classes": False
-    }  # the behaviour before this parameter existed
+        "keep_classes": False,  # the behaviour before this parameter existed
+        "target_type": "auto",
+    }
+    _takes_numeric_targets = True
+
     history_ = FrameAttribute()
     pareto_front_ = FrameAttribute()
 
@@ -224,6 +260,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         tasks: Any = "IS+FS",
         fitness: Any = "accuracy",
         *,
+        target_type: str = "auto",
         objective: str = "single",
         goals: Any = None,
         margin_rows: int | None = 2000,
@@ -254,6 +291,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     ) -> None:
         self.tasks = tasks
         self.fitness = fitness
+        self.target_type = target_type
         self.objective = objective
         self.goals = goals
         self.margin_rows = margin_rows
@@ -284,7 +322,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> EvolutionaryWeigher:
-        """Run the search on a table and its labels.
+        """Run the search on a table and its target.
 
         Parameters
         ----------
@@ -296,23 +334,30 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         -------
         self
         """
-        X, codes = self._check_input(X, y)
+        X, target = self._check_input(X, y)
         # The lock is held until the search has ended, so that no other search writes to the checkpoint.
         with hold_checkpoint(self.checkpoint):
-            parts = build_search(SearchParameters.of(self), X, codes, self.classes_, self._coder.nominal_of(X))
+            parts = build_search(SearchParameters.of(self), X, target, self._coder.nominal_of(X))
             parts.run.drive()
         self._publish(parts, X)
         return self
 
-    def _check_input(self, X: Any, y: Any) -> tuple[FloatArray, IndexArray]:
-        """Validate table and labels, and return the coded rows and classes. Set ``classes_`` and the column coding."""
+    def _check_input(self, X: Any, y: Any) -> tuple[FloatArray, Target]:
+        """Validate table and target, and return both, coded.
+
+        Set the column coding, ``target_type_``, and ``classes_`` unless the target is numeric.
+        """
         require_labels(self, y)
         self._coder = TableCoder(self.categorical_features)
         rows = to_dense(self._coder.fit_transform(self, X), type(self).__name__)
-        self.classes_, codes = check_labels(y)
-        check_consistent_length(rows, codes)
-        warn_of_singletons(self.classes_, codes)
-        return rows, codes
+        target = check_target(y, self.target_type)
+        check_consistent_length(rows, target.codes)
+        self.target_type_ = target.type
+        self.__dict__.pop("classes_", None)  # of an earlier fit
+        if target.numbers is None:
+            self.classes_ = target.classes
+            warn_of_singletons(target.classes, target.codes)
+        return rows, target
 
     def _publish(self, parts: SearchParts, X: FloatArray) -> None:
         """Set the attributes of the estimator after the search. ``X`` are the coded rows of the fit."""
@@ -330,14 +375,14 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         if parts.goals is not None:
             self.pareto_front_, self._front, chosen = front_frame(search, parts.goals, fitness, X.shape)
             self.select(chosen)
-            warn_of_lost_classes(fitness, self._front.take([chosen]))
+            warn_of_poor_result(fitness, self._front.take([chosen]))
             return
         # An individual that selects nothing is no result, even if no other has a larger fitness.
         best = search.population.take([find_fittest(search, fitness.genome)])
         judged = fitness(best)
         self.fitness_, self.performance_ = float(judged.fitness[0]), float(judged.performance[0])
         self._use(Answer.of(best, self._genome, self._rows, self._n))
-        warn_of_lost_classes(fitness, best)
+        warn_of_poor_result(fitness, best)
 
     def select(self, index: int) -> EvolutionaryWeigher:
         """Use another row of ``pareto_front_`` as the result.
