@@ -1,7 +1,8 @@
 """Evaluations of the evolutionary search against leave-one-out with scikit-learn and FAISS: 2 threads each.
 
 2000 x 30, float32. A peer gets the same selected instances and features, scaled by the same weights;
-packing, folding and selecting are in our time and not in theirs. Run by ``make bench``.
+packing, folding and selecting are in our time and not in theirs. Then evaluations with numeric targets (R²) beside
+those with classes (accuracy). Run by ``make bench``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from sklearn.datasets import make_classification
 from sklearn.neighbors import NearestNeighbors
 
 from weighbors.engine.population import PopulationNeighbors
-from weighbors.weighers.evolution import EvolutionSearch, Genome, Settings
+from weighbors.weighers.evolution import (
+    EvolutionSearch,
+    Fitness,
+    Genome,
+    NeighborPredictor,
+    NumericPerformance,
+    Performance,
+    Settings,
+    default_alphas,
+)
 
 THREADS, N, M, P = 2, 2000, 30, 100
 
@@ -97,6 +107,29 @@ def evaluations() -> None:
     verdict("IS, 2 %: scikit-learn brute / ours", best["scikit-learn, 2 %"] / best["IS, 2 % selected"], 10)
 
 
+def numeric_targets() -> None:
+    """Evaluations of a population by R² and by accuracy, scores included."""
+    X, y = data()
+    numbers = X[:, 0] + np.random.default_rng(0).normal(size=N)
+
+    def evaluation(tasks: tuple[str, ...], density: float, *, numeric: bool):
+        genome = Genome(tasks, N, M)
+        people = genome.random(P, np.random.default_rng(0), density=density)
+        codes, given = (np.zeros(N, dtype=int), numbers) if numeric else (y, None)
+        predictor = NeighborPredictor(genome, X, codes, 2, numbers=given, n_jobs=THREADS)
+        score = NumericPerformance("r2", numbers) if numeric else Performance("accuracy", y, np.arange(2))
+        fitness = Fitness(genome, predictor, score, default_alphas(tasks))
+        return lambda: fitness(people)
+
+    cases = {"FW": (("FW",), 0.5), "IS, half selected": (("IS",), 0.5), "IS, 2 % selected": (("IS",), 0.02),
+             "IS+FS+IW+FW": (("IS", "FS", "IW", "FW"), 0.5)}  # fmt: skip
+    for name, (tasks, density) in cases.items():
+        pair = {kind: evaluation(tasks, density, numeric=kind == "R²") for kind in ("accuracy", "R²")}
+        best = best_of(pair, rounds=15)
+        print(f"{name}: {', '.join(f'{kind} {1e3 * best[kind] / P:.4f} ms' for kind in pair)} per evaluation")
+        verdict("R² / accuracy", best["R²"] / best["accuracy"], 1.3, at_most=True)
+
+
 def search_alone() -> None:
     """The search without evaluations: 100 individuals, 2030 bits, 30 reals."""
     genome, seconds = Genome(("IS", "FS", "FW"), N, M), []
@@ -124,11 +157,12 @@ def memory() -> None:
     neighbors.predict(genome.selections(genome.random(8, np.random.default_rng(0))))
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
-    print(f"50 000 x 10, IS, limit 16 MiB: {neighbors.plan}")
+    print(f"50 000 x 10, IS, limit 16 MiB: {neighbors.method}")
     verdict("peak of Python's arrays, MiB", peak, 64, at_most=True)
 
 
 if __name__ == "__main__":
     evaluations()
+    numeric_targets()
     search_alone()
     memory()

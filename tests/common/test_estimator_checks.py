@@ -93,6 +93,11 @@ ESTIMATORS = {
     "GradientWeights": (GradientWeights(), 50, {}),
     "NCAWeights, tuned": (NCAWeights("tuned", scale=False, random_state=0, n_jobs=2), 50, {}),
     "EvolutionaryWeigher": (EvolutionaryWeigher(population_size=8, max_evaluations=80), 40, {}),
+    "EvolutionaryWeigher, numeric targets": (
+        EvolutionaryWeigher("IS+FS+IW+FW", target_type="numeric", population_size=8, max_evaluations=80),
+        40,
+        {},
+    ),
     "EvolutionaryWeigher, all tasks, pareto": (
         EvolutionaryWeigher("IS+FS+IW+FW", objective="pareto", population_size=8, max_evaluations=80),
         40,
@@ -170,7 +175,7 @@ def test_checks_pass(name):
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
     assert len(public_classes()) == 37
-    assert len(ESTIMATORS) == 58
+    assert len(ESTIMATORS) == 59
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the

@@ -92,6 +92,40 @@ def test_lists_and_matrix_give_the_answers_of_the_scan(seed, k):
         np.testing.assert_array_equal(walk.predict(selections), scan.predict(selections))
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("k", [1, 3])
+def test_numeric_targets_equal_the_oracle_in_every_way(seed, k):
+    X, codes, nominal = table(seed)
+    n = len(X)
+    # In few values and in reals; a mean of k reals depends on the order in which they are added.
+    y = codes.astype(float) if seed % 2 else RNG(seed).normal(size=n) + 1e3
+    w, v, s, t = individuals(seed, n, X.shape[1], 1)
+    s[:, 0] = True
+    t[0] = np.arange(n) == seed % n  # a row whose only selected instance is itself
+    options = {"n_classes": 1, "n_neighbors": k, "nominal": nominal, "numbers": y}
+    scan = PopulationNeighbors(X, np.zeros(n, dtype=int), **options)
+    a, ones, everywhere = w**2 * s[:, None, :], np.ones_like(w), np.ones_like(s)
+
+    def expected_numbers(w, v, s):
+        return [naive.numbers(X, y.tolist(), w[i, 0], v[i], s[i], t[i], k, nominal) for i in range(len(t))]
+
+    found = scan.predict(Selections(len(t), a, v, t))
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, expected_numbers(w, v, s))  # to the bit
+    assert found[0, seed % n] == y.mean()
+    ways = {
+        "matrix": ({"features_change": False}, v),
+        "walk": ({"features_change": False, "scales_change": False}, None),
+        "cut walk": ({"features_change": False, "scales_change": False, "cache_bytes": 4 * n * 16}, None),
+    }
+    for name, (changes, scales) in ways.items():
+        way = PopulationNeighbors(X, np.zeros(n, dtype=int), **changes, **options)
+        assert way.method.way in name
+        found = way.predict(Selections(len(t), None, scales, t))
+        expected_ones = expected_numbers(ones, np.ones_like(v) if scales is None else v, everywhere)
+        np.testing.assert_array_equal(found, expected_ones, err_msg=name)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_many_rows_in_parts_threads_and_levels(dtype):
     rng = RNG(0)

@@ -25,8 +25,8 @@ def squared_distance(q, x, w, v, s, nominal, ranges):
     return v**2 * total
 
 
-def answers(X, y, w, v, s, t, k=1, nominal=None):
-    """Class the k nearest selected instances vote for, per row, itself left out; None for nobody.
+def nearest(X, y, w, v, s, t, k=1, nominal=None):
+    """Rows of the k nearest selected instances, per row, itself left out.
 
     ``w`` is a vector or a dict from class to vector.
     """
@@ -42,14 +42,37 @@ def answers(X, y, w, v, s, t, k=1, nominal=None):
             weights = w[y[r]] if isinstance(w, dict) else w
             found.append((squared_distance(q, x, weights, v[r], s, nominal, ranges), r))
         found.sort()
+        out.append([r for _, r in found[:k]])
+    return out
+
+
+def answers(X, y, w, v, s, t, k=1, nominal=None):
+    """Class the k nearest selected instances vote for, per row, itself left out; None for nobody."""
+    out = []
+    for rows in nearest(X, y, w, v, s, t, k, nominal):
         votes = {}
-        for _, r in found[:k]:
+        for r in rows:
             votes[y[r]] = votes.get(y[r], 0) + 1
         out.append(min(votes, key=lambda label: (-votes[label], label)) if votes else None)
     return out
 
 
+def numbers(X, y, w, v, s, t, k=1, nominal=None):
+    """Mean target of the k nearest selected instances, per row, itself left out; of nobody the mean of all targets."""
+    found = nearest(X, y, w, v, s, t, k, nominal)
+    return [sum(y[r] for r in rows) / len(rows) if rows else float(np.mean(y)) for rows in found]
+
+
+def r_squared(y, predicted):
+    """R² (methods §6), at least 0: a row without a neighbour adds (y − ȳ)², and so earns nothing."""
+    mean = math.fsum(y) / len(y)
+    left = math.fsum((a - b) ** 2 for a, b in zip(y, predicted, strict=True))
+    return max(0.0, 1 - left / math.fsum((a - mean) ** 2 for a in y))
+
+
 def performance(y, predicted, how):
+    if how == "r2":
+        return r_squared(y, predicted)
     if how == "accuracy":
         return sum(a == b for a, b in zip(y, predicted, strict=True)) / len(y)
     recalls = []
@@ -97,5 +120,6 @@ def fitness(X, y, w, v, s, t, *, tasks, how="accuracy", k=1, nominal=None):
     if not any(s) or not any(t):
         return 0.0
     alpha = ALPHAS["IS" in tasks, "FS" in tasks]
-    acc = performance(list(y), answers(X, list(y), w, v, s, t, k, nominal), how)
+    answer = numbers if how == "r2" else answers
+    acc = performance(list(y), answer(X, list(y), w, v, s, t, k, nominal), how)
     return alpha[0] * acc + alpha[1] * (1 - sum(t) / len(t)) + alpha[2] * (1 - sum(s) / len(s))

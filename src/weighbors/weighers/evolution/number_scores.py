@@ -21,9 +21,12 @@ from .scores import SCORES, call_score
 __all__ = ["NUMBER_SCORES", "NumericPerformance", "check_number_score"]
 
 
+_CACHED = 16_384  # largest number of residuals that are in memory at once
+
+
 def _squared(residuals: FloatArray) -> FloatArray:
-    """Return the sums of squared residuals."""
-    return np.square(residuals).sum(axis=1)
+    """Return the sums of squared residuals. ``residuals`` are used up."""
+    return np.square(residuals, out=residuals).sum(axis=1)
 
 
 def _absolute(residuals: FloatArray) -> FloatArray:
@@ -96,9 +99,14 @@ class NumericPerformance:
             return np.array([call_score(self.how, self.numbers, row) for row in predicted])
         # A regressor may extrapolate so far that its errors overflow; they are infinite then, and the score is 0.
         with np.errstate(over="ignore"):
-            error = self._measure[0](predicted - self.numbers)
-            score: FloatArray = np.maximum(0.0, 1 - error / self.baseline)
+            score: FloatArray = np.maximum(0.0, 1 - self._errors(predicted) / self.baseline)
         return score
+
+    def _errors(self, predicted: FloatArray) -> FloatArray:
+        """Return the error of each individual. A few individuals at a time, so that residuals stay in the cache."""
+        measure, together = self._measure[0], max(1, _CACHED // len(self.numbers))
+        parts = range(0, len(predicted), together)
+        return np.concatenate([measure(predicted[at : at + together] - self.numbers) for at in parts])
 
     @property
     def _measure(self) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], Any]]:
