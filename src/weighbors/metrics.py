@@ -1,4 +1,4 @@
-"""Scores that searches and evaluations share: the geometric mean of the recalls, and the reduction."""
+"""Scores that searches and evaluations share: the G-mean of the recalls, the reduction, and their direction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,31 @@ from sklearn.utils.validation import check_consistent_length
 
 from .exceptions import InvalidDataError
 
-__all__ = ["g_mean", "geometric_mean", "reduction", "reduction_of"]
+__all__ = ["g_mean", "geometric_mean", "lower_is_better", "reduction", "reduction_of"]
+
+#: Scores of which a lower value is better. Scorers of scikit-learn are always higher for better models.
+_ERRORS = frozenset({"error_rate", "rmse", "mae", "fit_seconds", "predict_seconds"})
+
+
+def lower_is_better(score: str) -> bool:
+    """Return whether lower values of a score, given by its name, are better.
+
+    Parameters
+    ----------
+    score : str
+        Name of a score of a study. Names of scorers of scikit-learn, such as "neg_mean_squared_error", are higher for
+        better models, and so is every name that is not known.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> lower_is_better("rmse"), lower_is_better("r2"), lower_is_better("neg_root_mean_squared_error")
+    (True, False, False)
+    """
+    return score in _ERRORS
 
 
 def geometric_mean(recalls: Any) -> float:

@@ -191,7 +191,7 @@ GOOD = {"plain": DummyClassifier()}
         (lambda p: Study(DATA, GOOD, p, random_state=None), "so that it can be resumed"),
         (lambda p: Study(DATA, GOOD, p, time_limit=0), "time_limit must be"),
         (lambda p: Study({"a": 3}, GOOD, p).plan(), "data set 'a' must be"),
-        (lambda p: Study({"a": ([[1], [2]], [1, None])}, GOOD, p).plan(), "1 rows without a label"),
+        (lambda p: Study({"a": ([[1], [2]], [1, None])}, GOOD, p).plan(), "1 rows without a target"),
         (lambda p: Study(DATA, GOOD, p, cv=3).run(methods=["plan"]), "no method 'plan'. Did you mean 'plain'"),
         (lambda p: Study(DATA, GOOD, p, cv=3).run(datasets=["frist"]), "no data set 'frist'. Did you mean 'first'"),
         (lambda p: Study(DATA, GOOD, p, cv=3).run().table("recall"), "there is no score 'recall'"),

@@ -7,7 +7,7 @@ p-values of weights by permutation. It runs studies of data sets × methods × f
 from ..metrics import g_mean, reduction
 from .curve import StabilityCurve, kuncheva_curve, stability_curve
 from .permutation import PermutationResult, permutation_test
-from .prediction_stability import PredictionStability, prediction_stability
+from .prediction_stability import NumericPredictionStability, PredictionStability, prediction_stability
 from .stability import (
     Stability,
     StabilityTest,
@@ -20,6 +20,7 @@ from .study import Study, StudyData, StudyResults, load_results
 from .weight_stability import weight_stability
 
 __all__ = [
+    "NumericPredictionStability",
     "PermutationResult",
     "PredictionStability",
     "Stability",

@@ -19,6 +19,7 @@ from ..exceptions import InvalidDataError
 from .folds import make_folds
 from .model_features import fit_feature_scores
 from .selections import check_weights, top_selections
+from .targets import decide_target_type, expected_target, told_model
 
 __all__ = ["StabilityCurve", "chance_deviation", "kuncheva_curve", "stability_curve"]
 
@@ -187,6 +188,7 @@ def stability_curve(
     *,
     n_repeats: int = 1,
     sizes: Any = None,
+    target_type: str = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> StabilityCurve:
@@ -200,8 +202,10 @@ def stability_curve(
         each fold. Scale features inside a pipeline, not before.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
+        Labels, or a numeric target if the weigher takes one.
     cv : int, splitter or iterable of (train, test), default=10
-        A number means stratified folds. With ``groups`` the folds keep groups whole.
+        A number means stratified folds: by class, or by up to ten quantile bins of a numeric target. With ``groups``
+        the folds keep groups whole.
     groups : array-like of shape (n_samples,), optional
         Rows of one group, for example the samples of one patient, stay together. Folds that split a group raise an
         error.
@@ -209,6 +213,9 @@ def stability_curve(
         Number of repetitions of the folds. Rows are shuffled again in each repetition.
     sizes : array-like of int, optional
         The numbers k of features. By default 1 to n_features − 1.
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        What ``y`` holds. "auto": what the weigher needs, if it takes only one of both, otherwise floats with a fraction
+        or with many values are numbers. Weighers with ``target_type="auto"`` are told.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of the weigher if its ``random_state`` is None.
     n_jobs : int or None, default=None
@@ -238,10 +245,12 @@ def stability_curve(
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     X = X if hasattr(X, "shape") else np.asarray(X)
     check_consistent_length(X, y, groups)
+    kind = decide_target_type(y, target_type, expected_target(weigher))
+    weigher = told_model(weigher, y, kind)
     root = seed_sequence(random_state)
     # Folds and fits have separate seeds, so that other folds do not change the random numbers of the fits.
     fold_seeds, run_seeds = root.spawn(2)
-    repetitions = make_folds(cv, X, y, groups, n_repeats=n_repeats, seeds=fold_seeds)
+    repetitions = make_folds(cv, X, y, groups, n_repeats=n_repeats, seeds=fold_seeds, numeric=kind == "numeric")
     trains = [train for repetition in repetitions for train, _ in repetition]
     part = [r for r, repetition in enumerate(repetitions) for _ in repetition]
     scores = Parallel(n_jobs=n_jobs)(

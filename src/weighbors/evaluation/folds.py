@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -14,23 +15,45 @@ from .._random import integer_seed
 from .._typing import AnyArray, IndexArray
 from ..exceptions import InvalidDataError
 
-__all__ = ["Split", "make_folds"]
+__all__ = ["Split", "make_folds", "quantile_bins"]
 
 #: Row numbers of the training part and of the test part of one fold.
 Split: TypeAlias = tuple[IndexArray, IndexArray]
+#: Folds of a numeric target are stratified by at most this many bins of its values.
+MOST_BINS = 10
 
 
 def make_folds(
-    cv: Any, X: Any, y: AnyArray, groups: Any = None, *, n_repeats: int = 1, seeds: np.random.SeedSequence
+    cv: Any,
+    X: Any,
+    y: AnyArray,
+    groups: Any = None,
+    *,
+    n_repeats: int = 1,
+    seeds: np.random.SeedSequence,
+    numeric: bool = False,
 ) -> list[list[Split]]:
     """Return a list of repetitions. Each repetition is a list of folds, and a fold is (training rows, test rows).
 
-    ``cv`` is a number of stratified folds (repeated ``n_repeats`` times; groups stay together), a scikit-learn splitter
-    (the repetitions of a repeated splitter are recognised), or an iterable of pairs of row numbers.
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+        A number of stratified folds, a scikit-learn splitter (the repetitions of a repeated splitter are recognised),
+        or pairs of row numbers.
+    X, y, groups
+        The table, its target, and the group of each row. Rows of one group stay together in stratified folds.
+    n_repeats : int
+        How often stratified folds are repeated.
+    seeds : SeedSequence
+    numeric : bool
+        Whether ``y`` is a numeric target. Folds are then stratified by `quantile_bins` of its values.
     """
     n_repeats = whole_number(n_repeats, "n_repeats")
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        repetitions = _stratified_folds(int(cv), y, groups, n_repeats, seeds)
+        with warnings.catch_warnings():
+            if numeric:  # scikit-learn warns of small strata; those of bins with many ties are no matter
+                warnings.simplefilter("ignore", UserWarning)
+            repetitions = _stratified_folds(int(cv), _strata(y, int(cv), numeric), groups, n_repeats, seeds)
     elif n_repeats != 1:
         raise InvalidDataError("n_repeats goes with a number of folds; a splitter or given folds bring their own")
     elif hasattr(cv, "split") and not isinstance(cv, str):
@@ -46,12 +69,42 @@ def make_folds(
     return repetitions
 
 
+def quantile_bins(values: AnyArray, n_bins: int) -> IndexArray:
+    """Return the number of the bin of each value. Bins hold about as many rows each, and equal values share a bin.
+
+    At most ``n_bins`` different values are bins of their own.
+
+    Examples
+    --------
+    >>> quantile_bins(np.array([0.1, 9.0, 0.3, 0.2, 2.0, 5.0]), 3)
+    array([0, 2, 1, 0, 1, 2])
+    >>> quantile_bins(np.array([4.0, 1.0, 4.0, 4.0]), 3)
+    array([1, 0, 1, 1])
+    """
+    distinct = np.unique(values)
+    if len(distinct) <= n_bins:
+        return np.searchsorted(distinct, values)
+    # The rank of the first of all equal values: ties cannot be split between bins.
+    rank = np.searchsorted(np.sort(values), values, side="left")
+    return np.asarray(rank * n_bins // len(values))
+
+
+def _strata(y: AnyArray, n_folds: int, numeric: bool) -> AnyArray:
+    """Return the stratum of each row: its label, or the bin of its number if the target is ``numeric``."""
+    if not numeric:
+        return y
+    if len(y) < n_folds:
+        raise InvalidDataError(f"cv={n_folds} folds need at least as many rows; got {len(y)}")
+    # A bin has as many rows as there are folds, on average, so that every fold gets one of them.
+    return quantile_bins(np.asarray(y, dtype=np.float64), max(1, min(MOST_BINS, len(y) // max(n_folds, 1))))
+
+
 def _stratified_folds(
     n_folds: int, y: AnyArray, groups: Any, n_repeats: int, seeds: np.random.SeedSequence
 ) -> list[list[Split]]:
     """Return repetitions of shuffled stratified folds. With ``groups``, all rows of a group stay together.
 
-    Each of the ``n_repeats`` repetitions has ``n_folds`` folds and takes a child of ``seeds``. ``y`` has the labels.
+    Each of the ``n_repeats`` repetitions has ``n_folds`` folds and takes a child of ``seeds``. ``y`` has the strata.
     """
     if n_folds < 2:
         raise InvalidDataError(f"at least 2 folds are needed; got cv={n_folds}")

@@ -21,6 +21,7 @@ from .._typing import AnyArray, BoolArray, FloatArray
 from .._warnings import warn
 from ..exceptions import FewPermutationsWarning, InvalidDataError, WeighborsWarning
 from .model_features import fit_feature_scores
+from .targets import decide_target_type, expected_target, told_model
 
 __all__ = ["PermutationResult", "permutation_test"]
 
@@ -122,20 +123,21 @@ class PermutationResult(Result):
         ]
 
 
-def _permutation_scheme(y: AnyArray, groups: Any) -> tuple[str, AnyArray | None, bool]:
-    """Decide how labels are exchanged: between rows, between whole groups, or within groups.
+def _permutation_scheme(y: AnyArray, groups: Any, target_type: str) -> tuple[str, AnyArray | None, bool]:
+    """Decide how labels or numbers are exchanged: between rows, between whole groups, or within groups.
 
     Return a description, the group number of each row (None without groups), and whether whole groups
-    are exchanged.
+    are exchanged. ``target_type`` is "classes" or "numeric", for the description.
     """
+    what = "labels" if target_type == "classes" else "targets"
     if groups is None:
-        return "labels exchanged between rows", None, False
+        return f"{what} exchanged between rows", None, False
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
     # If labels never differ within groups, only whole groups can be exchanged under the null hypothesis.
     labels_of = pd.Series(y).groupby(codes).nunique()
     if (labels_of == 1).all():
-        return "labels exchanged between whole groups", codes, True
-    return "labels exchanged within groups", codes, False
+        return f"{what} exchanged between whole groups", codes, True
+    return f"{what} exchanged within groups", codes, False
 
 
 def _permute_labels(y: AnyArray, codes: AnyArray | None, whole: bool, random: np.random.Generator) -> AnyArray:
@@ -176,6 +178,7 @@ def permutation_test(
     fdr: str = "bh",
     null: str = "pooled",
     level: float = 0.05,
+    target_type: str = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> PermutationResult:
@@ -183,7 +186,8 @@ def permutation_test(
 
     The weigher is fitted once to the original labels and then to permuted labels. The weight of each feature is
     compared with the weights from permuted labels. The p-values are adjusted for the number of features in two ways:
-    for the false discovery rate, and for the probability of one or more false findings.
+    for the false discovery rate, and for the probability of one or more false findings. The numbers of a numeric target
+    are permuted in the same way as labels.
 
     Parameters
     ----------
@@ -207,6 +211,8 @@ def permutation_test(
     level : float, default=0.05
         The false discovery rate and the family-wise error at which findings are counted. A `FewPermutationsWarning` is
         given if there are too few permutations to reach this level.
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        As in `stability_curve`.
     random_state : int, RandomState or None, default=0
     n_jobs : int or None, default=None
         Number of permutations that are fitted at the same time. Results do not depend on it.
@@ -264,7 +270,9 @@ def permutation_test(
     X = X if hasattr(X, "shape") else np.asarray(X)
     check_consistent_length(X, y, groups)
     _warn_of_few(n_permutations, X.shape[1], fdr, null, float(level))
-    scheme, codes, whole = _permutation_scheme(y, groups)
+    kind = decide_target_type(y, target_type, expected_target(weigher))
+    weigher = told_model(weigher, y, kind)
+    scheme, codes, whole = _permutation_scheme(y, groups, kind)
     # Each permutation has its own seed, so that results do not depend on the number of jobs.
     own, *children = seed_sequence(random_state).spawn(n_permutations + 1)
     scores = fit_feature_scores(weigher, X, y, np.arange(len(y)), integer_seed(own))

@@ -156,7 +156,7 @@ class CriticalDifferenceDisplay(Display):
     @classmethod
     def from_results(
         cls, results: Any, score: str = "accuracy", *, adjust: str = "nemenyi", alpha: float = 0.05,
-        higher_is_better: bool = True, control: Any = None, ax: Any = None,
+        higher_is_better: bool | None = None, control: Any = None, ax: Any = None,
     ) -> CriticalDifferenceDisplay:  # fmt: skip
         """Compare the methods of a study over its data sets, and draw the result.
 

@@ -286,7 +286,7 @@ def _facts(results: StudyResults, name: str, curves: dict[str, FloatArray]) -> l
         # How many labels the weights change at all: with few changes, equal errors say little.
         row["same_as_plain"] = float((labels.to_numpy() == plain.to_numpy()).mean())
         if len(labels) > 1:
-            found = prediction_stability(labels)
+            found = prediction_stability(labels, target_type="classes")
             row |= {"prediction_agreement": found.agreement, "prediction_kappa": found.kappa}
         rows.append({**row, "seconds": part["fit_seconds"].mean()})
     return rows

@@ -20,6 +20,7 @@ __all__ = [
     "check_table",
     "mean_ranks",
     "rank_rows",
+    "resolve_direction",
     "round_off_noise",
     "tie_sizes",
 ]
@@ -140,16 +141,36 @@ def _vector(values: Any, name: str) -> FloatArray:
     return out
 
 
-def rank_rows(frame: pd.DataFrame, *, higher_is_better: bool = True) -> FloatArray:
-    """Return the ranks of the methods within each data set. The best has rank 1, and ties share their mean rank."""
+def resolve_direction(table: Any, higher_is_better: bool | None) -> bool:
+    """Return whether higher scores are better: as given, or as the table says in its ``attrs``, or True.
+
+    `StudyResults.table` writes there that lower errors and times are better.
+
+    Examples
+    --------
+    >>> errors = pd.DataFrame({"ours": [0.1], "old": [0.2]})
+    >>> errors.attrs["higher_is_better"] = False
+    >>> resolve_direction(errors, None), resolve_direction(errors, True), resolve_direction([[1, 2]], None)
+    (False, True, True)
+    """
+    if higher_is_better is None:
+        return bool(getattr(table, "attrs", {}).get("higher_is_better", True))
+    return bool(higher_is_better)
+
+
+def rank_rows(frame: pd.DataFrame, *, higher_is_better: bool | None = None) -> FloatArray:
+    """Return the ranks of the methods within each data set. The best has rank 1, and ties share their mean rank.
+
+    ``higher_is_better`` is as in `resolve_direction`.
+    """
     values = frame.to_numpy()
     # Scores of one data set are rounded together, because data sets may have scores of very different sizes.
     scores = np.array([round_off_noise(row) for row in values])
-    ranks: FloatArray = rankdata(-scores if higher_is_better else scores, axis=1)
+    ranks: FloatArray = rankdata(-scores if resolve_direction(frame, higher_is_better) else scores, axis=1)
     return ranks
 
 
-def mean_ranks(frame: pd.DataFrame, *, higher_is_better: bool = True) -> pd.Series:
+def mean_ranks(frame: pd.DataFrame, *, higher_is_better: bool | None = None) -> pd.Series:
     """Return the mean rank of each method over the data sets."""
     ranks = rank_rows(frame, higher_is_better=higher_is_better)
     return pd.Series(ranks.mean(axis=0), index=frame.columns, name="mean rank")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._results import Result, table_lines
 from ..exceptions import InvalidDataError
-from ._scores import check_control, check_table, mean_ranks
+from ._scores import check_control, check_table, mean_ranks, resolve_direction
 from .adjust import _MOST_METHODS, adjust
 from .bayesian import bayesian_signed_rank
 from .omnibus import OmnibusResult, friedman, iman_davenport
@@ -66,7 +66,7 @@ def compare(
     control: Any = None,
     alpha: float = 0.05,
     ties: str = "corrected",
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     rope: float | None = None,
     random_state: Any = 0,
 ) -> Comparison:
@@ -82,8 +82,9 @@ def compare(
         Level of the critical difference.
     ties : {"corrected", "ignored"}, default="corrected"
         As in `friedman`.
-    higher_is_better : bool, default=True
-        False for errors and times.
+    higher_is_better : bool, optional
+        By default what the table says (``table.attrs["higher_is_better"]``, which `StudyResults.table` sets for errors
+        and times), otherwise True.
     rope : float, optional
         Half width of the region of practical equivalence. If it is given, every pair also gets a Bayesian
         signed-rank test.
@@ -112,6 +113,7 @@ def compare(
     frame = check_table(table)
     if control is not None:
         check_control(control, frame.columns)
+    higher_is_better = resolve_direction(frame, higher_is_better)
     better = {"higher_is_better": higher_is_better}
     # With two methods, ranks only say who wins. Friedman's test would add nothing to Wilcoxon's.
     if frame.shape[1] == 2:

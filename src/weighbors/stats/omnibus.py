@@ -85,7 +85,7 @@ def friedman_statistic(ranks: FloatArray, *, ties: str = "corrected") -> float:
     return float(plain / correction) if correction > 0 else float("nan")
 
 
-def _rank_methods(table: Any, ties: str, higher_is_better: bool) -> tuple[pd.DataFrame, FloatArray]:
+def _rank_methods(table: Any, ties: str, higher_is_better: bool | None) -> tuple[pd.DataFrame, FloatArray]:
     """Check the table and rank the methods within each data set."""
     if ties not in ("corrected", "ignored"):
         raise InvalidDataError(f"ties must be 'corrected' or 'ignored'; got {ties!r}")
@@ -99,7 +99,7 @@ def _rank_methods(table: Any, ties: str, higher_is_better: bool) -> tuple[pd.Dat
     return frame, ranks
 
 
-def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool = True) -> OmnibusResult:
+def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool | None = None) -> OmnibusResult:
     """Friedman's test: do the methods' ranks differ over the data sets?
 
     Parameters
@@ -109,8 +109,9 @@ def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool = Tr
     ties : {"corrected", "ignored"}, default="corrected"
         Whether the statistic is corrected for the smaller variance of tied ranks. Demšar's formula ignores ties,
         which is conservative.
-    higher_is_better : bool, default=True
-        False for errors and times.
+    higher_is_better : bool, optional
+        By default what the table says (``table.attrs["higher_is_better"]``, which `StudyResults.table` sets for errors
+        and times), otherwise True.
 
     Returns
     -------
@@ -137,7 +138,7 @@ def friedman(table: Any, *, ties: str = "corrected", higher_is_better: bool = Tr
     return _result("Friedman", statistic, float(chi2.sf(statistic, df)), (df,), frame, ranks, ties)
 
 
-def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: bool = True) -> OmnibusResult:
+def iman_davenport(table: Any, *, ties: str = "corrected", higher_is_better: bool | None = None) -> OmnibusResult:
     """Test whether the methods' ranks differ, by Iman and Davenport's F statistic.
 
     The statistic is computed from Friedman's chi-square, which is too conservative.

@@ -136,7 +136,7 @@ def rank_p_values(ranks: pd.Series, n: int, control: Any = None) -> pd.DataFrame
     return frame
 
 
-def posthoc(table: Any, *, control: Any = None, adjust: str = "holm", higher_is_better: bool = True) -> Posthoc:
+def posthoc(table: Any, *, control: Any = None, adjust: str = "holm", higher_is_better: bool | None = None) -> Posthoc:
     """Compare mean ranks pair by pair, with adjusted p-values.
 
     Parameters
@@ -146,7 +146,9 @@ def posthoc(table: Any, *, control: Any = None, adjust: str = "holm", higher_is_
         Compare all others with this one. None: all pairs.
     adjust : {"bonferroni", "holm", "hochberg", "shaffer", "bergmann"}, default="holm"
         The last two are for all pairs.
-    higher_is_better : bool, default=True
+    higher_is_better : bool, optional
+        By default what the table says (``table.attrs["higher_is_better"]``, which `StudyResults.table` sets for errors
+        and times), otherwise True.
 
     Returns
     -------
@@ -180,7 +182,7 @@ def posthoc(table: Any, *, control: Any = None, adjust: str = "holm", higher_is_
     return Posthoc(comparisons, adjust, control, len(frame))
 
 
-def nemenyi(table: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -> CriticalDifference:
+def nemenyi(table: Any, *, alpha: float = 0.05, higher_is_better: bool | None = None) -> CriticalDifference:
     """Compare all pairs of methods by Nemenyi's test, which has one critical difference of mean ranks for all pairs.
 
     p-values come from the studentised range, as the critical difference does.
@@ -189,7 +191,9 @@ def nemenyi(table: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -
     ----------
     table : DataFrame or array-like of shape (n_datasets, n_methods)
     alpha : float, default=0.05
-    higher_is_better : bool, default=True
+    higher_is_better : bool, optional
+        By default what the table says (``table.attrs["higher_is_better"]``, which `StudyResults.table` sets for errors
+        and times), otherwise True.
 
     Returns
     -------
@@ -221,7 +225,7 @@ def nemenyi(table: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -
 
 
 def bonferroni_dunn(
-    table: Any, control: Any, *, alpha: float = 0.05, higher_is_better: bool = True
+    table: Any, control: Any, *, alpha: float = 0.05, higher_is_better: bool | None = None
 ) -> CriticalDifference:
     """Compare all methods with a control by Dunn's test, with p-values adjusted by Bonferroni's procedure.
 
@@ -230,7 +234,9 @@ def bonferroni_dunn(
     table : DataFrame or array-like of shape (n_datasets, n_methods)
     control : name of a method
     alpha : float, default=0.05
-    higher_is_better : bool, default=True
+    higher_is_better : bool, optional
+        By default what the table says (``table.attrs["higher_is_better"]``, which `StudyResults.table` sets for errors
+        and times), otherwise True.
 
     Returns
     -------

@@ -15,8 +15,9 @@ from ..._frames import as_pandas, as_vector
 from ..._names import hint, require_text
 from ...datasets import Dataset, load_dataset
 from ...exceptions import InvalidDataError
-from .cell import LABEL_SCORES, StudyData
+from .cell import StudyData
 from .results import RESERVED
+from .scores import LABEL_SCORES, NUMBER_SCORES
 
 __all__ = ["load_data", "check_measures", "check_scoring", "resolve_methods", "name_datasets"]
 
@@ -76,9 +77,9 @@ def load_data(name: str, given: Any) -> StudyData:
         raise InvalidDataError(f"data set {name!r} needs a table of rows and features; got shape {tuple(X.shape)}")
     y = column_or_1d(as_vector(given.y))
     check_consistent_length(X, y, given.groups)
-    # A row without a label can be neither learned nor scored.
+    # A row without a target can be neither learned nor scored.
     if pd.isna(y).any():
-        raise InvalidDataError(f"data set {name!r} has {int(pd.isna(y).sum())} rows without a label. Drop them")
+        raise InvalidDataError(f"data set {name!r} has {int(pd.isna(y).sum())} rows without a target. Drop them")
     _check_text(name, X, y)
     return StudyData(X, y, given.groups, given.splits)
 
@@ -122,7 +123,7 @@ def check_scoring(scoring: str | Iterable[str]) -> tuple[str, ...]:
     if not isinstance(scoring, Iterable):
         raise InvalidDataError(f"scoring must be the name of a score, or several; got {scoring!r}")
     names = (scoring,) if isinstance(scoring, str) else tuple(scoring)
-    known = [*LABEL_SCORES, *get_scorer_names()]
+    known = [*LABEL_SCORES, *NUMBER_SCORES, *get_scorer_names()]
     for name in names:
         if name not in known:
             raise InvalidDataError(f"there is no score {name!r}. {hint(name, known)}")

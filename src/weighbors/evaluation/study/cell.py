@@ -14,25 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer
 from sklearn.utils import _safe_indexing
 
 from ..._typing import AnyArray, IndexArray
 from ...exceptions import InvalidDataError
-from ...metrics import g_mean, reduction
+from ...metrics import reduction
 from ..model_features import clone_with_seed, feature_scores, selected_features
+from ..targets import told_model
+from .scores import NotFiniteError, compute_score
 from .store import write_cell
 
 __all__ = ["Cell", "Job", "StudyData", "write_failure", "run_cell", "package_versions"]
-
-#: Scores that need only labels. Any other name is the name of a scorer of scikit-learn.
-LABEL_SCORES: dict[str, Callable[[Any, Any], float]] = {
-    "accuracy": lambda true, found: float(np.mean(true == found)),
-    "balanced_accuracy": lambda true, found: float(balanced_accuracy_score(true, found)),
-    "error_rate": lambda true, found: float(np.mean(true != found)),
-    "f1_macro": lambda true, found: float(f1_score(true, found, average="macro", zero_division=0.0)),
-    "g_mean": g_mean,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +35,7 @@ class StudyData:
     ----------
     X : array, sparse matrix or DataFrame of shape (n, M)
     y : array-like of shape (n,)
+        Labels, or a numeric target.
     groups : array-like of shape (n,), optional
         Group of each row. Rows of one group stay together in the folds.
     splits : list of (train, test), optional
@@ -74,10 +67,7 @@ class Job:
     methods: Mapping[str, Mapping[str, Any]]  # by data set, then by name
     scoring: tuple[str, ...]
     measures: Mapping[str, Callable[..., Any]]
-
-
-class NotFiniteError(ValueError):
-    """A score, a prediction or a weight is NaN or infinite."""
+    target_types: Mapping[str, str]  # by data set: "classes" or "numeric"
 
 
 @lru_cache
@@ -146,7 +136,9 @@ def _fit_and_score(
     """
     X_train, X_test = (_safe_indexing(data.X, rows) for rows in (train, test))
     y = np.asarray(data.y)
-    model = _use_one_thread(clone_with_seed(job.methods[cell.dataset][cell.method], cell.seed))
+    target_type = job.target_types[cell.dataset]
+    model = told_model(clone_with_seed(job.methods[cell.dataset][cell.method], cell.seed), y, target_type)
+    model = _use_one_thread(model)
     begin = time.perf_counter()
     model.fit(X_train, y[train])
     fitted_at = time.perf_counter()
@@ -162,23 +154,27 @@ def _fit_and_score(
         found = np.asarray(model.predict(X_test))
         header["predict_seconds"] = time.perf_counter() - fitted_at
         if found.shape != test.shape:
-            raise ValueError(f"predict must return one label per row, {test.shape}; got shape {found.shape}")
-        # True and predicted labels share one list of labels, so that a label has the same code in both.
-        header["labels"], codes = _encode_labels(np.concatenate([y[test], found]))
+            raise ValueError(f"predict must return one value per row, {test.shape}; got shape {found.shape}")
+        header["labels"], codes = _encode(np.concatenate([y[test], found]), target_type)
         arrays["truth"], arrays["predictions"] = codes[: len(test)], codes[len(test) :]
-        scores = {name: _score(name, model, X_test, y[test], found) for name in job.scoring}
+        scores = {name: compute_score(name, model, X_test, y[test], found) for name in job.scoring}
     header["scores"] = scores
     _add_features(model, header, arrays)
     header["measures"] = _compute_measures(job, model, (X_train, y[train], X_test, y[test]))
     return header, arrays
 
 
-def _score(name: str, model: Any, X_test: Any, true: AnyArray, found: AnyArray) -> float:
-    """Return the score called ``name``. ``true`` are the true labels, and ``found`` the predicted labels."""
-    score = LABEL_SCORES[name](true, found) if name in LABEL_SCORES else float(get_scorer(name)(model, X_test, true))
-    if not np.isfinite(score):
-        raise NotFiniteError(f"the score {name} is {score}")
-    return score
+def _encode(values: AnyArray, target_type: str) -> tuple[list[Any], AnyArray]:
+    """Return the labels and the codes of true and predicted values. Numbers have no labels and are their own codes.
+
+    True and predicted values are coded together, so that a label has the same code in both.
+    """
+    if target_type == "classes":
+        return _encode_labels(values)
+    numbers = values.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise NotFiniteError(f"{int((~np.isfinite(numbers)).sum())} predictions are NaN or infinite")
+    return [], numbers
 
 
 def _encode_labels(labels: AnyArray) -> tuple[list[Any], AnyArray]:

@@ -19,6 +19,7 @@ from ..._results import Result
 from ..._typing import AnyArray
 from ..._warnings import warn
 from ...exceptions import IncompleteStudyError, IncompleteStudyWarning, InvalidDataError, StoreError
+from ...metrics import lower_is_better
 from .store import SCHEMA, Store, read_arrays, read_header
 
 __all__ = ["RESERVED", "StudyResults", "load_results", "read_results"]
@@ -111,7 +112,8 @@ class StudyResults(Result):
     ) -> pd.DataFrame:
         """Return the mean of a score over folds and repetitions, as a table of data sets × methods.
 
-        The table is the input of `weighbors.stats.compare`.
+        The table is the input of `weighbors.stats.compare`. Its ``attrs`` say whether lower scores are better, as for
+        errors and times, so that `weighbors.stats` ranks the methods in the right direction.
 
         Parameters
         ----------
@@ -130,7 +132,7 @@ class StudyResults(Result):
             raise InvalidDataError(f"incomplete must be 'refuse' or 'drop'; got {incomplete!r}")
         cells = self._select_cells(score, datasets, methods)
         cells = self._require_complete(cells, score, incomplete)
-        return cells.pivot_table(score, "dataset", "method", aggfunc="mean")
+        return _note_direction(cells.pivot_table(score, "dataset", "method", aggfunc="mean"), score)
 
     def _require_complete(self, cells: pd.DataFrame, score: str, incomplete: str) -> pd.DataFrame:
         """Return the cells of all complete data sets.
@@ -165,7 +167,7 @@ class StudyResults(Result):
         All cells must be done.
         """
         cells = self._require_complete(self._select_cells(score, [dataset], methods), score, "refuse")
-        return cells.pivot_table(score, ["repeat", "fold"], "method", aggfunc="first")
+        return _note_direction(cells.pivot_table(score, ["repeat", "fold"], "method", aggfunc="first"), score)
 
     def _arrays(
         self, dataset: str, method: str, name: str, why: str
@@ -213,7 +215,7 @@ class StudyResults(Result):
         return self._runs(dataset, method, "selected", "the method selects no features")
 
     def predictions(self, dataset: str, method: str) -> pd.DataFrame:
-        """Return the predicted labels as a table with one row per repetition and one column per instance.
+        """Return the predicted labels or numbers as a table with one row per repetition and one column per instance.
 
         The table is the input of `prediction_stability`. If instances are tested several times in a repetition, the
         table has one row per repetition and fold. A cell is missing if the instance was not tested.
@@ -226,7 +228,7 @@ class StudyResults(Result):
                         "repeat": repeat,
                         "fold": fold,
                         "row": arrays["rows"],
-                        "label": np.array(labels, dtype=object)[arrays["predictions"]],
+                        "predicted": _decode(arrays["predictions"], labels),
                     }
                 )
                 for repeat, fold, arrays, labels in found
@@ -234,7 +236,7 @@ class StudyResults(Result):
         )
         # A plain cross-validation tests each row once in a repetition; other splitters may test it more often.
         once = not long.duplicated(["repeat", "row"]).any()
-        return long.pivot_table("label", "repeat" if once else ["repeat", "fold"], "row", aggfunc="first")
+        return long.pivot_table("predicted", "repeat" if once else ["repeat", "fold"], "row", aggfunc="first")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to ``path`` in an atomic write. The ending .parquet or .csv gives the format."""
@@ -270,6 +272,18 @@ class StudyResults(Result):
                 f"  failed: {cell.dataset} × {cell.method}, repeat {cell.repeat}, fold {cell.fold}: {cell.error}"
             )
         return lines + ([f"  and {len(failed) - 5} more; see failures()"] if len(failed) > 5 else [])
+
+
+def _note_direction(table: pd.DataFrame, score: str) -> pd.DataFrame:
+    """Write into the ``attrs`` of a table that lower scores are better, if they are, and return the table."""
+    if lower_is_better(score):
+        table.attrs["higher_is_better"] = False
+    return table
+
+
+def _decode(predictions: AnyArray, labels: list[Any]) -> AnyArray:
+    """Return the predicted labels, from their codes. Numbers are stored as they are."""
+    return predictions if predictions.dtype.kind == "f" else np.array(labels, dtype=object)[predictions]
 
 
 def _has_parquet() -> bool:

@@ -18,11 +18,13 @@ from ..._random import integer_seed
 from ..._results import Result
 from ...exceptions import InvalidDataError
 from ..folds import Split, make_folds
+from ..targets import check_target_type, decide_target_type
 from .arguments import check_measures, check_scoring, load_data, name_datasets, resolve_methods
 from .cell import Cell, Job, StudyData, package_versions
 from .processes import Task, run_here, run_in_processes
 from .progress_bar import CellProgressBar
 from .results import StudyResults, read_results
+from .scores import check_target_scores, expected_by_scores
 from .store import SCHEMA, Store
 
 __all__ = ["Study", "StudyData"]
@@ -43,20 +45,25 @@ class Study(Result):
         a function without arguments that returns one of these forms. `weighbors.datasets.load_dataset` loads a data set
         that is given by its name only.
     methods : mapping of name to estimator, or function of a data set's name that returns one
-        Classifiers, pipelines that end in a classifier, or weighers. Scale features inside a pipeline. With a function,
-        data sets can have different methods, for example different numbers of neighbours.
+        Classifiers or regressors, pipelines that end in one of them, or weighers. Scale features inside a pipeline.
+        With a function, data sets can have different methods, for example different numbers of neighbours.
     store : path
         Directory of the study. It is created if it does not exist.
     cv : int, splitter or iterable of (train, test), default=10
-        Outer folds. A number means stratified folds, which keep groups whole if the data set has groups.
+        Outer folds. A number means folds that are stratified by class, or by up to ten quantile bins of a numeric
+        target. They keep groups whole if the data set has groups.
     n_repeats : int, default=1
         Number of repetitions if ``cv`` is a number. Rows are shuffled again in each repetition.
     scoring : str or sequence of str, default="accuracy"
-        "accuracy", "balanced_accuracy", "error_rate", "f1_macro", "g_mean", or a scorer of scikit-learn.
+        For classes "accuracy", "balanced_accuracy", "error_rate", "f1_macro", "g_mean"; for numeric targets "r2",
+        "rmse", "mae"; or a scorer of scikit-learn.
     measures : mapping of name to function, optional
         Functions that compute further numbers of each cell: ``function(model, X_train, y_train, X_test, y_test)``.
     time_limit : float, optional
         Seconds that a cell may take. A cell that takes longer is stopped and counts as failed.
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        What the targets of the data sets are. "auto": numeric if all scores are those of numbers, otherwise floats with
+        a fraction or with many values are numbers. Weighers with ``target_type="auto"`` are told.
     random_state : int, default=0
         Seed from which the seeds of folds and cells are derived. If the ``random_state`` of a method is None, it is set
         to the seed of the cell. Any other value is not changed.
@@ -111,6 +118,7 @@ class Study(Result):
         scoring: str | Iterable[str] = "accuracy",
         measures: Mapping[str, Callable[..., Any]] | None = None,
         time_limit: float | None = None,
+        target_type: str = "auto",
         random_state: int = 0,
         executor: str = "local",
         client: Any = None,
@@ -135,10 +143,12 @@ class Study(Result):
         self.cv = list(cv) if isinstance(cv, Iterator) else cv
         self.n_repeats = whole_number(n_repeats, "n_repeats")
         self.time_limit = time_limit
+        self.target_type = check_target_type(target_type)
         self.random_state = int(random_state)
         self.executor, self.client = executor, client
         self._tasks: list[Task] | None = None
         self._shapes: dict[str, dict[str, Any]] = {}
+        self._target_types: dict[str, str] = {}
         self._loaded: tuple[str, StudyData] | None = None
 
     def _load(self, name: str) -> StudyData:
@@ -162,6 +172,7 @@ class Study(Result):
         data = self._load(name)
         # The size is needed for study.json, and later calls should not load the data set again.
         self._shapes[name] = _describe_shape(data)
+        self._target_types[name] = self._decide_target_type(name, data)
         content = digest_table(data.X, np.asarray(data.y))
         shared = [SCHEMA, content, list(self.scoring), describe(self.measures)]
         definitions = {method: describe(estimator) for method, estimator in self._methods_of[name].items()}
@@ -177,13 +188,23 @@ class Study(Result):
                     tasks.append(Task(Cell(digest(known_by), name, method, repeat, fold, seed), train, test))
         return tasks
 
+    def _decide_target_type(self, name: str, data: StudyData) -> str:
+        """Return the type of the target of a data set. Raise InvalidDataError if the scores do not fit it."""
+        try:
+            found = decide_target_type(data.y, self.target_type, expected_by_scores(self.scoring))
+        except InvalidDataError as error:
+            raise InvalidDataError(f"data set {name!r}: {error}") from error
+        check_target_scores(name, found, self.scoring)
+        return found
+
     def _folds(self, name: str, data: StudyData) -> list[list[Split]]:
         """Return the folds of a data set: its own splits if it has any, otherwise the folds of ``cv``."""
         y = np.asarray(data.y)
         seeds = self._seeds("folds", name)
         if data.splits is not None:
             return make_folds(data.splits, data.X, y, data.groups, seeds=seeds)
-        return make_folds(self.cv, data.X, y, data.groups, n_repeats=self.n_repeats, seeds=seeds)
+        numeric = self._target_types[name] == "numeric"
+        return make_folds(self.cv, data.X, y, data.groups, n_repeats=self.n_repeats, seeds=seeds, numeric=numeric)
 
     def plan(self) -> pd.DataFrame:
         """Return a table with one row per cell: data set, method, repeat, fold, numbers of rows, seed and status."""
@@ -240,7 +261,7 @@ class Study(Result):
         ]
         # More workers than cells would only wait.
         n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
-        job = Job(self._methods_of, self.scoring, self.measures)
+        job = Job(self._methods_of, self.scoring, self.measures, self._target_types)
         with CellProgressBar(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
             tasks = self._skip_written(todo, bar)
             if self.executor == "dask" and todo:
@@ -303,7 +324,9 @@ class Study(Result):
             "random_state": self.random_state,
             "scoring": list(self.scoring),
             "measures": sorted(self.measures),
-            "datasets": self._shapes,
+            "datasets": {
+                name: {**self._shapes[name], "target_type": self._target_types[name]} for name in self._shapes
+            },
             "methods": {name: describe(own) for name, own in self._methods_of.items()},
             "cells": {cell.identity: _cell_position(cell) for cell in cells},
         }
