@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .classifiers import KStar as KStar
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
     from .regressors import KernelVotesRegressor as KernelVotesRegressor
+    from .regressors import WeightedKNeighborsRegressor as WeightedKNeighborsRegressor
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief
@@ -53,6 +54,7 @@ _HOME = {
     "LWL": "classifiers",
     "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
+    "WeightedKNeighborsRegressor": "regressors",
     "Weights": "weights",
     **dict.fromkeys(WEIGHERS, "weighers"),
 }

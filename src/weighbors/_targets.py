@@ -11,16 +11,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
+from ._frames import as_vector
 from ._labels import check_labels, label_vector, looks_numeric
 from ._typing import AnyArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError
 
-__all__ = ["TARGET_TYPES", "Target", "check_numeric_target", "check_target", "expect_target", "recognize_target"]
+__all__ = [
+    "TARGET_TYPES",
+    "Target",
+    "check_numeric_target",
+    "check_outputs",
+    "check_target",
+    "expect_target",
+    "recognize_target",
+    "standardize_outputs",
+]
 
 #: Constraint of the parameter ``target_type``, for ``_parameter_constraints``.
 TARGET_TYPES = StrOptions({"auto", "classes", "numeric"})
+_FILL = "Drop these rows, or fill the values in"
 
 
 @dataclass(frozen=True)
@@ -33,7 +45,8 @@ class Target:
 
     codes: IndexArray  # (n,) class of each row, as a position in `classes`
     classes: AnyArray  # (n_classes,) sorted; empty for a numeric target
-    numbers: FloatArray | None = None  # (n,) the values of a numeric target; None for classes
+    # (n,) the values of a numeric target, or (n, n_outputs) from `check_outputs`; None for classes
+    numbers: FloatArray | None = None
 
     @property
     def type(self) -> str:
@@ -140,24 +153,8 @@ def check_numeric_target(y: Any) -> FloatArray:
     >>> check_numeric_target([1, 2, 4])
     array([1., 2., 4.])
     """
-    vector = label_vector(y, warn_column=True, what="targets", advice="Drop these rows, or fill the values in")
-    found = vector.dtype.kind
-    if found == "O" and not any(isinstance(value, str) for value in vector):
-        with suppress(TypeError, ValueError):  # If it fails, the message below says what was found.
-            vector, found = vector.astype(np.float64), "f"
-    if found not in "fiub":
-        convert = "pandas.to_numeric(y)" if found in "OUST" else "y.astype(float)"
-        raise InvalidDataError(
-            f"a numeric target must hold numbers; got {vector.dtype} (for example {vector.tolist()[0]!r}). Convert it, "
-            f"for example with {convert}, or write target_type='classes' if these are names of classes"
-        )
-    values: FloatArray = vector.astype(np.float64)
-    infinite = np.flatnonzero(~np.isfinite(values))
-    if len(infinite):
-        raise InvalidDataError(
-            f"Input y contains infinity: {len(infinite)} targets are infinite or too large for float64 (the first in "
-            f"row {infinite[0]}). Drop these rows, or replace the values by numbers"
-        )
+    vector = label_vector(y, warn_column=True, what="targets", advice=_FILL)
+    values = _check_numbers(vector, "write target_type='classes'")
     if len(values) < 2:
         raise InvalidDataError(f"a numeric target needs at least 2 rows; got n_samples = {len(values)}")
     low, high = float(values.min()), float(values.max())
@@ -171,6 +168,97 @@ def check_numeric_target(y: Any) -> FloatArray:
             "its standard deviation"
         )
     return values
+
+
+def check_outputs(y: Any) -> FloatArray:
+    """Check the target of a regressor, which may have several outputs, and return it as float64, in its shape.
+
+    Unlike `check_numeric_target`, it takes a single row and a constant target, since a mean needs no more.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, n_outputs)
+
+    Raises
+    ------
+    InvalidDataError
+        If ``y`` has text, missing or infinite values, no output, or another number of dimensions.
+
+    Examples
+    --------
+    >>> check_outputs([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    import pandas as pd
+
+    if sparse.issparse(y):
+        raise InvalidDataError("y is a sparse matrix; a numeric target must be dense. Use y.toarray()")
+    array = np.asarray(as_vector(y))
+    if array.ndim not in (1, 2) or 0 in array.shape[1:]:
+        raise InvalidDataError(
+            f"y must have the shape (n_samples,) or (n_samples, n_outputs); got the shape {array.shape}"
+        )
+    absent = np.argwhere(pd.isna(array))
+    if len(absent):
+        raise InvalidDataError(
+            f"Input y contains NaN: {len(absent)} targets are missing (the first in row {absent[0][0]}). {_FILL}"
+        )
+    return _check_numbers(array, "use a classifier")
+
+
+def _check_numbers(values: AnyArray, for_classes: str) -> FloatArray:
+    """Return values as float64. Raise InvalidDataError if they are no finite numbers.
+
+    ``for_classes`` says in the message what to do if the values are names of classes.
+    """
+    found = values.dtype.kind
+    if found == "O" and not any(isinstance(value, str) for value in values.ravel()):
+        with suppress(TypeError, ValueError):  # If it fails, the message below says what was found.
+            values, found = values.astype(np.float64), "f"
+    if found not in "fiub":
+        convert = "pandas.to_numeric(y)" if found in "OUST" else "y.astype(float)"
+        convert = "y.real" if found == "c" else convert
+        raise InvalidDataError(
+            f"a numeric target must hold numbers; got {values.dtype} (for example {values.ravel().tolist()[0]!r}). "
+            f"Convert it, for example with {convert}, or {for_classes} if these are names of classes"
+        )
+    numbers: FloatArray = values.astype(np.float64)
+    infinite = np.argwhere(~np.isfinite(numbers))
+    if len(infinite):
+        raise InvalidDataError(
+            f"Input y contains infinity: {len(infinite)} targets are infinite or too large for float64 (the first in "
+            f"row {infinite[0][0]}). Drop these rows, or replace the values by numbers"
+        )
+    return numbers
+
+
+def standardize_outputs(
+    Y: FloatArray, sample_weight: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return outputs with mean 0 and standard deviation 1, their means, and their standard deviations.
+
+    Then all outputs count alike, and squares neither overflow nor vanish. A constant output becomes 0, and its standard
+    deviation counts as 1.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, n_outputs)
+    sample_weight : ndarray of shape (n,), optional
+
+    Examples
+    --------
+    >>> standardize_outputs(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    (array([[-1.,  0.],
+           [ 1.,  0.]]), array([2., 5.]), array([1., 1.]))
+    """
+    center = np.average(Y, axis=0, weights=sample_weight)
+    # The division by the largest one keeps squares of extreme targets finite and above 0.
+    largest = np.abs(Y - center).max(axis=0)
+    largest = np.where(largest > 0, largest, 1.0)
+    spread = largest * np.sqrt(np.average(((Y - center) / largest) ** 2, axis=0, weights=sample_weight))
+    spread = np.where(spread > 0, spread, 1.0)
+    return (Y - center) / spread, center, spread
 
 
 def expect_target(weigher: Any, *, numeric: bool) -> Any:

@@ -38,6 +38,7 @@ from weighbors import (
     SURFStar,
     TuRF,
     WeightedKNeighborsClassifier,
+    WeightedKNeighborsRegressor,
     Weights,
 )
 from weighbors import distributed as over_blocks
@@ -68,6 +69,20 @@ ESTIMATORS = {
         LEFT_OUT,
     ),
     "k-NN, calibrated": (WeightedKNeighborsClassifier(3, calibrate="loo"), 55, LEFT_OUT),
+    "k-NN of numbers": (WeightedKNeighborsRegressor(), 55, {}),
+    "k-NN of numbers, city-block, by distance": (
+        WeightedKNeighborsRegressor(3, p=1, weights="distance", n_jobs=2),
+        55,
+        {},
+    ),
+    "k-NN of numbers with weights": (WeightedKNeighborsRegressor(3, Weights(), weights="complement"), 55, {}),
+    "k-NN of numbers with a weigher": (
+        WeightedKNeighborsRegressor(3, NCAWeights(max_iter=5, tol=1.0)),
+        55,
+        {"check_regressor_multioutput": "the weigher learns from one target, as the error says"},
+    ),
+    "k-NN of numbers, values chosen": (WeightedKNeighborsRegressor("auto", weights="auto", p="auto"), 55, LEFT_OUT),
+    "k-NN of numbers, weigher chosen": (WeightedKNeighborsRegressor(3, "auto", p=1), 55, {}),
     "WIB-K, MDLP": (WIBK(3, discretize="mdlp"), 50, {}),
     "WIB-K, equal frequency": (WIBK(3, discretize="frequency"), 50, {}),
     "intervals, MDLP": (RepresentativeIntervals(discretize="mdlp"), 35, {}),
@@ -116,6 +131,7 @@ ESTIMATORS = {
     "InstanceSampler": (EvolutionaryWeigher("IS", population_size=8, max_evaluations=80).as_sampler(), 35, {}),
     "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, {}),
     "k-NN over blocks": (over_blocks.WeightedKNeighborsClassifier(3), 55, {}),
+    "k-NN of numbers over blocks": (over_blocks.WeightedKNeighborsRegressor(3), 50, {}),
     "learned votes over blocks": (over_blocks.KernelVotesClassifier(), 55, DENSE_ROWS),
     "learned votes over blocks, stored rows": (
         over_blocks.KernelVotesClassifier(weigher=None, n_stored=20),
@@ -174,15 +190,15 @@ def test_checks_pass(name):
 
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
-    assert len(public_classes()) == 37
-    assert len(ESTIMATORS) == 59
+    assert len(public_classes()) == 39
+    assert len(ESTIMATORS) == 66
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
 #: public estimators each of them concerns.
 EXTRAS = {
-    "check_dataframe_column_names_consistency": 37,
-    "check_param_validation": 37,
+    "check_dataframe_column_names_consistency": 39,
+    "check_param_validation": 39,
     "check_transformer_get_feature_names_out": 21,
     "check_transformer_get_feature_names_out_pandas": 21,
     "check_get_feature_names_out_error": 22,  # also the sampler, which has no transform
@@ -191,7 +207,7 @@ EXTRAS = {
     "check_global_output_transform_pandas": 21,
     "check_set_output_transform_polars": 21,
     "check_global_set_output_transform_polars": 21,
-    "check_all_zero_sample_weights_error": 28,
+    "check_all_zero_sample_weights_error": 30,
     "check_inplace_ensure_writeable": 0,  # for those that have a parameter copy or copy_X
 }
 
@@ -216,7 +232,7 @@ def extra_cases():
 def test_the_extra_checks_are_all_there():
     found = [check for check, _ in extra_cases()]
     assert {check: found.count(check) for check in EXTRAS} == EXTRAS
-    assert len(found) == sum(EXTRAS.values()) == 271
+    assert len(found) == sum(EXTRAS.values()) == 277
 
 
 @pytest.mark.parametrize(("check", "name"), extra_cases())

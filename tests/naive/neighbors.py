@@ -58,11 +58,10 @@ def nearest(Q, X, k, *, a=None, v=None, s=None, t=None, nominal=None, p=2, own=N
     return answer
 
 
-def vote(neighbors, labels, classes, *, how="uniform", omega=None, span=1.0):
-    """Share of the votes per class of one query's neighbours."""
-    distances = [d for d, _ in neighbors]
-    exact = any(d == 0 for d in distances)
-    total = dict.fromkeys(classes, 0.0)
+def votes_of(neighbors, *, how="uniform", omega=None, span=1.0):
+    """The vote of each neighbour of one query."""
+    exact = any(d == 0 for d, _ in neighbors)
+    votes = []
     for d, row in neighbors:
         if how == "uniform":
             weight = 1.0
@@ -70,6 +69,27 @@ def vote(neighbors, labels, classes, *, how="uniform", omega=None, span=1.0):
             weight = (1.0 if d == 0 else 0.0) if exact else 1 / d
         else:
             weight = max(0.0, 1 - d / span)
-        total[labels[row]] += weight * (1.0 if omega is None else omega[row])
+        votes.append(weight * (1.0 if omega is None else omega[row]))
+    return votes
+
+
+def vote(neighbors, labels, classes, *, how="uniform", omega=None, span=1.0):
+    """Share of the votes per class of one query's neighbours."""
+    total = dict.fromkeys(classes, 0.0)
+    for (_, row), weight in zip(neighbors, votes_of(neighbors, how=how, omega=omega, span=span), strict=True):
+        total[labels[row]] += weight
     everything = sum(total.values())
     return [total[c] / everything for c in classes]
+
+
+def mean_target(neighbors, targets, *, how="uniform", omega=None, span=1.0):
+    """Mean target of one query's neighbours by their votes; one number, or a list with one per output.
+
+    Where all votes are zero, the neighbours count equally.
+    """
+    votes = votes_of(neighbors, how=how, omega=omega, span=span)
+    if sum(votes) == 0:
+        votes = [1.0] * len(votes)
+    if np.ndim(targets) == 2:
+        return [mean_target(neighbors, column, how=how, omega=omega, span=span) for column in np.transpose(targets)]
+    return sum(w * targets[row] for w, (_, row) in zip(votes, neighbors, strict=True)) / sum(votes)

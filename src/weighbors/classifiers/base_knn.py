@@ -1,4 +1,4 @@
-"""Base of the weighted k-nearest-neighbour classifiers: it finds neighbours and counts their votes."""
+"""Base of the weighted k nearest neighbours: it finds neighbours and their votes, whatever the votes are used for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import whole_number
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import TakesTables
-from ..engine import combine_votes, decide, distance_votes, mass_votes, tally
+from ..engine import combine_votes, distance_votes, mass_votes
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError
 from ..weights import Weights
@@ -34,11 +34,11 @@ __all__ = ["BaseKNeighbors"]
 BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
 
 
-class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
-    """Base class of the weighted k-NN: it finds neighbours and counts votes.
+class BaseKNeighbors(TakesTables, BaseEstimator):
+    """Base class of the weighted k-NN: it finds neighbours and their votes.
 
-    A subclass defines ``fit``. The rows are in memory (`WeightedKNeighborsClassifier`) or in blocks
-    (`weighbors.distributed`).
+    A subclass says what the votes become: classes (`BaseKNeighborsClassifier`) or numbers (`BaseKNeighborsRegressor`).
+    Another one defines ``fit``: the rows are in memory (`LocalKNeighbors`) or in blocks (`weighbors.distributed`).
     """
 
     _fitted: Fitted
@@ -50,8 +50,6 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         "p": [Options(Real, {1, 2})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "handle_unknown": [StrOptions({"different", "error"})],
-        "vote_ties": [StrOptions({"first", "nearest"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "backend": [StrOptions(set(BACKENDS))],
         "n_jobs": [None, Integral],
     }
@@ -65,8 +63,6 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         p: int = 2,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
-        vote_ties: str = "first",
-        class_weight: Any = None,
         backend: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
@@ -76,15 +72,13 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         self.p = p
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
-        self.vote_ties = vote_ties
-        self.class_weight = class_weight
         self.backend = backend
         self.n_jobs = n_jobs
 
     def _use(self, fitted: Fitted) -> Self:
         """Set the fitted attributes from ``fitted``, and return the estimator."""
         self._fitted = fitted
-        self.classes_, self.weights_, self.weigher_ = fitted.classes, fitted.weights, fitted.weigher
+        self.weights_, self.weigher_ = fitted.weights, fitted.weigher
         self.n_samples_fit_ = fitted.n_given
         return self
 
@@ -93,15 +87,24 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         return getattr(self, name)
 
     @property
+    def _class_weight(self) -> Any:
+        """Factors of the sample weights for each class, or None."""
+        return None
+
+    def _describe_rows(self, row: IndexArray) -> dict[str, AnyArray]:
+        """Return the columns of `explain` that say what the stored rows ``row`` vote for."""
+        raise NotImplementedError
+
+    @property
     def plan_(self) -> Any:
         """Which search ``predict`` uses, and why."""
-        check_is_fitted(self, "classes_")
+        check_is_fitted(self, "weights_")
         return self._fitted.engine.plan
 
     @property
     def feature_importances_(self) -> FloatArray:
         """The feature weights in use, one number per feature."""
-        check_is_fitted(self, "classes_")
+        check_is_fitted(self, "weights_")
         return feature_importances(self.weights_, self.n_features_in_)
 
     def kneighbors(
@@ -124,7 +127,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         indices : ndarray of shape (n_queries, n_neighbors)
             Row numbers in the training data that were given to ``fit``.
         """
-        check_is_fitted(self, "classes_")
+        check_is_fitted(self, "weights_")
         k = whole_number(self._value_of("n_neighbors") if n_neighbors is None else n_neighbors, "n_neighbors")
         queries, own = self._queries(X)
         check_enough(k, self._fitted.engine, None, own is not None)
@@ -186,7 +189,7 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         If ``X`` is None, the queries are the training rows, and each must not find itself. Otherwise the second value
         is None.
         """
-        check_is_fitted(self, "classes_")
+        check_is_fitted(self, "weights_")
         if X is None:
             return self._fitted.training.X, np.arange(self._fitted.training.X.shape[0], dtype=np.int64)
         return self._fitted.coder.transform(self, X), None
@@ -231,74 +234,18 @@ class BaseKNeighbors(TakesTables, ClassifierMixin, BaseEstimator):
         size, limit = max(64, BATCH_CELLS // k), self._fitted.engine.query_limit(k)
         return size if limit is None else min(size, max(64, limit))
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the share of the votes for each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), or None
-            None: the queries are the training rows, and no row is its own neighbour.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_classes)
-            Columns as in ``classes_``.
-        """
-        return self._vote_shares(*self._queries(X))
-
-    def _vote_shares(self, queries: Any, own: IndexArray | None) -> FloatArray:
-        """Return the share of the votes for each class. The parameters are what `_queries` returns."""
-        shares = np.empty((queries.shape[0], len(self.classes_)))
-        for found in self._neighbors_and_votes(queries, own):
-            shares[found.query] = tally(self._fitted.training.codes[found.row], found.votes, len(self.classes_))
-        return shares
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the class with the most votes. ``vote_ties`` decides between classes with equal votes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), or None
-            None: the queries are the training rows, and no row is its own neighbour.
-
-        Returns
-        -------
-        ndarray of shape (n_queries,)
-        """
-        queries, own = self._queries(X)
-        winner = np.empty(queries.shape[0], dtype=np.int64)
-        for found in self._neighbors_and_votes(queries, own):
-            codes = self._fitted.training.codes[found.row]
-            shares = tally(codes, found.votes, len(self.classes_))
-            winner[found.query] = decide(shares, codes, found.votes, self.vote_ties)
-        labels: AnyArray = self.classes_[winner]
-        return labels
-
-    def explain(self, X: Any) -> pd.DataFrame:
-        """Return a table that explains the predictions: neighbours, votes, and each feature's share of each distance.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-
-        Returns
-        -------
-        DataFrame
-            One row per query and neighbour. The columns are ``query``, ``rank`` (1 is the nearest), ``row`` (number of
-            the training row), ``label``, ``distance``, ``vote`` (the neighbour's share of all votes of the query),
-            and for each feature ``share of <name>``: the feature's share of d² (p = 2) or d (p = 1). At distance 0
-            all shares are 0.
-        """
+    def _explain(self, X: Any) -> pd.DataFrame:
+        """Return the table that `explain` returns. ``X`` holds the queries."""
         queries, own = self._queries(X)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         found = list(self._neighbors_and_votes(queries, own))
         # Only the neighbours that voted are read, since rows may be in blocks.
         rows = np.unique(np.concatenate([voters.row.ravel() for voters in found]))
         references = self._fitted.engine.references_of(rows)
-        return explain_votes(references, queries, found, self._fitted.training, self.classes_, list(names))
+        return explain_votes(references, queries, found, self._fitted.training.row, self._describe_rows, list(names))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return the router that passes ``sample_weight`` to this classifier and to its weigher."""
+        """Return the router that passes ``sample_weight`` to this estimator and to its weigher."""
         router = MetadataRouter(owner=self).add_self_request(self)
         if hasattr(self.weigher, "fit"):
             mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="fit")

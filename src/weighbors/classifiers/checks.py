@@ -42,10 +42,15 @@ def check_fits(weights: Weights, X: Any, names: list[str]) -> None:
 def class_of_row(weights: Weights, classes: AnyArray, codes: IndexArray) -> IndexArray | None:
     """Return the position of each row's class in ``weights.classes``, or None if the weights have no classes.
 
-    ``codes`` are the positions of the rows' classes in ``classes``.
+    ``codes`` are the positions of the rows' classes in ``classes``, which is empty if the target is numeric.
     """
     if weights.classes is None:
         return None
+    if not len(classes):
+        raise ForeignWeightsError(
+            "the weights are per class, and a numeric target has no classes. Use weights per feature or per instance, "
+            "or a weigher for numeric targets"
+        )
     position = {label: i for i, label in enumerate(weights.classes.tolist())}
     lacking = [label for label in classes[np.unique(codes)].tolist() if label not in position]
     if lacking:

@@ -12,23 +12,33 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import _routing_enabled
 
-from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine import NeighborEngine, combine_votes, decide, distance_votes, mass_votes, tally
+from .._typing import FloatArray, IndexArray
+from ..engine import NeighborEngine, combine_votes, distance_votes, mass_votes
 from ..exceptions import WeighborsWarning
-from ..weighers import GradientWeights, ReliefF
+from ..weighers import GradientWeights
 from ..weights import Weights
 from .checks import class_of_row
 from .learning import PreparedRows, fit_weigher, learned_weights
 from .training import repetition_weights, scale_repetitions
 
-__all__ = ["AUTO", "N_NEIGHBORS", "Choice", "choose_values", "draw_rows", "is_auto", "use_values"]
+__all__ = [
+    "AUTO",
+    "N_FOLDS",
+    "N_NEIGHBORS",
+    "Choice",
+    "Judge",
+    "choose_values",
+    "draw_rows",
+    "gradient_weighers",
+    "is_auto",
+    "use_values",
+]
 
 #: Parameters that may be "auto".
 AUTO = ("n_neighbors", "weigher", "weights", "p")
@@ -38,7 +48,8 @@ VOTES = ("uniform", "distance")
 POWERS = (2, 1)
 #: Of more rows, so many are drawn.
 MOST_ROWS = 5000
-_N_FOLDS = 5
+#: Weights are learned in so many folds.
+N_FOLDS = 5
 _BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
 _FULL = 1 - 1e-12  # a sum of repetition weights can miss k by its last bits
 
@@ -52,6 +63,29 @@ class Choice:
     weights: Any
     p: int
     tried: dict[str, list[Any]]
+
+
+class Judge(Protocol):
+    """How candidates are judged by the rows left out: what differs between classes and numbers."""
+
+    drawn: IndexArray  # numbers of the rows that are judged, ascending
+    columns: tuple[str, ...]  # names of the scores in the table of candidates
+    n_measures: int
+
+    def measure(self, judged: IndexArray, row: IndexArray, votes: FloatArray | None) -> FloatArray:
+        """Return the measures of rows, shape (n_measures, n), by their neighbours and the votes of these."""
+
+    def score(self, measures: FloatArray) -> tuple[float, ...]:
+        """Return the scores of a candidate, by the measures of all judged rows."""
+
+    def rank(self, score: tuple[float, ...]) -> tuple[float, ...]:
+        """Return what candidates are ordered by, the best first."""
+
+    def folds(self) -> list[tuple[IndexArray, IndexArray]]:
+        """Return (train, test) positions in ``drawn`` of the folds in which weights are learned. There are 2 rows."""
+
+    def weighers(self, powers: tuple[int, ...], n_jobs: int | None) -> list[dict[int, Any]]:
+        """Return the weighers that are candidates, the simplest first: by p, since weights may depend on p."""
 
 
 class _Part(NamedTuple):
@@ -84,45 +118,44 @@ def use_values(model: Any, **values: Any) -> Any:
 
 
 def choose_values(model: Any, rows: PreparedRows) -> Choice:
-    """Judge all candidates for the parameters that are "auto", and return the best one.
+    """Judge all candidates for the parameters that are "auto", and return the best one, of equal ones the simplest.
 
-    The best candidate has the largest accuracy. Of equal ones, it has the least squared error of the vote shares, and
-    then it is the simplest. The rows count by ``sample_weight`` and ``class_weight``.
+    The rows count by ``sample_weight`` and ``class_weight``.
 
     Parameters
     ----------
-    model : WeightedKNeighborsClassifier
-        At least one of its parameters is "auto". The others are used as they are.
+    model : LocalKNeighbors
+        At least one of its parameters is "auto". The others are used as they are. It makes the judge.
     rows : PreparedRows
     """
-    repetition = repetition_weights(rows.training.codes, rows.classes, rows.training.sample_weight, model.class_weight)
+    repetition = repetition_weights(rows.training.codes, rows.classes, rows.training.sample_weight, model._class_weight)
     powers = POWERS if is_auto(model.p) else (int(model.p),)
     kinds = VOTES if is_auto(model.weights) else (model.weights,)
     counts = _fitting_counts(rows, repetition) if is_auto(model.n_neighbors) else (int(model.n_neighbors),)
     settings = list(product(counts, kinds))
     drawn = draw_rows(len(rows.training.codes))
-    weight = None if repetition is None else repetition[drawn]
+    judge: Judge = model._make_judge(rows, drawn, None if repetition is None else repetition[drawn])
     candidates: list[tuple[int, Any, Any, int]] = []
     columns: dict[str, list[Any]] = {name: [] for name in ("weigher", "p", "n_neighbors", "weights")}
-    scores: list[tuple[float, float]] = []
+    scores: list[tuple[float, ...]] = []
     learned: dict[int, list[_Part]] = {}
     with warnings.catch_warnings():
         # What a fold lacks is no fault of the table. The fit of the chosen weigher to all rows gives its own warnings.
         warnings.simplefilter("ignore", WeighborsWarning)
-        for by_power in _weigher_candidates(model, rows, powers):
+        for by_power in _weigher_candidates(model, rows, judge, powers):
             for p, weigher in by_power.items():
                 if id(weigher) not in learned:
-                    learned[id(weigher)] = _learn_parts(model, rows, weigher, drawn, max(counts))
-                right, error = _judge(model, rows, p, settings, learned[id(weigher)], drawn, repetition)
-                for (k, kind), hits, errors in zip(settings, right, error, strict=True):
+                    learned[id(weigher)] = _learn_parts(model, rows, weigher, judge, max(counts))
+                measures = _measure(model, rows, p, settings, learned[id(weigher)], judge, repetition)
+                for (k, kind), measured in zip(settings, measures, strict=True):
                     candidates.append((k, weigher, kind, p))
-                    scores.append(_score(hits, errors, weight))
+                    scores.append(_score(judge, measured))
                     for name, value in zip(columns, (_name_of(weigher), p, k, kind), strict=True):
                         columns[name].append(value)
-    best = min(range(len(scores)), key=lambda i: (*_rank(scores[i]), i))
-    accuracy, squared = (list(values) for values in zip(*scores, strict=True))
+    best = min(range(len(scores)), key=lambda i: (*judge.rank(scores[i]), i))
+    by_column = [list(values) for values in zip(*scores, strict=True)]
     chosen = [i == best for i in range(len(scores))]
-    tried = {**columns, "accuracy": accuracy, "squared_error": squared, "chosen": chosen}
+    tried = {**columns, **dict(zip(judge.columns, by_column, strict=True)), "chosen": chosen}
     n_neighbors, weigher, kind, p = candidates[best]
     return Choice(n_neighbors, weigher, kind, p, tried)
 
@@ -132,17 +165,9 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _score(hits: BoolArray, errors: FloatArray, weight: FloatArray | None) -> tuple[float, float]:
-    """Return the accuracy and the mean squared error. NaN if there is no row to judge."""
-    if not len(hits):
-        return float("nan"), float("nan")
-    return float(np.average(hits, weights=weight)), float(np.average(errors, weights=weight))
-
-
-def _rank(score: tuple[float, float]) -> tuple[float, float]:
-    """Return what candidates are ordered by, the best first. Differences by rounding do not count."""
-    accuracy, squared = (0.0 if np.isnan(value) else round(value, 12) for value in score)
-    return -accuracy, squared
+def _score(judge: Judge, measured: FloatArray) -> tuple[float, ...]:
+    """Return the scores of a candidate by the ``measured`` rows. NaN if there is no row to judge."""
+    return judge.score(measured) if measured.shape[1] else (float("nan"),) * len(judge.columns)
 
 
 def _name_of(weigher: Any) -> str:
@@ -164,19 +189,25 @@ def _fitting_counts(rows: PreparedRows, repetition: FloatArray | None) -> tuple[
     return tuple(fitting) or N_NEIGHBORS[:1]
 
 
-def _weigher_candidates(model: Any, rows: PreparedRows, powers: tuple[int, ...]) -> Iterator[dict[int, Any]]:
+def _weigher_candidates(
+    model: Any, rows: PreparedRows, judge: Judge, powers: tuple[int, ...]
+) -> Iterator[dict[int, Any]]:
     """Yield the weighers to try, the simplest first. Each is a dict by p, since weights may depend on p.
 
-    ``powers`` are the candidates for p.
+    ``judge`` knows the weighers for its kind of targets. ``powers`` are the candidates for p.
     """
     if not is_auto(model.weigher):
         yield dict.fromkeys(powers, model.weigher)
         return
     yield dict.fromkeys(powers, None)
-    if len(np.unique(rows.training.codes)) < 2:  # no weigher learns from one class
-        return
-    yield dict.fromkeys(powers, _ask_for_weights(ReliefF(n_jobs=model.n_jobs)))
-    yield {p: _ask_for_weights(GradientWeights(0.5, p=p, max_rows=500, n_jobs=model.n_jobs)) for p in powers}
+    if rows.training.varies():  # else no weigher learns
+        for by_power in judge.weighers(powers, model.n_jobs):
+            yield {p: _ask_for_weights(weigher) for p, weigher in by_power.items()}
+
+
+def gradient_weighers(powers: tuple[int, ...], n_jobs: int | None) -> dict[int, Any]:
+    """Return the weighers by the gradients of kernel votes, for each p. They are candidates for all targets."""
+    return {p: GradientWeights(0.5, p=p, max_rows=500, n_jobs=n_jobs) for p in powers}
 
 
 def _ask_for_weights(weigher: Any) -> Any:
@@ -184,88 +215,72 @@ def _ask_for_weights(weigher: Any) -> Any:
     return weigher.set_fit_request(sample_weight=True) if _routing_enabled() else weigher
 
 
-def _learn_parts(model: Any, rows: PreparedRows, weigher: Any, drawn: IndexArray, k: int) -> list[_Part]:
-    """Return the judged rows in parts, each with weights that were learned without the labels of its rows.
+def _learn_parts(model: Any, rows: PreparedRows, weigher: Any, judge: Judge, k: int) -> list[_Part]:
+    """Return the judged rows in parts, each with weights that were learned without the targets of its rows.
 
     Parameters
     ----------
-    model : WeightedKNeighborsClassifier
+    model : LocalKNeighbors
     rows : PreparedRows
     weigher : None, Weights or weigher
-    drawn : ndarray of int
-        Numbers of the rows to judge.
+    judge : Judge
+        Has the rows to judge, and folds of them.
     k : int
         The largest number of neighbours, by which small repetition weights are scaled for the weigher.
     """
-    training = rows.training
+    training, drawn = rows.training, judge.drawn
     if rows.weights is not None or weigher is None:
         return [_Part(drawn, Weights() if rows.weights is None else rows.weights, None)]
     model = use_values(model, weigher=weigher)
     parts = []
-    for train, test in _folds(training.codes[drawn]):
+    for train, test in judge.folds() if len(drawn) > 1 else []:
         learning, judged = drawn[train], drawn[test]
-        present = np.unique(training.codes[learning])
-        if len(present) < 2:  # no weigher learns from one class
+        if not training.varies(learning):  # no weigher learns from one class or one number
             parts.append(_Part(judged, Weights(), None))
             continue
         weight = None if training.sample_weight is None else training.sample_weight[learning]
         if weight is not None:
             weight = scale_repetitions(weight, np.arange(len(weight)), k)
-        table, y = _safe_indexing(rows.table, learning), rows.classes[training.codes[learning]]
+        table, y = _safe_indexing(rows.table, learning), training.y(rows.classes, learning)
         weights = learned_weights(fit_weigher(model, table, y, training.X[learning], rows.coder, weight))
         # Only rows that the weights know can be neighbours, where weights belong to rows or to classes.
+        present = np.unique(training.codes[learning])
         unknown = weights.classes is not None and len(present) < len(np.unique(training.codes))
         parts.append(_Part(judged, weights, learning if weights.instance_bound or unknown else None))
     return parts
 
 
-def _folds(codes: IndexArray) -> list[tuple[IndexArray, IndexArray]]:
-    """Return (train, test) row numbers of five folds, by class if one has enough rows. They are always the same."""
-    n = len(codes)
-    if n < 2:
-        return []
-    if np.bincount(codes).max() < _N_FOLDS:
-        return list(KFold(min(_N_FOLDS, n), shuffle=True, random_state=0).split(codes))
-    with warnings.catch_warnings():  # scikit-learn warns of classes that are not in every fold
-        warnings.simplefilter("ignore", UserWarning)
-        return list(StratifiedKFold(_N_FOLDS, shuffle=True, random_state=0).split(codes, codes))
-
-
-def _judge(
+def _measure(
     model: Any,
     rows: PreparedRows,
     p: int,
     settings: list[tuple[int, Any]],
     parts: list[_Part],
-    drawn: IndexArray,
+    judge: Judge,
     repetition: FloatArray | None,
-) -> tuple[BoolArray, FloatArray]:
-    """Predict the judged rows with every setting.
+) -> FloatArray:
+    """Predict the judged rows with every setting, and return the measures of the predictions.
 
     Parameters
     ----------
-    model : WeightedKNeighborsClassifier
+    model : LocalKNeighbors
     rows : PreparedRows
     p : {1, 2}
     settings : list of (n_neighbors, weights)
     parts : list of _Part
         From `_learn_parts`.
-    drawn : ndarray of int
-        Numbers of all judged rows.
+    judge : Judge
     repetition : ndarray of shape (n,), or None
         Repetition weights of all rows.
 
     Returns
     -------
-    right : bool ndarray of shape (n_settings, n_judged)
-        Whether the row was predicted as its class.
-    error : ndarray of the same shape
-        Squared error of the vote shares, summed over classes.
+    ndarray of shape (n_settings, n_measures, n_judged)
     """
-    training, n_classes = rows.training, len(rows.classes)
+    training, drawn = rows.training, judge.drawn
     if len(training.codes) < 2:  # There is nothing to predict a row by.
-        return np.zeros((len(settings), 0), dtype=bool), np.zeros((len(settings), 0))
-    right, error = np.zeros((len(settings), len(drawn)), dtype=bool), np.zeros((len(settings), len(drawn)))
+        return np.zeros((len(settings), judge.n_measures, 0))
+    measures = np.zeros((len(settings), judge.n_measures, len(drawn)))
     span = training.X.shape[1] ** (1 / p)
     for part in parts:
         among = np.arange(len(training.codes)) if part.among is None else part.among
@@ -284,8 +299,7 @@ def _judge(
             k: None if counted is None else scale_repetitions(counted, engine.stored_rows, k) for k, _ in settings
         }
         for judged, distance, row in _search(engine, training.X, part, scaled):
-            at, own = np.searchsorted(drawn, judged), training.codes[judged]
-            codes, target = training.codes[among[row]], np.eye(n_classes)[own]
+            at = np.searchsorted(drawn, judged)
             for number, (k, kind) in enumerate(settings):
                 weight = scaled[k]
                 shares = None if weight is None else mass_votes(weight[row], k)[0]
@@ -293,10 +307,8 @@ def _judge(
                 width = slice(k) if shares is None else slice(None)
                 by_distance = distance_votes(distance[:, width], kind, span=span, shares=shares)
                 votes = combine_votes(by_distance, shares, None if omega is None else omega[row[:, width]])
-                share = tally(codes[:, width], votes, n_classes)
-                right[number, at] = decide(share, codes[:, width], votes, model.vote_ties) == own
-                error[number, at] = ((share - target) ** 2).sum(axis=1)
-    return right, error
+                measures[number][:, at] = judge.measure(judged, among[row[:, width]], votes)
+    return measures
 
 
 def _search(

@@ -1,15 +1,14 @@
-"""Explain the decisions of a k-NN with a table of neighbours, votes and the features' shares of the distances."""
+"""Explain the predictions of a k-NN with a table of neighbours, votes and the features' shares of the distances."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..engine import References, contributions
-from .training import Training
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,14 +32,14 @@ def explain_votes(
     references: References,
     queries: Any,
     voters: Iterable[Voters],
-    training: Training,
-    classes: AnyArray,
+    row_numbers: IndexArray,
+    describe: Callable[[IndexArray], dict[str, AnyArray]],
     names: list[str],
 ) -> pd.DataFrame:
     """Return a table with one row per query and neighbour.
 
-    Its columns are query, rank, row, label, distance, vote (the neighbour's share of all votes of the query), and one
-    "share of <feature>" per feature, which is its part of the distance.
+    Its columns are query, rank, row, what the row votes for (for example its label), distance, vote (the neighbour's
+    share of all votes of the query), and one "share of <feature>" per feature, which is its part of the distance.
 
     Parameters
     ----------
@@ -49,23 +48,27 @@ def explain_votes(
     queries : array or CSR of shape (n_queries, M)
     voters : iterable of Voters
         Batches of queries. Together they contain all queries.
-    training : Training
-        The stored training rows.
-    classes : ndarray of shape (n_classes,)
-        The labels. The codes in ``training`` are positions in it.
+    row_numbers : ndarray of int
+        Number, in the data of the user, of each stored row.
+    describe : callable
+        Returns the columns that say what stored rows vote for, given the numbers of these rows.
     names : list of str
         Names of the features.
     """
     import pandas as pd
 
-    parts = [_explain_batch(references, queries, found, training, classes) for found in voters]
+    parts = [_explain_batch(references, queries, found, row_numbers, describe) for found in voters]
     frame = pd.concat([part for part, _ in parts], ignore_index=True)
     shares = pd.DataFrame(np.concatenate([s for _, s in parts]), columns=[f"share of {name}" for name in names])
     return pd.concat([frame, shares], axis=1).sort_values(["query", "rank"], ignore_index=True)
 
 
 def _explain_batch(
-    references: References, X: Any, found: Voters, training: Training, classes: AnyArray
+    references: References,
+    X: Any,
+    found: Voters,
+    row_numbers: IndexArray,
+    describe: Callable[[IndexArray], dict[str, AnyArray]],
 ) -> tuple[pd.DataFrame, FloatArray]:
     """Return a table with one row per query and neighbour of a batch, and the features' shares of each distance.
 
@@ -84,8 +87,8 @@ def _explain_batch(
             "query": np.repeat(found.query, width),
             # Neighbours are listed nearest first.
             "rank": np.tile(np.arange(1, width + 1), len(found.query)),
-            "row": training.row[found.row].ravel(),
-            "label": classes[training.codes[found.row]].ravel(),
+            "row": row_numbers[found.row].ravel(),
+            **describe(found.row.ravel()),
             "distance": found.distance.ravel(),
             "vote": (cast / cast.sum(axis=1, keepdims=True)).ravel(),
         }

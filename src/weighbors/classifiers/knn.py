@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._frames import as_pandas
+from .._targets import Target, check_target
 from .._typing import FloatArray
-from .._validation import TableCoder, check_labels, check_sample_weight, require_labels
-from ..engine import Plan
-from ..exceptions import InvalidDataError
 from ..kernel import Calibration, fit_calibration
-from .base_knn import BaseKNeighbors
-from .choice import AUTO, Choice, choose_values, draw_rows, is_auto, use_values
-from .learning import Fitted, PreparedRows, build_model, join_rows, prepare_rows
+from .choice import Choice, draw_rows, use_values
+from .class_votes import BaseKNeighborsClassifier
+from .learning import Fitted
+from .local_knn import AUTO_CONSTRAINTS, LocalKNeighbors
 from .training import codes_among, declared_classes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["WeightedKNeighborsClassifier"]
 
 
-class WeightedKNeighborsClassifier(BaseKNeighbors):
+class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
     """k nearest neighbours with learned weights.
 
     Without a weigher, it predicts as :class:`sklearn.neighbors.KNeighborsClassifier` with ``p`` 1 or 2 does. With a
@@ -157,8 +151,8 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
     _neutral_parameters: ClassVar[dict[str, Any]] = {"calibrate": None}
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
-        **BaseKNeighbors._parameter_constraints,
-        **{name: [*BaseKNeighbors._parameter_constraints[name], StrOptions({"auto"})] for name in AUTO},
+        **BaseKNeighborsClassifier._parameter_constraints,
+        **AUTO_CONSTRAINTS,
         "calibrate": [None, StrOptions({"loo"})],
     }
 
@@ -206,11 +200,7 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
         -------
         self
         """
-        coder, table, X = self._check_table(X, y)
-        classes, codes = check_labels(y)
-        check_consistent_length(X, codes)
-        weight = check_sample_weight(sample_weight, X)
-        return self._learn(prepare_rows(self, table, X, coder, classes, codes, weight, least_classes=2))
+        return self._fit_rows(X, y, check_target, sample_weight, least_classes=2)
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def partial_fit(
@@ -241,39 +231,9 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
         """
         if not hasattr(self, "_fitted"):
             declared = declared_classes(classes)
-            coder, table, X = self._check_table(X, y)
-            codes = codes_among(y, declared)
-            check_consistent_length(X, codes)
-            weight = check_sample_weight(sample_weight, X)
-            return self._learn(prepare_rows(self, table, X, coder, declared, codes, weight))
-        require_labels(self, y)
-        codes = codes_among(y, self.classes_, classes)
-        check_consistent_length(X, codes)
-        weight = check_sample_weight(sample_weight, X)
-        rows = join_rows(self, self._fitted, X, codes, weight, refresh)
-        return self._learn(rows, None if refresh else self._choice, self._fitted.weigher)
-
-    def _learn(self, rows: PreparedRows, choice: Choice | None = None, weigher: Any = None) -> Self:
-        """Choose values for "auto", learn the weights, and set the fitted attributes.
-
-        Parameters
-        ----------
-        rows : PreparedRows
-        choice : Choice, optional
-            Values that were chosen before. None: they are chosen now.
-        weigher : estimator, optional
-            The fitted weigher that learned ``rows.weights`` in an earlier call.
-        """
-        automatic = [name for name in AUTO if is_auto(getattr(self, name))]
-        if not automatic:
-            choice = None
-        elif choice is None:
-            choice = choose_values(self, rows)
-        model = use_values(self, **{name: getattr(choice, name) for name in automatic})
-        fitted = build_model(model, *rows)
-        if rows.weights is not None:
-            fitted = fitted._replace(weigher=weigher)
-        return self._use(fitted, choice)
+            return self._fit_rows(X, y, lambda y: Target(codes_among(y, declared), declared), sample_weight)
+        known = self.classes_
+        return self._add_rows(X, y, lambda y: Target(codes_among(y, known, classes), known), sample_weight, refresh)
 
     def _use(self, fitted: Fitted, choice: Choice | None = None) -> Self:
         """Set the fitted attributes, fit the calibration, and return the estimator."""
@@ -281,8 +241,8 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
         if self.calibrate is not None:  # by a copy: If too few rows are there, this estimator must stay as it was.
             trial = use_values(self, calibrate=None)._use(fitted, choice)
             calibration = trial._fit_calibration()
-        super()._use(fitted)
-        self._choice, self.calibration_ = choice, calibration
+        super()._use(fitted, choice)
+        self.calibration_ = calibration
         return self
 
     def _fit_calibration(self) -> Calibration:
@@ -291,41 +251,6 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
         drawn = draw_rows(len(training.codes))
         shares = self._vote_shares(training.X[drawn], drawn)
         return fit_calibration(shares, training.codes[drawn], None if repetition is None else repetition[drawn])
-
-    def _value_of(self, name: str) -> Any:
-        """Return the value of a parameter, or the value that was chosen for "auto"."""
-        value = getattr(self, name)
-        if not is_auto(value):
-            return value
-        if self._choice is None:
-            raise InvalidDataError(f"{name}='auto' was set after fit, and values are chosen in fit. Fit again")
-        return getattr(self._choice, name)
-
-    @property
-    def n_neighbors_(self) -> int:
-        """The number of neighbours in use."""
-        check_is_fitted(self, "classes_")
-        return int(self._value_of("n_neighbors"))
-
-    @property
-    def p_(self) -> int:
-        """The p in use."""
-        check_is_fitted(self, "classes_")
-        return int(self._value_of("p"))
-
-    @property
-    def vote_kind_(self) -> Any:
-        """The value of ``weights`` in use."""
-        check_is_fitted(self, "classes_")
-        return self._value_of("weights")
-
-    @property
-    def choice_(self) -> pd.DataFrame | None:
-        """The candidates for "auto", one per row, or None if no parameter is "auto"."""
-        import pandas as pd
-
-        check_is_fitted(self, "classes_")
-        return None if self._choice is None else pd.DataFrame(self._choice.tried)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class: its share of the votes, calibrated if ``calibrate`` says so.
@@ -342,16 +267,3 @@ class WeightedKNeighborsClassifier(BaseKNeighbors):
         """
         shares = super().predict_proba(X)
         return shares if self.calibration_ is None else self.calibration_(shares)
-
-    def _check_table(self, X: Any, y: Any) -> tuple[TableCoder, Any, Any]:
-        """Return a coder, the table to which it was fitted, and the coded rows."""
-        require_labels(self, y)
-        coder = TableCoder(self.categorical_features, self.handle_unknown)
-        X = as_pandas(X)
-        return coder, X, coder.fit_transform(self, X)
-
-    @property
-    def plan_(self) -> Plan:
-        """Which search ``predict`` uses, and why."""
-        plan: Plan = super().plan_
-        return plan

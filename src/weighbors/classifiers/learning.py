@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_regressor
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from .._targets import expect_target
+from .._targets import Target, expect_target
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder
+from .._validation import TableCoder, TakesTables
 from ..engine import NeighborEngine, SearchEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
@@ -42,13 +42,19 @@ class KNNParameters(Protocol):
     n_neighbors: int
     weigher: Any
     p: int
-    class_weight: Any
     backend: str
     n_jobs: int | None
 
+    @property
+    def _class_weight(self) -> Any:
+        """Factors of the sample weights for each class, or None."""
+
 
 class Fitted(NamedTuple):
-    """The fitted state of a k-NN: stored rows, column coding, classes, weights and search engine."""
+    """The fitted state of a k-NN: stored rows, column coding, classes, weights and search engine.
+
+    If the target is numeric, ``classes`` is empty.
+    """
 
     training: Training
     coder: TableCoder
@@ -76,8 +82,7 @@ def prepare_rows(
     table: Any,
     X: Any,
     coder: TableCoder,
-    classes: AnyArray,
-    codes: IndexArray,
+    target: Target,
     sample_weight: FloatArray | None,
     *,
     least_classes: int = 1,
@@ -90,15 +95,14 @@ def prepare_rows(
     table, X
         ``table`` is the rows as the user gave them. The weigher is fitted to it. ``X`` is the coded rows.
     coder : TableCoder
-    classes : ndarray of shape (n_classes,)
-    codes : ndarray of shape (n,)
-        Class of each row, as a position in ``classes``.
+    target : Target
+        Labels or numbers of the rows.
     sample_weight : ndarray of shape (n,), or None
     least_classes : int
         How many classes must remain after rows of weight 0 are left out.
     """
-    n = X.shape[0]
-    kept = positive_rows(codes, classes, sample_weight, model.class_weight)
+    n, codes, classes = X.shape[0], target.codes, target.classes
+    kept = positive_rows(codes, classes, sample_weight, model._class_weight)
     if len(np.unique(codes[kept])) < least_classes and len(kept) < n:
         raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
     table = X if sparse.issparse(X) else indexable(table, coder.nominal)
@@ -108,7 +112,7 @@ def prepare_rows(
         table = _safe_indexing(table, kept)
         # Categories are coded again without the rows of weight 0.
         rows = coder.fit_transform(model, table) if coder.nominal.any() else X[kept]
-    training = Training(rows, codes[kept], kept, None if sample_weight is None else sample_weight[kept])
+    training = _some_rows(rows, target, kept, sample_weight, 0)
     return PreparedRows(training, coder, classes, table, weights, n)
 
 
@@ -116,7 +120,7 @@ def join_rows(
     model: KNNParameters,
     before: Fitted,
     X: Any,
-    codes: IndexArray,
+    target: Target,
     sample_weight: FloatArray | None,
     refresh: bool | None,
 ) -> PreparedRows:
@@ -129,22 +133,21 @@ def join_rows(
         The fitted state before this call.
     X : table
         The new rows as the user gave them.
-    codes : ndarray of shape (n,)
-        Classes of the new rows, as positions in ``before.classes``.
+    target : Target
+        Labels of the new rows, as positions in ``before.classes``, or numbers.
     sample_weight : ndarray of shape (n,), or None
     refresh : bool or None
         Whether weights are learned again from all rows. None: only if the old weights belong to single rows.
     """
-    kept = positive_rows(codes, before.classes, sample_weight, model.class_weight)
+    n = len(target.codes)
+    kept = positive_rows(target.codes, before.classes, sample_weight, model._class_weight)
     coder = deepcopy(before.coder)
     rows = coder.extend(model, X)
-    if len(kept) < len(codes):  # Categories are coded again without the rows of weight 0.
+    if len(kept) < n:  # Categories are coded again without the rows of weight 0.
         coder = deepcopy(before.coder)
         rows = coder.extend(model, _safe_indexing(X, kept)) if len(kept) else rows[:0]
-    new = Training(rows, codes[kept], kept + before.n_given, None if sample_weight is None else sample_weight[kept])
-    joined = PreparedRows(
-        before.training.joined(new), coder, before.classes, None, before.weights, before.n_given + len(codes)
-    )
+    new = _some_rows(rows, target, kept, sample_weight, before.n_given)
+    joined = PreparedRows(before.training.joined(new), coder, before.classes, None, before.weights, before.n_given + n)
     # Weights of single rows say nothing about new rows, so they are learned again.
     if refresh is None:
         refresh = before.weights.instance_bound
@@ -154,6 +157,25 @@ def join_rows(
         return joined
     table = coder.table_of(joined.training.X, getattr(model, "feature_names_in_", None))
     return joined._replace(table=table, weights=None)
+
+
+def _some_rows(rows: Any, target: Target, kept: IndexArray, sample_weight: FloatArray | None, first: int) -> Training:
+    """Return the training rows of one call: those of positive weight.
+
+    Parameters
+    ----------
+    rows : array or CSR of shape (n_kept, n_features)
+    target : Target
+        Labels or numbers of all rows of the call.
+    kept : ndarray of shape (n_kept,)
+        Numbers of the rows that are kept, counted in this call.
+    sample_weight : ndarray of shape (n,), or None
+    first : int
+        How many rows were given in earlier calls.
+    """
+    weight = None if sample_weight is None else sample_weight[kept]
+    numbers = None if target.numbers is None else target.numbers[kept]
+    return Training(rows, target.codes[kept], kept + first, weight, numbers)
 
 
 def _check_given_weights(weigher: Any, X: Any, kept: IndexArray, names: list[str]) -> Weights | None:
@@ -213,7 +235,7 @@ def build_model(
         backend=model.backend,
         n_jobs=model.n_jobs,
     )
-    repetition = repetition_weights(training.codes, classes, training.sample_weight, model.class_weight)
+    repetition = repetition_weights(training.codes, classes, training.sample_weight, model._class_weight)
     return Fitted(training, coder, classes, weigher, weights, engine, repetition, n_given)
 
 
@@ -227,7 +249,7 @@ def _fit_weigher(model: KNNParameters, table: Any, training: Training, classes: 
     sample_weight = training.sample_weight
     if sample_weight is not None:  # The weigher uses the same repetition weights as the vote.
         sample_weight = scale_repetitions(sample_weight, np.arange(len(sample_weight)), int(model.n_neighbors))
-    return fit_weigher(model, table, classes[training.codes], training.X, coder, sample_weight)
+    return fit_weigher(model, table, training.y(classes), training.X, coder, sample_weight)
 
 
 def fit_weigher(
@@ -241,12 +263,16 @@ def fit_weigher(
         Its ``weigher`` is cloned, and it routes ``sample_weight``.
     table, X
         The rows as the user gave them, to which the weigher is fitted, and coded.
-    y : ndarray of shape (n,)
+    y : ndarray of shape (n,) or (n, n_outputs)
+        Labels, or numbers if ``model`` is a regressor.
     coder : TableCoder
         Column coding of the model. The weigher gets the same categorical columns.
     sample_weight : ndarray of shape (n,), or None
     """
-    weigher = expect_target(clone(model.weigher), numeric=is_regressor(model))
+    weigher = clone(model.weigher)
+    if is_regressor(model):
+        _require_numeric_weigher(weigher, y)
+    expect_target(weigher, numeric=is_regressor(model))
     # The weigher must treat the same columns as categories as the model does.
     named = weigher.get_params(deep=False).get("categorical_features", "unknown")
     if not isinstance(named, str):
@@ -259,6 +285,24 @@ def fit_weigher(
     elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
         params = {"sample_weight": sample_weight}
     return weigher.fit(table, y, **params)
+
+
+def _require_numeric_weigher(weigher: Any, y: AnyArray) -> None:
+    """Raise InvalidDataError if a weigher cannot learn from the numeric target ``y``. It may have several outputs."""
+    name, params = type(weigher).__name__, weigher.get_params(deep=False)
+    # A weigher of this library says that it takes numbers. Any other weigher is tried.
+    takes = "target_type" in params or getattr(weigher, "_takes_numeric_targets", not isinstance(weigher, TakesTables))
+    if not takes or params.get("target_type") == "classes":
+        change = "Write target_type='numeric'" if takes else "Use a weigher for numeric targets, for example NCAWeights"
+        raise InvalidDataError(
+            f"{name} learns from classes, and the target of a regressor is numeric. {change}, or give Weights"
+        )
+    several = hasattr(weigher, "__sklearn_tags__") and get_tags(weigher).target_tags.multi_output
+    if y.ndim == 2 and not several:
+        raise InvalidDataError(
+            f"{name} learns from one numeric target, and y has {y.shape[1]} outputs. Use weigher=None or give Weights, "
+            "or fit one regressor per output, for example with sklearn.multioutput.MultiOutputRegressor"
+        )
 
 
 def learned_weights(weigher: Any) -> Weights:

@@ -31,12 +31,31 @@ _ROUNDING = 1e-9  # relative tolerance: a sum of weights can differ from 1 by ro
 
 @dataclass(frozen=True)
 class Training:
-    """Coded training rows ``X``, with their class numbers ``codes`` and their sample weights."""
+    """Coded training rows ``X``, with their class numbers or numeric targets, and their sample weights.
+
+    If the target is numeric, all rows have code 0.
+    """
 
     X: Any
     codes: IndexArray
     row: IndexArray  # number of each row in the data that the user gave
     sample_weight: FloatArray | None  # as the user gave it
+    targets: FloatArray | None = None  # (n,) or (n, n_outputs) numeric targets, as the user gave them; None for classes
+
+    def y(self, classes: AnyArray, rows: Any = slice(None)) -> AnyArray:
+        """Return the labels of some rows, or their numeric targets. ``classes`` are the classes that codes stand for.
+
+        One output is a vector, even if the user gave one column.
+        """
+        if self.targets is None:
+            return classes[self.codes[rows]]
+        numbers = self.targets[rows]
+        return numbers[:, 0] if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
+
+    def varies(self, rows: Any = slice(None)) -> bool:
+        """Return whether some rows have different labels or targets. Otherwise no weigher learns from them."""
+        values = self.codes[rows] if self.targets is None else self.targets[rows]
+        return bool(len(values)) and bool((values != values[:1]).any())
 
     def joined(self, other: Training) -> Training:
         """Return these rows followed by the rows of ``other``. Missing sample weights become 1."""
@@ -44,13 +63,15 @@ class Training:
             X = sparse.vstack([self.X, sparse.csr_matrix(other.X)], format="csr")
         else:
             X = np.concatenate([self.X, other.X.toarray() if sparse.issparse(other.X) else other.X])
-        weight = None
+        weight, targets = None, None
         if self.sample_weight is not None or other.sample_weight is not None:
             weight = np.concatenate(
                 [np.ones(len(t.codes)) if t.sample_weight is None else t.sample_weight for t in (self, other)]
             )
+        if self.targets is not None and other.targets is not None:
+            targets = np.concatenate([self.targets, other.targets])
         rows = np.concatenate([self.row, other.row])
-        return Training(X, np.concatenate([self.codes, other.codes]), rows, weight)
+        return Training(X, np.concatenate([self.codes, other.codes]), rows, weight, targets)
 
 
 def indexable(table: Any, nominal: BoolArray) -> Any:

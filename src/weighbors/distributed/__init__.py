@@ -6,7 +6,7 @@ joblib processes the blocks. The results are the results of the ordinary estimat
 
 from .intervals import RepresentativeIntervals
 from .kernel_votes import KernelVotesClassifier, KernelVotesRegressor
-from .knn import WeightedKNeighborsClassifier
+from .knn import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
 from .weighers import MBIW, ClassRelief, Relief, ReliefF, RelievedF
 
 __all__ = [
@@ -19,4 +19,5 @@ __all__ = [
     "RelievedF",
     "RepresentativeIntervals",
     "WeightedKNeighborsClassifier",
+    "WeightedKNeighborsRegressor",
 ]

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import classifiers, regressors
+from .._targets import check_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..blocks import BlockEngine, BlockTable, ColumnCoding, LazyRows
@@ -23,7 +24,6 @@ from ..engine import SearchEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..kernel import LocalVotes
 from ..kernel.gradient import Table
-from ..regressors.kernel_votes import check_targets
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals
@@ -400,7 +400,7 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
         self
         """
         table = self._open(X, y, numbers=True)
-        targets: AnyArray = check_targets(table.targets)
+        targets: AnyArray = check_outputs(table.targets)
         weight = sample_weights(sample_weight, table.n)
         if weight is not None and (weight == 0).any():
             kept = weight > 0

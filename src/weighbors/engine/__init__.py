@@ -6,7 +6,7 @@ from .lists import merge_lists
 from .plan import Plan, make_plan
 from .protocol import SearchEngine
 from .references import ColumnRanges, References, build_references
-from .votes import combine_votes, decide, distance_votes, mass_votes, tally
+from .votes import combine_votes, decide, distance_votes, mass_votes, mean_targets, tally
 
 #: An earlier name of `ColumnRanges`.
 Extent = ColumnRanges
@@ -25,6 +25,7 @@ __all__ = [
     "distance_votes",
     "make_plan",
     "mass_votes",
+    "mean_targets",
     "merge_lists",
     "rooted",
     "tally",

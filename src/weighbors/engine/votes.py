@@ -1,4 +1,4 @@
-"""Turn neighbours into votes, class probabilities and predicted classes."""
+"""Turn neighbours into votes, and votes into class probabilities, predicted classes and means of numeric targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import InvalidDataError, NoVoteWarning
 
-__all__ = ["combine_votes", "decide", "distance_votes", "mass_votes", "tally"]
+__all__ = ["combine_votes", "decide", "distance_votes", "mass_votes", "mean_targets", "tally"]
 
 _ROUNDING = 1e-12  # relative to k: what is left of k after sums of fractions is no vote
 
@@ -209,3 +209,40 @@ def decide(shares: FloatArray, codes: IndexArray, votes: FloatArray | None, ties
         voted &= (votes > 0) | ~np.any(votes > 0, axis=1, keepdims=True)
     nearest: IndexArray = np.take_along_axis(codes, np.argmax(voted, axis=1)[:, None], axis=1)[:, 0]
     return nearest
+
+
+def mean_targets(targets: FloatArray, row: IndexArray, votes: FloatArray | None) -> FloatArray:
+    """Return the mean target of the neighbours of each query, weighted by their votes.
+
+    Each output is summed by itself and nearest first, so that its means do not depend on other outputs or queries.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n,) or (n, n_outputs)
+        Numeric targets of all stored rows.
+    row : ndarray of shape (n_queries, k)
+        Stored rows that are the neighbours of each query.
+    votes : ndarray of the same shape, or None for equal votes
+        The votes of a query must not all be zero.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,) or (n_queries, n_outputs)
+
+    Examples
+    --------
+    >>> targets, row = np.array([1.0, 2.0, 6.0]), np.array([[0, 1, 2]])
+    >>> mean_targets(targets, row, None), mean_targets(targets, row, np.array([[2.0, 1.0, 1.0]]))
+    (array([3.]), array([2.5]))
+    """
+    if targets.ndim == 2:
+        return np.stack([mean_targets(column, row, votes) for column in targets.T], axis=1)
+    votes = np.ones(row.shape) if votes is None else np.ascontiguousarray(votes)
+    values = np.ascontiguousarray(targets[row])
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean: FloatArray = (values * votes).sum(axis=1) / votes.sum(axis=1)
+    large = ~np.isfinite(mean)
+    if large.any():  # A sum overflowed, but a mean cannot: shares of at most 1 keep the sums small.
+        shares = votes[large] / votes[large].max(axis=1, keepdims=True)
+        mean[large] = (values[large] * (shares / shares.sum(axis=1, keepdims=True))).sum(axis=1)
+    return mean

@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._frames import as_pandas
+from .._targets import check_outputs, standardize_outputs
 from .._typing import FloatArray
 from .._validation import TableCoder, check_sample_weight
 from ..classifiers.kernel_votes import BaseKernelVotes
@@ -21,7 +21,7 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KernelVotesRegressor", "check_targets"]
+__all__ = ["KernelVotesRegressor"]
 
 
 class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
@@ -114,7 +114,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         self
         """
         coder, table, rows = self._check_rows(X, y)
-        targets = check_targets(y)
+        targets = check_outputs(y)
         check_consistent_length(rows, targets)
         weight = check_sample_weight(sample_weight, rows)
         self._row_numbers = np.arange(len(targets))
@@ -144,13 +144,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         self._one_output = targets.ndim == 1
         Y = targets.reshape(len(targets), -1)
         # Targets are standardised inside: then all outputs count alike, and no target is too large for the sums.
-        center = np.average(Y, axis=0, weights=weight)
-        # The division by the largest one keeps squares of extreme targets finite and above 0.
-        largest = np.abs(Y - center).max(axis=0)
-        largest = np.where(largest > 0, largest, 1.0)
-        spread = largest * np.sqrt(np.average(((Y - center) / largest) ** 2, axis=0, weights=weight))
-        self._center, self._spread = center, np.where(spread > 0, spread, 1.0)
-        scaled = (Y - center) / self._spread
+        scaled, self._center, self._spread = standardize_outputs(Y, weight)
         self._fit_votes(coder, table, rows, targets, scaled, None, weight, weight)
         if self.alpha_ is not None:
             self.alpha_ = self._in_units(self.alpha_, center=False)
@@ -224,20 +218,3 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def check_targets(y: Any) -> FloatArray:
-    """Return numeric targets of one or two dimensions. Raise InvalidDataError if they are no finite numbers."""
-    y = as_pandas(y) if hasattr(y, "columns") or hasattr(y, "to_pandas") else y
-    try:
-        out: FloatArray = check_array(
-            y, dtype=np.float64, ensure_2d=False, ensure_all_finite=True, ensure_min_samples=1, input_name="y"
-        )
-    except (TypeError, ValueError) as error:
-        raise InvalidDataError(
-            f"{str(error).strip()} A regressor needs a finite number per row: drop rows without a target, or use "
-            "KernelVotesClassifier for labels"
-        ) from error
-    if out.ndim > 2:
-        raise InvalidDataError(f"y must have one or two dimensions; got {out.ndim}")
-    return out

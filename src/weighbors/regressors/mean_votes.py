@@ -1,0 +1,150 @@
+"""What votes of neighbours become in a regressor: the mean target of the neighbours, and a judgement of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.model_selection import KFold
+
+from .. import weighers
+from .._targets import standardize_outputs
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..classifiers.base_knn import BaseKNeighbors
+from ..classifiers.choice import N_FOLDS, gradient_weighers
+from ..classifiers.learning import PreparedRows
+from ..engine import mean_targets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BaseKNeighborsRegressor", "NumberJudge"]
+
+
+class BaseKNeighborsRegressor(RegressorMixin, BaseKNeighbors):
+    """Base class of the weighted k-NN regressors: votes weigh the mean of targets. A subclass defines ``fit``."""
+
+    @property
+    def _targets(self) -> FloatArray:
+        """The targets of the stored rows, of shape (n,) or (n, n_outputs)."""
+        targets = self._fitted.training.targets
+        assert targets is not None
+        return targets
+
+    def _describe_rows(self, row: IndexArray) -> dict[str, AnyArray]:
+        """Return the targets of the stored rows ``row``, one column per output."""
+        targets = self._targets[row]
+        if targets.ndim == 1:
+            return {"target": targets}
+        return {f"target of output {t}": targets[:, t] for t in range(targets.shape[1])}
+
+    def _make_judge(self, rows: PreparedRows, drawn: IndexArray, weight: FloatArray | None) -> NumberJudge:
+        """Return the judge of candidates for "auto". ``drawn`` are the rows it judges, of sample weights ``weight``."""
+        assert rows.training.targets is not None
+        return NumberJudge.of(rows.training.targets, drawn, weight)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the mean target of the neighbours, weighted by their votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the queries are the training rows, and no row is its own neighbour.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,) or (n_queries, n_outputs)
+        """
+        queries, own = self._queries(X)
+        targets = self._targets
+        predicted = np.empty((queries.shape[0], *targets.shape[1:]))
+        for found in self._neighbors_and_votes(queries, own):
+            predicted[found.query] = mean_targets(targets, found.row, found.votes)
+        return predicted
+
+    def explain(self, X: Any) -> pd.DataFrame:
+        """Return a table that explains the predictions: neighbours, votes, and each feature's share of each distance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        DataFrame
+            One row per query and neighbour. The columns are ``query``, ``rank`` (1 is the nearest), ``row`` (number of
+            the training row), ``target`` (``target of output 0`` and so on if ``y`` had columns), ``distance``,
+            ``vote`` (the neighbour's share of all votes of the query), and for each feature ``share of <name>``: the
+            feature's share of d² (p = 2) or d (p = 1). At distance 0 all shares are 0. Over the neighbours of a query,
+            the products of vote and target add up to the prediction.
+        """
+        return self._explain(X)
+
+
+@dataclass(frozen=True)
+class NumberJudge:
+    """Judges candidates by R² on rows left out, averaged over the outputs."""
+
+    scaled: FloatArray  # (n, n_outputs) standardised targets of all training rows
+    spread: FloatArray  # (n_outputs,) standard deviations of the targets
+    varying: BoolArray  # (n_outputs,) outputs that are not constant
+    drawn: IndexArray  # numbers of the rows that are judged
+    weight: FloatArray | None  # (n_drawn,) how much these rows count; None: alike
+
+    columns = ("r2", "squared_error")
+
+    @classmethod
+    def of(cls, targets: FloatArray, drawn: IndexArray, weight: FloatArray | None) -> NumberJudge:
+        """Return a judge. Targets are standardised by the judged rows, so that squares of extreme ones stay finite."""
+        Y = targets.reshape(len(targets), -1)
+        _, center, spread = standardize_outputs(Y[drawn], weight)
+        varying = (Y[drawn] != Y[drawn][:1]).any(axis=0)
+        return cls((Y - center) / spread, spread, varying, drawn, weight)
+
+    @property
+    def n_measures(self) -> int:
+        """One measure per output."""
+        return len(self.spread)
+
+    def measure(self, judged: IndexArray, row: IndexArray, votes: FloatArray | None) -> FloatArray:
+        """Return the squared errors of judged rows, in units of the variance of each output.
+
+        Parameters
+        ----------
+        judged : ndarray of shape (n,)
+            Numbers of judged rows.
+        row, votes : ndarrays of shape (n, k)
+            Their neighbours, nearest first, and the votes of these (None: equal votes).
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n)
+        """
+        error: FloatArray = (mean_targets(self.scaled, row, votes) - self.scaled[judged]) ** 2
+        return error.T
+
+    def score(self, measures: FloatArray) -> tuple[float, ...]:
+        """Return R² and the mean squared error, both averaged over outputs. Constant outputs have no R²."""
+        error = np.array([np.average(values, weights=self.weight) for values in measures])
+        r2 = float(1 - error[self.varying].mean()) if self.varying.any() else float("nan")
+        with np.errstate(over="ignore"):
+            return r2, float((error * self.spread**2).mean())
+
+    def rank(self, score: tuple[float, ...]) -> tuple[float, ...]:
+        """Return what candidates are ordered by, the best first. Differences by rounding do not count."""
+        return (0.0 if np.isnan(score[0]) else -round(score[0], 12),)
+
+    def weighers(self, powers: tuple[int, ...], n_jobs: int | None) -> list[dict[int, Any]]:
+        """Return the weighers that are candidates, by p. They take one target: for several outputs there are none."""
+        if self.n_measures > 1:
+            return []
+        relief = getattr(weighers, "RReliefF", None)
+        found = [] if relief is None else [dict.fromkeys(powers, relief(n_jobs=n_jobs))]
+        return [*found, gradient_weighers(powers, n_jobs)]
+
+    def folds(self) -> list[tuple[IndexArray, IndexArray]]:
+        """Return folds of the judged rows, which are always the same: (train, test) positions in ``drawn``."""
+        n = len(self.drawn)
+        return list(KFold(min(N_FOLDS, n), shuffle=True, random_state=0).split(np.zeros(n)))
