@@ -3,7 +3,7 @@
 from sklearn.base import BaseEstimator
 
 import weighbors
-from weighbors import classifiers, distributed, regressors, weighers
+from weighbors import classifiers, distributed, neighbors, regressors, weighers
 
 
 def _search(tasks="IS+FS", **options):
@@ -27,7 +27,7 @@ _MADE = {
 def public_classes():
     """Every public estimator by its name; those over blocks with the name of their package."""
     found = {}
-    for package in (classifiers, regressors, weighers, distributed):
+    for package in (neighbors, classifiers, regressors, weighers, distributed):
         prefix = "distributed." if package is distributed else ""
         for name in package.__all__:
             kind = getattr(package, name)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .classifiers import KernelVotesClassifier as KernelVotesClassifier
     from .classifiers import KStar as KStar
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
+    from .neighbors import WeightedNearestNeighbors as WeightedNearestNeighbors
     from .regressors import KernelVotesRegressor as KernelVotesRegressor
     from .regressors import WeightedKNeighborsRegressor as WeightedKNeighborsRegressor
     from .weighers import MBIW as MBIW
@@ -55,6 +56,7 @@ _HOME = {
     "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
     "WeightedKNeighborsRegressor": "regressors",
+    "WeightedNearestNeighbors": "neighbors",
     "Weights": "weights",
     **dict.fromkeys(WEIGHERS, "weighers"),
 }
@@ -67,6 +69,7 @@ _PACKAGES = (
     "exceptions",
     "kernel",
     "metrics",
+    "neighbors",
     "plots",
     "presets",
     "regressors",

@@ -71,6 +71,7 @@ PAGES = {
     "guide/nca.md": [],
     "guide/intervals.md": [integers],
     "guide/evolution.md": [],
+    "guide/imbalanced_learn.md": [],
     "guide/lazy.md": [],
     "guide/stability.md": [groups],
     "guide/statistics.md": [accuracies],
@@ -103,11 +104,12 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     assert ran
 
 
-def test_learned_votes_print_what_the_page_shows(capsys):
-    text = (DOCS / "guide" / "kernel_votes.md").read_text(encoding="utf8")
+@pytest.mark.parametrize("page", ["guide/kernel_votes.md", "guide/imbalanced_learn.md"])
+def test_pages_print_what_they_show(page, capsys):
+    text = (DOCS / page).read_text(encoding="utf8")
     shown = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S)
-    assert len(shown) == len(blocks("guide/kernel_votes.md"))
+    assert len(shown) == len(blocks(page))
     names = {}
     for code, output in shown:
-        exec(compile(code, "kernel_votes.md", "exec"), names)
+        exec(compile(code, page, "exec"), names)
         assert capsys.readouterr().out == output

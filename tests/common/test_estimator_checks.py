@@ -39,6 +39,7 @@ from weighbors import (
     TuRF,
     WeightedKNeighborsClassifier,
     WeightedKNeighborsRegressor,
+    WeightedNearestNeighbors,
     Weights,
 )
 from weighbors import distributed as over_blocks
@@ -83,6 +84,9 @@ ESTIMATORS = {
     ),
     "k-NN of numbers, values chosen": (WeightedKNeighborsRegressor("auto", weights="auto", p="auto"), 55, LEFT_OUT),
     "k-NN of numbers, weigher chosen": (WeightedKNeighborsRegressor(3, "auto", p=1), 55, {}),
+    "neighbours": (WeightedNearestNeighbors(), 39, {}),
+    "neighbours, city-block, with weights": (WeightedNearestNeighbors(3, Weights(), p=1, n_jobs=2), 39, {}),
+    "neighbours with a weigher": (WeightedNearestNeighbors(3, ReliefF(3)), 39, {}),
     "WIB-K, MDLP": (WIBK(3, discretize="mdlp"), 50, {}),
     "WIB-K, equal frequency": (WIBK(3, discretize="frequency"), 50, {}),
     "intervals, MDLP": (RepresentativeIntervals(discretize="mdlp"), 35, {}),
@@ -190,15 +194,15 @@ def test_checks_pass(name):
 
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
-    assert len(public_classes()) == 39
-    assert len(ESTIMATORS) == 66
+    assert len(public_classes()) == 40
+    assert len(ESTIMATORS) == 69
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
 #: public estimators each of them concerns.
 EXTRAS = {
-    "check_dataframe_column_names_consistency": 39,
-    "check_param_validation": 39,
+    "check_dataframe_column_names_consistency": 40,
+    "check_param_validation": 40,
     "check_transformer_get_feature_names_out": 21,
     "check_transformer_get_feature_names_out_pandas": 21,
     "check_get_feature_names_out_error": 22,  # also the sampler, which has no transform
@@ -232,7 +236,7 @@ def extra_cases():
 def test_the_extra_checks_are_all_there():
     found = [check for check, _ in extra_cases()]
     assert {check: found.count(check) for check in EXTRAS} == EXTRAS
-    assert len(found) == sum(EXTRAS.values()) == 277
+    assert len(found) == sum(EXTRAS.values()) == 279
 
 
 @pytest.mark.parametrize(("check", "name"), extra_cases())

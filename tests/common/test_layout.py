@@ -37,8 +37,8 @@ HELPERS = [
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.
-ORDER = ["weights", "_identity", "metrics", "datasets", "engine", "kernel", "blocks", "weighers", "classifiers",
-         "regressors", "evaluation", "stats", "presets", "plots", "report", "distributed", "cli",
+ORDER = ["weights", "_identity", "metrics", "datasets", "engine", "neighbors", "kernel", "blocks", "weighers",
+         "classifiers", "regressors", "evaluation", "stats", "presets", "plots", "report", "distributed", "cli",
          "__main__"]  # fmt: skip
 
 

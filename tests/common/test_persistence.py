@@ -73,6 +73,8 @@ def answers(model, X):
     for name in ("predict", "predict_proba"):
         if hasattr(model, name):
             found[name] = getattr(model, name)(X)
+    if hasattr(model, "radius_neighbors"):
+        found["distance"], found["row"] = model.kneighbors(X)
     if hasattr(model, "get_support"):
         found["support"] = model.get_support()
         model.transform(X)
@@ -114,8 +116,8 @@ def held(value, path="", seen=None):
 
 
 def test_every_public_estimator_is_here():
-    assert len(public_estimators()) == 39
-    assert len(ESTIMATORS) == 44
+    assert len(public_estimators()) == 40
+    assert len(ESTIMATORS) == 45
 
 
 @pytest.mark.parametrize("kind", ["array", "numbers", "mixed"])

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -18,10 +17,10 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import TakesTables
 from ..engine import combine_votes, distance_votes, mass_votes
 from ..engine.plan import BACKENDS
-from ..exceptions import InvalidDataError
+from ..neighbors.checks import check_enough
+from ..neighbors.graph import equal_lists, graph_of_lists
 from ..weights import Weights
 from ._importances import feature_importances
-from .checks import check_enough
 from .explain import Voters, explain_votes
 from .learning import Fitted
 from .training import scale_repetitions
@@ -140,13 +139,8 @@ class BaseKNeighbors(TakesTables, BaseEstimator):
 
         With ``mode="connectivity"``, the entries are 1. With ``mode="distance"``, they are the distances.
         """
-        if mode not in ("connectivity", "distance"):
-            raise InvalidDataError(f"mode must be 'connectivity' or 'distance'; got {mode!r}")
         distance, row = self.kneighbors(X, n_neighbors)
-        n, k = row.shape
-        # CSR from its parts: every row has exactly k entries, which are in place already.
-        data = np.ones(row.size) if mode == "connectivity" else distance.ravel()
-        return sparse.csr_matrix((data, row.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
+        return graph_of_lists(equal_lists(distance, row), self.n_samples_fit_, mode)
 
     def _shares(self, repetition: FloatArray) -> FloatArray:
         """Return how many of the k votes each neighbour has.

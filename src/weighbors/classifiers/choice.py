@@ -21,10 +21,11 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine, combine_votes, distance_votes, mass_votes
 from ..exceptions import WeighborsWarning
+from ..neighbors.checks import class_of_row
+from ..neighbors.metric import fit_weigher, learned_weights
 from ..weighers import GradientWeights
 from ..weights import Weights
-from .checks import class_of_row
-from .learning import PreparedRows, fit_weigher, learned_weights
+from .learning import PreparedRows
 from .training import repetition_weights, scale_repetitions
 
 __all__ = [

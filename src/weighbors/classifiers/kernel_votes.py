@@ -25,11 +25,11 @@ from ..exceptions import InvalidDataError
 from ..kernel import Calibration, fit_calibration
 from ..kernel.fit import FittedVotes, VotesPlan, VotesSettings, fit_votes
 from ..kernel.gradient import Table
+from ..neighbors.checks import check_fits
+from ..neighbors.metric import fit_weigher, learned_weights
 from ..weights import Weights
 from ._importances import feature_importances
-from .checks import check_fits
 from .explain_votes import explain_scores
-from .learning import fit_weigher, learned_weights
 from .training import indexable, repetition_weights
 
 if TYPE_CHECKING:

@@ -10,18 +10,16 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone, is_regressor
-from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.metadata_routing import _routing_enabled, process_routing
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils import _safe_indexing
 
-from .._targets import Target, expect_target
+from .._targets import Target
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, TakesTables
+from .._validation import TableCoder
 from ..engine import NeighborEngine, SearchEngine
-from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..exceptions import InvalidDataError
+from ..neighbors.checks import check_fits, class_of_row
+from ..neighbors.metric import fit_weigher, learned_weights
 from ..weights import Weights
-from .checks import check_fits, class_of_row
 from .training import Training, check_growth, indexable, positive_rows, repetition_weights, scale_repetitions
 
 __all__ = [
@@ -29,9 +27,7 @@ __all__ = [
     "KNNParameters",
     "PreparedRows",
     "build_model",
-    "fit_weigher",
     "join_rows",
-    "learned_weights",
     "prepare_rows",
 ]
 
@@ -250,69 +246,3 @@ def _fit_weigher(model: KNNParameters, table: Any, training: Training, classes: 
     if sample_weight is not None:  # The weigher uses the same repetition weights as the vote.
         sample_weight = scale_repetitions(sample_weight, np.arange(len(sample_weight)), int(model.n_neighbors))
     return fit_weigher(model, table, training.y(classes), training.X, coder, sample_weight)
-
-
-def fit_weigher(
-    model: Any, table: Any, y: AnyArray, X: Any, coder: TableCoder, sample_weight: FloatArray | None
-) -> Any:
-    """Return a clone of the weigher of ``model``, fitted to a table.
-
-    Parameters
-    ----------
-    model : estimator
-        Its ``weigher`` is cloned, and it routes ``sample_weight``.
-    table, X
-        The rows as the user gave them, to which the weigher is fitted, and coded.
-    y : ndarray of shape (n,) or (n, n_outputs)
-        Labels, or numbers if ``model`` is a regressor.
-    coder : TableCoder
-        Column coding of the model. The weigher gets the same categorical columns.
-    sample_weight : ndarray of shape (n,), or None
-    """
-    weigher = clone(model.weigher)
-    if is_regressor(model):
-        _require_numeric_weigher(weigher, y)
-    expect_target(weigher, numeric=is_regressor(model))
-    # The weigher must treat the same columns as categories as the model does.
-    named = weigher.get_params(deep=False).get("categorical_features", "unknown")
-    if not isinstance(named, str):
-        coder.check_same(named, type(weigher).__name__, X)
-    elif named == "from_dtype" and coder.nominal.any():
-        weigher.set_params(categorical_features=coder.nominal)
-    params: dict[str, Any] = {}
-    if _routing_enabled():
-        params = dict(process_routing(model, "fit", sample_weight=sample_weight).weigher.fit)
-    elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
-        params = {"sample_weight": sample_weight}
-    return weigher.fit(table, y, **params)
-
-
-def _require_numeric_weigher(weigher: Any, y: AnyArray) -> None:
-    """Raise InvalidDataError if a weigher cannot learn from the numeric target ``y``. It may have several outputs."""
-    name, params = type(weigher).__name__, weigher.get_params(deep=False)
-    # A weigher of this library says that it takes numbers. Any other weigher is tried.
-    takes = "target_type" in params or getattr(weigher, "_takes_numeric_targets", not isinstance(weigher, TakesTables))
-    if not takes or params.get("target_type") == "classes":
-        change = "Write target_type='numeric'" if takes else "Use a weigher for numeric targets, for example NCAWeights"
-        raise InvalidDataError(
-            f"{name} learns from classes, and the target of a regressor is numeric. {change}, or give Weights"
-        )
-    several = hasattr(weigher, "__sklearn_tags__") and get_tags(weigher).target_tags.multi_output
-    if y.ndim == 2 and not several:
-        raise InvalidDataError(
-            f"{name} learns from one numeric target, and y has {y.shape[1]} outputs. Use weigher=None or give Weights, "
-            "or fit one regressor per output, for example with sklearn.multioutput.MultiOutputRegressor"
-        )
-
-
-def learned_weights(weigher: Any) -> Weights:
-    """Return the weights of a fitted weigher, or empty weights if there is no weigher."""
-    if weigher is None:
-        return Weights()
-    weights: Any = getattr(weigher, "weights_", None)
-    if not isinstance(weights, Weights):
-        raise InvalidWeightsError(
-            f"a weigher must leave a Weights as weights_ after fit; {type(weigher).__name__} left "
-            f"{type(weights).__name__}"
-        )
-    return weights

@@ -18,7 +18,7 @@ from .._frames import as_pandas
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError
-from .checks import check_enough
+from ..neighbors.checks import check_enough
 from .ib import count_until_weight
 from .lazy import BaseLazy, LazyClassifier
 from .local_models import LocalNaiveBayes, LocalStump

@@ -18,9 +18,9 @@ from .._validation import check_labels
 from ..datasets import LeftOut, TableScaler, clean_table
 from ..datasets.cleaning import require_frame
 from ..exceptions import InvalidDataError, ModelFileError, WeighborsError
+from ..neighbors.checks import check_enough
 from ..weights import Weights
 from . import _model_file
-from .checks import check_enough
 from .knn import WeightedKNeighborsClassifier
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from .._targets import check_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..blocks import BlockEngine, BlockTable, ColumnCoding, LazyRows
-from ..classifiers.checks import check_fits
 from ..classifiers.kernel_votes import BaseKernelVotes
 from ..classifiers.training import repetition_weights
 from ..engine import SearchEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..kernel import LocalVotes
 from ..kernel.gradient import Table
+from ..neighbors.checks import check_fits
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals

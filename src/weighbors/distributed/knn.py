@@ -22,11 +22,11 @@ from ..blocks import (
     LazyRows,
 )
 from ..classifiers.base_knn import BaseKNeighbors
-from ..classifiers.checks import check_fits, class_of_row
 from ..classifiers.class_votes import BaseKNeighborsClassifier
 from ..classifiers.learning import Fitted, build_model
 from ..classifiers.training import Training, repetition_weights, scale_repetitions
 from ..exceptions import InvalidDataError
+from ..neighbors.checks import check_fits, class_of_row
 from ..regressors.mean_votes import BaseKNeighborsRegressor
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights

@@ -5,6 +5,7 @@ from .engine import NeighborEngine, rooted
 from .lists import merge_lists
 from .plan import Plan, make_plan
 from .protocol import SearchEngine
+from .radius import NeighborLists, search_radius
 from .references import ColumnRanges, References, build_references
 from .votes import combine_votes, decide, distance_votes, mass_votes, mean_targets, tally
 
@@ -15,6 +16,7 @@ __all__ = [
     "ColumnRanges",
     "Extent",
     "NeighborEngine",
+    "NeighborLists",
     "Plan",
     "References",
     "SearchEngine",
@@ -28,5 +30,6 @@ __all__ = [
     "mean_targets",
     "merge_lists",
     "rooted",
+    "search_radius",
     "tally",
 ]

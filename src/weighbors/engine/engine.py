@@ -170,7 +170,7 @@ class NeighborEngine:
             raise InvalidDataError("this engine has several groups: use search_groups")
         shape = (n, references.n_groups, k)
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
-        own_slot = None if own_row is None else self._slot_of(own_row)
+        own_slot = None if own_row is None else self.slots_of(own_row)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
         for begin in range(0, n, self._batch):
             batch = slice(begin, begin + self._batch)
@@ -210,7 +210,7 @@ class NeighborEngine:
         """Return None: all references are in memory."""
         return None
 
-    def _slot_of(self, own_row: IndexArray) -> IndexArray:
+    def slots_of(self, own_row: IndexArray) -> IndexArray:
         """Return the slot of each row number, or -1 if the row is not stored."""
         # Row numbers of slots ascend, so a binary search finds the slot of a row.
         slots = np.searchsorted(self.references.row_of_slot, own_row)
