@@ -9,7 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from weighbors import MBIW, NCAWeights, ReliefF, Simba, WeightedKNeighborsClassifier
+import weighbors
+from weighbors import NCAWeights, ReliefF, RReliefF, WeightedKNeighborsClassifier
 from weighbors._targets import check_numeric_target, check_target, expect_target, recognize_target
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
 
@@ -80,7 +81,7 @@ def test_integers_that_could_be_either_are_classes_and_the_switch_is_named():
         warnings.simplefilter("error")
         assert check_target(y, "classes").type == "classes"  # the user has decided
         assert check_target(y, "numeric").type == "numeric"
-    with pytest.warns(NumericTargetWarning, match="use a regressor"):
+    with pytest.warns(NumericTargetWarning, match="use a regressor .*RReliefF"):
         check_target(y)  # there is no switch
 
 
@@ -122,10 +123,70 @@ def test_bools_may_be_numbers_if_asked_for():
     np.testing.assert_array_equal(check_numeric_target([True, False]), [1.0, 0.0])
 
 
-@pytest.mark.parametrize("model", [ReliefF(1), Simba(), MBIW()], ids=lambda model: type(model).__name__)
-def test_what_needs_classes_refuses_numbers(model):
-    with pytest.raises(InvalidDataError, match="need classes.*NCAWeights"):
-        model.fit(X, X[:, 0])
+CLASS_ONLY = {
+    "Relief": "Use RReliefF",
+    "RelievedF": "Use RReliefF",
+    "ReliefF": "Use RReliefF",
+    "ClassRelief": "Use RReliefF",
+    "IRelief": "Use RReliefF or NCAWeights",
+    "Simba": "Use RReliefF or NCAWeights",
+    "SimbaMBIW": "Use RReliefF or NCAWeights",
+    "MBIW": "KernelVotesRegressor",
+    "RepresentativeIntervals": "Use RReliefF or NCAWeights",
+    "WIBK": "Use WeightedKNeighborsRegressor",
+}
+
+
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.LonelyClassWarning")
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.NoPositiveWeightWarning")
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.FewNeighborsWarning")
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.NumericTargetWarning")  # WIBK's k-NN says it again
+@pytest.mark.parametrize(("name", "told"), CLASS_ONLY.items())
+def test_what_needs_classes_refuses_numbers_and_says_what_to_use(name, told):
+    model = getattr(weighbors, name)()
+    for y in (X[:, 0], X[:, 0].astype(np.float32), X[:, 0].tolist(), pd.Series(X[:, 0], dtype="Float64")):
+        with pytest.raises(InvalidDataError, match=f"{name} needs classes.*{told}.*or cut y into classes"):
+            model.fit(X, y)
+    for y, why in (([np.inf, 1.0] * 50, "infinity"), ([np.nan, 1.0] * 50, "NaN"), ([2.0] * 100, "2 classes")):
+        with pytest.raises(InvalidDataError, match=why):
+            model.fit(X, y)
+    Z = np.repeat(np.arange(25.0), 2)[:, None] + [[0.0, 1.0]]
+    with pytest.warns(NumericTargetWarning, match=f"(?i){told}"):  # whole numbers may be names of classes
+        model.fit(Z, np.arange(50) % 30)
+
+
+def test_the_table_of_alternatives_names_what_there_is():
+    from weighbors._labels import NUMERIC_ALTERNATIVES
+    from weighbors._targets import CLASS_ALTERNATIVES
+
+    assert set(CLASS_ONLY) == set(NUMERIC_ALTERNATIVES)
+    for name, advice in {**NUMERIC_ALTERNATIVES, **CLASS_ALTERNATIVES}.items():
+        assert name in weighbors.__all__
+        assert any(word in weighbors.__all__ for word in advice.replace(",", " ").split())
+
+
+def test_a_weigher_of_the_other_type_of_target_is_refused():
+    with pytest.raises(
+        InvalidDataError, match="RReliefF needs a numeric target, and this is a classifier. Use ReliefF"
+    ):
+        WeightedKNeighborsClassifier(3, RReliefF()).fit(X, np.arange(100) % 2)
+    with pytest.raises(InvalidDataError, match="ReliefF needs classes, and this is a regressor. Use RReliefF"):
+        expect_target(ReliefF(), numeric=True)
+    assert isinstance(expect_target(RReliefF(), numeric=True), RReliefF)
+
+
+def test_what_auto_took_is_stated():
+    told = check_target(np.arange(100) % 30, "auto").statement
+    assert told.startswith("y was taken for classes: 30 different values in 100 rows, whole numbers")
+    assert "target_type='numeric'" in told
+    told = check_target(X[:, 0], "auto").statement
+    assert told == (
+        "y was taken for a number to predict: 100 different values in 100 rows, not all of them whole. "
+        "Write target_type='classes' if these are names of classes"
+    )
+    assert "whole floats" in check_target(np.arange(100.0), "auto").statement
+    assert "no numbers" in check_target(["a", "b"], "auto").statement
+    assert "target_type" not in check_target(["a", "b"], "classes").statement
 
 
 def test_the_type_that_was_taken_is_said_and_classes_go_away():

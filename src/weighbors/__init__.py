@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .weighers import ReliefF as ReliefF
     from .weighers import RelievedF as RelievedF
     from .weighers import RepresentativeIntervals as RepresentativeIntervals
+    from .weighers import RReliefF as RReliefF
     from .weighers import Simba as Simba
     from .weighers import SimbaMBIW as SimbaMBIW
     from .weighers import Stratified as Stratified

@@ -22,6 +22,25 @@ __all__ = [
     "require_labels",
 ]
 
+#: For estimators that take classes only: what to use for a number to predict. This is the only place of these pairs.
+NUMERIC_ALTERNATIVES = {
+    "ClassRelief": "RReliefF",
+    "IRelief": "RReliefF or NCAWeights",
+    "MBIW": "no instance weights: a KernelVotesRegressor learns a vote for each row itself",
+    "Relief": "RReliefF",
+    "ReliefF": "RReliefF",
+    "RelievedF": "RReliefF",
+    "RepresentativeIntervals": "RReliefF or NCAWeights",
+    "Simba": "RReliefF or NCAWeights",
+    "SimbaMBIW": "RReliefF or NCAWeights",
+    "WIBK": "WeightedKNeighborsRegressor",
+}
+#: What estimators that are not in the table get as advice.
+_ANY_REGRESSION = (
+    "a regressor (WeightedKNeighborsRegressor, KernelVotesRegressor), or a weigher for numeric targets (RReliefF, "
+    "NCAWeights)"
+)
+
 #: A target with more different floats than this is probably numeric.
 MANY_FLOATS = 50
 #: Up to this many rows it does not count that most labels differ, since a few rows prove little.
@@ -51,7 +70,7 @@ def looks_numeric(distinct: AnyArray, n_rows: int) -> bool:
     return kind in "iuf" and (most_differ or (kind == "f" and number > MANY_FLOATS))
 
 
-def check_labels(y: Any, target_type: str | None = None) -> tuple[AnyArray, AnyArray]:
+def check_labels(y: Any, target_type: str | None = None, *, who: str = "") -> tuple[AnyArray, AnyArray]:
     """Check labels and return ``(classes, codes)``: the sorted classes, and the position of the class of every row.
 
     Parameters
@@ -60,6 +79,8 @@ def check_labels(y: Any, target_type: str | None = None) -> tuple[AnyArray, AnyA
     target_type : {"auto", "classes"} or None
         The parameter of an estimator that takes numeric targets, too: the warning that labels look like a numeric
         target then names it. With "classes" the user has decided, and there is no warning.
+    who : str
+        Name of the estimator: the message for a numeric target says what to use in its place.
 
     Raises
     ------
@@ -67,10 +88,10 @@ def check_labels(y: Any, target_type: str | None = None) -> tuple[AnyArray, AnyA
         If labels are missing, are no valid text or are no classes, or if there is only one class.
     """
     y = label_vector(y, warn_column=True)
-    _check_kind(y, len(y))  # This comes before np.unique sorts the labels, because some labels cannot be sorted.
+    _check_kind(y, len(y), who)  # This comes before np.unique sorts the labels, because some labels cannot be sorted.
     classes, codes = np.unique(y, return_inverse=True)
     require_text(classes, "label")
-    _check_number(classes, len(codes), target_type)
+    _check_number(classes, len(codes), target_type, who)
     return classes, codes
 
 
@@ -115,10 +136,11 @@ def check_classes(classes: AnyArray, n_rows: int) -> None:
     _check_number(classes, n_rows)
 
 
-def _check_kind(y: AnyArray, n_rows: int) -> None:
+def _check_kind(y: AnyArray, n_rows: int, who: str = "") -> None:
     """Raise InvalidDataError if the labels cannot be classes.
 
     ``y`` holds the labels of all rows, or every distinct label once. ``n_rows`` is the number of rows in both cases.
+    ``who`` is as in `check_labels`.
     """
     from sklearn.utils.multiclass import check_classification_targets
 
@@ -127,9 +149,9 @@ def _check_kind(y: AnyArray, n_rows: int) -> None:
         if len(broken):
             raise InvalidDataError(
                 f"Unknown label type: continuous. y looks like a numeric target ({broken[0]:.6g}, ...; "
-                f"{len(np.unique(y))} different values in {n_rows} rows), and these methods need classes. Cut y into "
-                "classes (for example with pandas.cut or pandas.qcut), or use a regressor, or a weigher for numeric "
-                "targets (NCAWeights)"
+                f"{len(np.unique(y))} different values in {n_rows} rows), and {who or 'this method'} needs classes. "
+                f"Use {NUMERIC_ALTERNATIVES.get(who, _ANY_REGRESSION)}; or cut y into classes (for example "
+                "with pandas.cut or pandas.qcut)"
             )
         return  # scikit-learn would only repeat the warning that `_check_number` gives
     try:
@@ -141,10 +163,10 @@ def _check_kind(y: AnyArray, n_rows: int) -> None:
         ) from error
 
 
-def _check_number(classes: AnyArray, n_rows: int, target_type: str | None = None) -> None:
+def _check_number(classes: AnyArray, n_rows: int, target_type: str | None = None, who: str = "") -> None:
     """Raise InvalidDataError for a single class. Warn if so many numbers differ that the target looks numeric.
 
-    ``target_type`` is as in `check_labels`.
+    ``target_type`` and ``who`` are as in `check_labels`.
     """
     if len(classes) < 2:
         raise InvalidDataError(
@@ -153,8 +175,8 @@ def _check_number(classes: AnyArray, n_rows: int, target_type: str | None = None
         )
     if target_type != "classes" and looks_numeric(classes, n_rows):
         advice = (
-            "Cut y into classes (for example with pandas.cut or pandas.qcut), or use a regressor; if they are names of "
-            "classes, ignore this warning"
+            f"If they are numbers to predict, use {NUMERIC_ALTERNATIVES.get(who, _ANY_REGRESSION)}, or cut y into "
+            "classes (for example with pandas.cut or pandas.qcut); if they are names of classes, ignore this warning"
             if target_type is None
             else "Write target_type='numeric' if y is a number to predict, or target_type='classes' if these are names "
             "of classes"

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["generators", "integer_seed", "open_seeds", "seed_sequence"]
+from ._typing import IndexArray
+from .exceptions import InvalidDataError
+
+__all__ = ["draw_rows", "generators", "integer_seed", "open_seeds", "seed_sequence"]
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
@@ -35,6 +38,21 @@ def generators(random_state: Any, count: int) -> list[np.random.Generator]:
     (True, False)
     """
     return [np.random.Generator(np.random.PCG64(child)) for child in seed_sequence(random_state).spawn(count)]
+
+
+def draw_rows(n: int, n_samples: int | None, random_state: Any) -> IndexArray:
+    """Draw ``n_samples`` of ``n`` rows at random, without repetition, and return their numbers in ascending order.
+
+    If ``n_samples`` is None, the numbers of all rows are returned.
+    """
+    if n_samples is None:
+        return np.arange(n)
+    if n_samples > n:
+        raise InvalidDataError(
+            f"n_samples={n_samples} rows cannot be drawn from {n}. Use n_samples=None for all of them"
+        )
+    rng = generators(random_state, 1)[0]
+    return np.sort(rng.choice(n, size=int(n_samples), replace=False))
 
 
 def open_seeds(estimator: Any) -> list[str]:

@@ -15,13 +15,14 @@ from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
 from ._frames import as_vector
-from ._labels import check_labels, label_vector, looks_numeric
+from ._labels import NUMERIC_ALTERNATIVES, check_labels, label_vector, looks_numeric
 from ._typing import AnyArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError
 
 __all__ = [
     "TARGET_TYPES",
     "Target",
+    "accepted_target",
     "check_numeric_target",
     "check_outputs",
     "check_target",
@@ -33,6 +34,8 @@ __all__ = [
 #: Constraint of the parameter ``target_type``, for ``_parameter_constraints``.
 TARGET_TYPES = StrOptions({"auto", "classes", "numeric"})
 _FILL = "Drop these rows, or fill the values in"
+#: For estimators that take numeric targets only: what to use for classes.
+CLASS_ALTERNATIVES = {"RReliefF": "ReliefF"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Target:
     classes: AnyArray  # (n_classes,) sorted; empty for a numeric target
     # (n,) the values of a numeric target, or (n, n_outputs) from `check_outputs`; None for classes
     numbers: FloatArray | None = None
+    asked: str | None = None  # the parameter ``target_type`` of the estimator, None if it has none
 
     @property
     def type(self) -> str:
@@ -60,10 +64,33 @@ class Target:
 
     def take(self, rows: IndexArray) -> Target:
         """Return the target of some rows."""
-        return Target(self.codes[rows], self.classes, None if self.numbers is None else self.numbers[rows])
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return Target(self.codes[rows], self.classes, numbers, self.asked)
+
+    @property
+    def statement(self) -> str:
+        """A sentence that says what the target was taken for, why, and how to change that."""
+        n, values = len(self.codes), self.classes if self.numbers is None else np.unique(self.numbers)
+        what = "classes" if self.numbers is None else "a number to predict"
+        found = f"y was taken for {what}: {len(values)} different values in {n} rows"
+        if self.asked != "auto":
+            return found
+        if self.numbers is None:
+            kind = "whole numbers" if values.dtype.kind in "iuf" else "no numbers"
+            return f"{found}, {kind}. Write target_type='numeric' if it is a number to predict"
+        kind = "whole floats" if (values == np.rint(values)).all() else "not all of them whole"
+        return f"{found}, {kind}. Write target_type='classes' if these are names of classes"
 
 
-def check_target(y: Any, target_type: str | None = None) -> Target:
+def accepted_target(weigher: Any) -> str | None:
+    """Return the ``target_type`` of a weigher for `check_target`: its parameter, "numeric", or None for classes."""
+    if not getattr(weigher, "_takes_numeric_targets", False):
+        return None
+    accepted: str = getattr(weigher, "target_type", "numeric")
+    return accepted
+
+
+def check_target(y: Any, target_type: str | None = None, *, who: str = "") -> Target:
     """Check a target and return it, coded.
 
     Parameters
@@ -72,6 +99,8 @@ def check_target(y: Any, target_type: str | None = None) -> Target:
     target_type : {"auto", "classes", "numeric"} or None
         The parameter of the estimator. "auto" decides by `recognize_target`. None means that the estimator has no such
         parameter, because it takes classes only.
+    who : str
+        Name of the estimator. If it takes one type of target only, a message says what to use in its place.
 
     Raises
     ------
@@ -86,10 +115,10 @@ def check_target(y: Any, target_type: str | None = None) -> Target:
     'numeric'
     """
     if target_type == "numeric" or (target_type == "auto" and recognize_target(y) == "numeric"):
-        values = check_numeric_target(y)
-        return Target(np.zeros(len(values), dtype=np.int64), np.zeros(0), values)
-    classes, codes = check_labels(y, target_type)
-    return Target(codes, classes)
+        values = check_numeric_target(y, who=who)
+        return Target(np.zeros(len(values), dtype=np.int64), np.zeros(0), values, target_type)
+    classes, codes = check_labels(y, target_type, who=who)
+    return Target(codes, classes, asked=target_type)
 
 
 def recognize_target(y: Any) -> str:
@@ -140,8 +169,10 @@ def _refuse_numbers_as_text(vector: AnyArray) -> None:
         )
 
 
-def check_numeric_target(y: Any) -> FloatArray:
+def check_numeric_target(y: Any, *, who: str = "") -> FloatArray:
     """Check a numeric target and return it as float64.
+
+    ``who`` is the name of the estimator, as in `check_target`.
 
     Raises
     ------
@@ -154,7 +185,8 @@ def check_numeric_target(y: Any) -> FloatArray:
     array([1., 2., 4.])
     """
     vector = label_vector(y, warn_column=True, what="targets", advice=_FILL)
-    values = _check_numbers(vector, "write target_type='classes'")
+    other = CLASS_ALTERNATIVES.get(who)
+    values = _check_numbers(vector, f"use {other}" if other else "write target_type='classes'")
     if len(values) < 2:
         raise InvalidDataError(f"a numeric target needs at least 2 rows; got n_samples = {len(values)}")
     low, high = float(values.min()), float(values.max())
@@ -265,7 +297,19 @@ def expect_target(weigher: Any, *, numeric: bool) -> Any:
     """Tell a weigher with ``target_type="auto"`` what the target holds, and return the weigher.
 
     A classifier or regressor knows this; the weigher alone could take many different labels for a numeric target.
+
+    Raises
+    ------
+    InvalidDataError
+        If the weigher takes only the other type of target.
     """
+    takes_numeric, name = getattr(weigher, "_takes_numeric_targets", None), type(weigher).__name__
+    if numeric and takes_numeric is False and name in NUMERIC_ALTERNATIVES:
+        raise InvalidDataError(f"{name} needs classes, and this is a regressor. Use {NUMERIC_ALTERNATIVES[name]}")
+    if not numeric and takes_numeric and name in CLASS_ALTERNATIVES:
+        raise InvalidDataError(
+            f"{name} needs a numeric target, and this is a classifier. Use {CLASS_ALTERNATIVES[name]}"
+        )
     if weigher.get_params(deep=False).get("target_type") == "auto":
         weigher.set_params(target_type="numeric" if numeric else "classes")
     return weigher

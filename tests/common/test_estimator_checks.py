@@ -32,6 +32,7 @@ from weighbors import (
     ReliefF,
     RelievedF,
     RepresentativeIntervals,
+    RReliefF,
     Simba,
     SimbaMBIW,
     Stratified,
@@ -143,6 +144,8 @@ ESTIMATORS = {
         DENSE_ROWS,
     ),
     "learned votes of numbers over blocks": (over_blocks.KernelVotesRegressor(), 50, DENSE_ROWS),
+    "RReliefF": (RReliefF(), 45, {}),
+    "RReliefF over blocks": (over_blocks.RReliefF(), 45, {}),
     "ReliefF over blocks": (over_blocks.ReliefF(), 45, {}),
     "Relief over blocks": (over_blocks.Relief(), 45, {}),
     "RelievedF over blocks": (over_blocks.RelievedF(), 45, {}),
@@ -194,24 +197,24 @@ def test_checks_pass(name):
 
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
-    assert len(public_classes()) == 40
-    assert len(ESTIMATORS) == 69
+    assert len(public_classes()) == 42
+    assert len(ESTIMATORS) == 71
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
 #: public estimators each of them concerns.
 EXTRAS = {
-    "check_dataframe_column_names_consistency": 40,
-    "check_param_validation": 40,
-    "check_transformer_get_feature_names_out": 21,
-    "check_transformer_get_feature_names_out_pandas": 21,
-    "check_get_feature_names_out_error": 22,  # also the sampler, which has no transform
-    "check_set_output_transform": 21,
-    "check_set_output_transform_pandas": 21,
-    "check_global_output_transform_pandas": 21,
-    "check_set_output_transform_polars": 21,
-    "check_global_set_output_transform_polars": 21,
-    "check_all_zero_sample_weights_error": 30,
+    "check_dataframe_column_names_consistency": 42,
+    "check_param_validation": 42,
+    "check_transformer_get_feature_names_out": 23,
+    "check_transformer_get_feature_names_out_pandas": 23,
+    "check_get_feature_names_out_error": 24,  # also the sampler, which has no transform
+    "check_set_output_transform": 23,
+    "check_set_output_transform_pandas": 23,
+    "check_global_output_transform_pandas": 23,
+    "check_set_output_transform_polars": 23,
+    "check_global_set_output_transform_polars": 23,
+    "check_all_zero_sample_weights_error": 32,
     "check_inplace_ensure_writeable": 0,  # for those that have a parameter copy or copy_X
 }
 
@@ -236,7 +239,7 @@ def extra_cases():
 def test_the_extra_checks_are_all_there():
     found = [check for check, _ in extra_cases()]
     assert {check: found.count(check) for check in EXTRAS} == EXTRAS
-    assert len(found) == sum(EXTRAS.values()) == 279
+    assert len(found) == sum(EXTRAS.values()) == 301
 
 
 @pytest.mark.parametrize(("check", "name"), extra_cases())

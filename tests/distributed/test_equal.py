@@ -15,7 +15,12 @@ from weighbors import distributed as wd
 from weighbors.exceptions import ForeignWeightsError, InvalidDataError, NoCutWarning, NoPositiveWeightWarning
 
 RNG = np.random.default_rng
-WEIGHERS = ["Relief", "RelievedF", "ReliefF", "ClassRelief"]
+WEIGHERS = ["Relief", "RelievedF", "ReliefF", "ClassRelief", "RReliefF"]
+
+
+def target(name, y):
+    """Labels, or for a weigher of numeric targets numbers, among them fractions."""
+    return np.unique(y, return_inverse=True)[1] ** 2 / 3 if name == "RReliefF" else y
 
 
 @pytest.fixture(autouse=True)
@@ -57,12 +62,17 @@ def cuts(X, y):
 @pytest.mark.parametrize("name", WEIGHERS)
 def test_weighers_give_the_bits_of_the_ordinary_ones(name, seed, dtype):
     X, y = generated(seed, dtype)
-    local = getattr(wb, name)(3).fit(X, y)
+    y = target(name, y)
+    more = {"sigma": 2.0} if name in ("ReliefF", "RReliefF") and seed == 1 else {}
+    local = getattr(wb, name)(3, **more).fit(X, y)
     for table, labels, options in cuts(X, y):
-        found = getattr(wd, name)(3, **options).fit(table, labels)
+        found = getattr(wd, name)(3, **more, **options).fit(table, labels)
         np.testing.assert_array_equal(found.feature_weights_, local.feature_weights_)
         assert found.weights_ == local.weights_
-        assert found.classes_.tolist() == ["a", "b", "c"]
+        if name == "RReliefF":
+            assert (found.target_type_, hasattr(found, "classes_")) == ("numeric", False)
+        else:
+            assert found.classes_.tolist() == ["a", "b", "c"]
     back = found.to_local()
     assert type(back) is type(local)
     assert back.weights_ == local.weights_
@@ -75,15 +85,28 @@ def test_weighers_give_the_bits_of_the_ordinary_ones(name, seed, dtype):
 @pytest.mark.parametrize("seed", range(4))
 def test_drawn_rows_against_loops_and_against_weights_of_zero(seed):
     X, y = generated(3 * (seed // 2) + seed % 2, n=60, m=3)
-    y = y.tolist()
     found = wd.ReliefF(2, n_samples=20, random_state=seed, max_bytes=2**16).fit(X, y)
     drawn = np.isin(np.arange(60), found.sample_indices_).astype(float)
     assert drawn.sum() == 20
     np.testing.assert_allclose(found.feature_weights_, naive.relieff(X, y, 2, weight=drawn), atol=1e-12)
     for name in WEIGHERS:
-        some = getattr(wd, name)(2, n_samples=20, random_state=seed, max_bytes=2**16).fit(X, y)
-        local = getattr(wb, name)(2).fit(X, y, sample_weight=drawn)
+        t = target(name, y)
+        some = getattr(wd, name)(2, n_samples=20, random_state=seed, max_bytes=2**16).fit(X, t)
+        local = getattr(wb, name)(2).fit(X, t, sample_weight=drawn)
         np.testing.assert_allclose(some.feature_weights_, local.feature_weights_, atol=1e-12, rtol=1e-12)
+        local = getattr(wb, name)(2, n_samples=20, random_state=seed).fit(X, t)
+        np.testing.assert_array_equal(some.feature_weights_, local.feature_weights_)
+        np.testing.assert_array_equal(some.to_local().sample_indices_, local.sample_indices_)
+
+
+def test_rrelieff_over_blocks_refuses_labels_and_relieff_numbers():
+    X, y = generated(0)
+    with pytest.raises(InvalidDataError, match="must hold numbers.*use ReliefF"):
+        wd.RReliefF(3).fit(X, y)
+    with pytest.raises(InvalidDataError, match="RReliefF needs a numeric target, and this is a classifier"):
+        wd.WeightedKNeighborsClassifier(3, wd.RReliefF(3)).fit(X, y)
+    with pytest.raises(InvalidDataError, match="looks like a numeric target.*RReliefF"):
+        wd.ReliefF(3).fit(X, X[:, 0])
 
 
 def test_rows_are_drawn_by_the_seed_alone():

@@ -152,7 +152,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         self
         """
         coder, rows = self._check_table(X, y)
-        classes, codes = check_labels(y)
+        classes, codes = check_labels(y, who=type(self).__name__)
         check_consistent_length(rows, codes)
         weight = check_sample_weight(sample_weight, rows)
         return self._learn(coder, Training(rows, codes, np.arange(len(codes)), weight), classes)

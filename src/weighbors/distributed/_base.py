@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._parallel.cluster import is_dask
 from .._parallel.executors import executor_for
-from .._random import generators
-from .._typing import BoolArray, FloatArray, IndexArray
+from .._typing import BoolArray, FloatArray
 from .._validation import check_sample_weight, require_labels
 from ..blocks import (
     BlockEncoder,
@@ -37,7 +36,6 @@ __all__ = [
     "OverBlocks",
     "SAMPLE_CONSTRAINTS",
     "column_range",
-    "drawn_rows",
     "require_block_weigher",
     "sample_weights",
 ]
@@ -114,7 +112,9 @@ class OverBlocks(BaseEstimator):
         # Parameters that only the ordinary estimator has keep their defaults.
         shared = set(self._local._get_param_names()) & set(self.get_params(deep=False))
         local = self._local(**{name: getattr(self, name) for name in sorted(shared)})
-        mine = set(self.get_params(deep=False)) | {"_fitted", "sample_indices_"}
+        mine = set(self.get_params(deep=False)) | {"_fitted"}
+        if "n_samples" not in shared:
+            mine.add("sample_indices_")  # the ordinary estimator cannot draw rows
         for name, value in vars(self).items():
             if name not in mine:
                 setattr(local, name, value)
@@ -142,21 +142,6 @@ def sample_weights(sample_weight: Any, n: int) -> FloatArray | None:
         sample_weight = sample_weight.compute()
     # The check needs the number of rows only. A broadcast array has it and takes no memory.
     return check_sample_weight(sample_weight, np.broadcast_to(np.zeros(1), (n, 1)))
-
-
-def drawn_rows(n: int, n_samples: int | None, random_state: Any) -> IndexArray:
-    """Draw ``n_samples`` of ``n`` rows at random, without repetition, and return their numbers in ascending order.
-
-    If ``n_samples`` is None, the numbers of all rows are returned.
-    """
-    if n_samples is None:
-        return np.arange(n)
-    if n_samples > n:
-        raise InvalidDataError(
-            f"n_samples={n_samples} rows cannot be drawn from {n}. Use n_samples=None for all of them"
-        )
-    rng = generators(random_state, 1)[0]
-    return np.sort(rng.choice(n, size=int(n_samples), replace=False))
 
 
 def require_block_weigher(weigher: Any) -> None:

@@ -45,7 +45,9 @@ class BlockInstances(Neighborhoods):
 
     def __init__(self, table: BlockTable, *, scaled: bool, p: int, asked: IndexArray | None = None) -> None:
         asked = np.arange(table.n) if asked is None else asked
-        super().__init__(asked, table.codes, len(table.classes), table.nominal, p=p, n_jobs=None)
+        # Rows with a numeric target are of one class.
+        codes = table.codes if len(table.classes) else np.zeros(table.n, dtype=np.int64)
+        super().__init__(asked, codes, max(1, len(table.classes)), table.nominal, p=p, n_jobs=None)
         self.table = table
         self.dtype = table.dtype
         measured = table.measured.of(self.columns)
@@ -69,7 +71,12 @@ class BlockInstances(Neighborhoods):
         """The engine that finds the nearest rows of each class."""
         nominal = np.arange(self.n_features) >= self.n_numeric
         return BlockEngine(
-            self.table, transform=self.transform, measured=self.measured, p=self.p, nominal=nominal, by_class=True
+            self.table,
+            transform=self.transform,
+            measured=self.measured,
+            p=self.p,
+            nominal=nominal,
+            by_class=len(self.table.classes) > 0,
         )
 
     @property

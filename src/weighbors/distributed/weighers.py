@@ -11,6 +11,8 @@ from .. import weighers
 from .._parallel.cluster import is_dask
 from .._parallel.executors import Executor
 from .._parallel.threads import effective_n_jobs
+from .._random import draw_rows
+from .._targets import check_numeric_target, expect_target
 from .._typing import FloatArray
 from .._validation import TableCoder
 from ..blocks import BlockTable, ColumnCoding, LazyRows, is_path, select_columns
@@ -19,10 +21,10 @@ from ..exceptions import InvalidDataError
 from ..weighers.base import warn_of_few_neighbors, warn_of_singletons
 from ..weighers.mbiw import inverse_weights, margin_vectors
 from ..weights import Weights, fingerprint
-from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, SAMPLE_CONSTRAINTS, OverBlocks, drawn_rows, sample_weights
+from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, SAMPLE_CONSTRAINTS, OverBlocks, sample_weights
 from ._instances import BlockInstances
 
-__all__ = ["MBIW", "ClassRelief", "Relief", "ReliefF", "RelievedF"]
+__all__ = ["MBIW", "ClassRelief", "RReliefF", "Relief", "ReliefF", "RelievedF"]
 
 _EACH = 2_000_000_000  # numbers that a task processes, which takes more than 50 ms
 
@@ -64,7 +66,7 @@ class _BlockWeigher(OverBlocks):
         Parameters
         ----------
         X : dask array or DataFrame, path of a parquet folder or an npy file, mapped array, array or DataFrame
-        y : labels of the same kind, or the name of a column of X
+        y : labels (for `RReliefF`: numbers) of the same kind, or the name of a column of X
         sample_weight : array-like of shape (n_samples,), optional
             Factors of the contributions of the instances.
 
@@ -72,23 +74,22 @@ class _BlockWeigher(OverBlocks):
         -------
         self
         """
-        table = self._blocks(X, y, ColumnCoding(TableCoder(self.categorical_features)))
+        coding = ColumnCoding(TableCoder(self.categorical_features))
+        table = self._blocks(X, y, coding, numbers=self._takes_numeric_targets)
         self._fit_blocks(table, sample_weights(sample_weight, table.n))
         return self
 
     def _fit_blocks(self, table: BlockTable, sample_weight: FloatArray | None) -> None:
         """Learn the weights from a measured table."""
+        expect_target(self, numeric=table.targets is not None)
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
-        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
         self._coder = table.coder
-        self.sample_indices_ = drawn_rows(table.n, self.n_samples, self.random_state)
-        weight = np.ones(table.n) if sample_weight is None else sample_weight
-        if self.n_samples is not None:
-            # Only the drawn rows contribute. Their neighbours may be any rows.
-            weight = np.where(np.isin(np.arange(table.n), self.sample_indices_, assume_unique=True), weight, 0.0)
-        if not weight.any():
-            raise InvalidDataError("at least one of the rows that count must have a positive sample weight")
+        weight = self._draw(np.ones(table.n) if sample_weight is None else sample_weight)
         instances = BlockInstances(table, scaled=self._scaled, p=self._p, asked=self.sample_indices_)
+        if table.targets is not None:
+            instances.target = check_numeric_target(table.targets, who=type(self).__name__)
+            self.target_type_ = "numeric"
+        warn_of_few_neighbors(table.classes, instances.codes, self.n_neighbors, misses=self._misses)
         self._publish(table, self._scores(instances, weight), **self._metric_parts())
 
     def transform(self, X: Any) -> Any:
@@ -120,11 +121,9 @@ _PARAMETERS = """
     ----------
     n_neighbors, n_features_to_select, threshold, ties, categorical_features{more}
         As in :class:`weighbors.{name}`.
-    n_samples : int or None, default=None
-        Number of rows that are drawn and compared with all rows. None: all rows, which takes time that grows with the
-        square of their number.
-    random_state : int, RandomState or None, default=None
-        Seed for drawing the rows. They do not depend on how the table is cut into blocks.
+    n_samples, random_state
+        As in :class:`weighbors.{name}`, which draws the same rows. They do not depend on how the table is cut into
+        blocks.
     client : distributed.Client, optional
         Where blocks are processed. By default dask collections go to the current client or to dask's threads,
         files and tables in memory to joblib on this machine.
@@ -137,14 +136,13 @@ _PARAMETERS = """
     ----------
     sample_indices_ : ndarray of shape (n_samples,)
         The rows that were drawn, in ascending order.
-    feature_weights_, weights_, support_, classes_{attributes}
+    feature_weights_, weights_, support_{attributes}
         As in :class:`weighbors.{name}`.
 
     Notes
     -----
-    Over all rows the weights are those of the ordinary estimator to the bit, for any cut of the table. With
-    ``n_samples`` they are those of the ordinary one with a ``sample_weight`` of 1 for the drawn rows and 0
-    for the others, up to the order of sums (1e-12).
+    The weights are those of the ordinary estimator to the bit, for any cut of the table, over all rows and over drawn
+    ones.
 
     Examples
     --------
@@ -157,34 +155,36 @@ _PARAMETERS = """
     >>> int(weigher.feature_weights_.argmax())
     1
     >>> weigher.to_local()
-    {name}()
+    {name}(n_samples=200, random_state=0)
 """
 
 
 class Relief(_BlockWeigher, weighers.Relief):
     __doc__ = "RELIEF with k neighbours over a table in blocks.\n" + _PARAMETERS.format(
-        name="Relief", more="", attributes=""
+        name="Relief", more="", attributes=", classes_"
     )
     _local = weighers.Relief
     _parameter_constraints = {**weighers.Relief._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
 
 
 class RelievedF(_BlockWeigher, weighers.RelievedF):
-    __doc__ = "RelievedF over a table in blocks.\n" + _PARAMETERS.format(name="RelievedF", more="", attributes="")
+    __doc__ = "RelievedF over a table in blocks.\n" + _PARAMETERS.format(
+        name="RelievedF", more="", attributes=", classes_"
+    )
     _local = weighers.RelievedF
     _parameter_constraints = {**weighers.RelievedF._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
 
 
-class ReliefF(_BlockWeigher, weighers.ReliefF):
-    __doc__ = "ReliefF over a table in blocks.\n" + _PARAMETERS.format(name="ReliefF", more="", attributes="")
-    _local = weighers.ReliefF
-    _parameter_constraints = {**weighers.ReliefF._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
+class _NeighborWeightsOverBlocks(_BlockWeigher):
+    """Mixin of the weighers over blocks that weigh neighbours by rank or distance."""
 
     def __init__(
         self,
         n_neighbors: int = 10,
         n_features_to_select: float | None = None,
         *,
+        sigma: float | None = None,
+        neighbor_weights: str | None = None,
         n_samples: int | None = None,
         threshold: float | None = None,
         ties: str = "share",
@@ -206,13 +206,31 @@ class ReliefF(_BlockWeigher, weighers.ReliefF):
             max_bytes=max_bytes,
             n_jobs=n_jobs,
         )
+        self.sigma = sigma
+        self.neighbor_weights = neighbor_weights
+
+
+class ReliefF(_NeighborWeightsOverBlocks, weighers.ReliefF):
+    __doc__ = "ReliefF over a table in blocks.\n" + _PARAMETERS.format(
+        name="ReliefF", more=", sigma, neighbor_weights", attributes=", classes_"
+    )
+    _local = weighers.ReliefF
+    _parameter_constraints = {**weighers.ReliefF._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
+
+
+class RReliefF(_NeighborWeightsOverBlocks, weighers.RReliefF):
+    __doc__ = "RReliefF over a table in blocks, for a number to predict.\n" + _PARAMETERS.format(
+        name="RReliefF", more=", sigma, neighbor_weights", attributes=", target_type_"
+    )
+    _local = weighers.RReliefF
+    _parameter_constraints = {**weighers.RReliefF._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
 
 
 class ClassRelief(_BlockWeigher, weighers.ClassRelief):
     __doc__ = "Class-dependent RELIEF over a table in blocks.\n" + _PARAMETERS.format(
         name="ClassRelief",
         more=", credit, skip_zero, ranking, metric",
-        attributes=", class_feature_weights_, agreement_",
+        attributes=", classes_, class_feature_weights_, agreement_",
     )
     _local = weighers.ClassRelief
     _parameter_constraints = {**weighers.ClassRelief._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
@@ -332,7 +350,7 @@ class MBIW(OverBlocks, weighers.MBIW):
         """Learn the instance weights from a measured table. Sample weights are not used."""
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
-        self.sample_indices_ = drawn_rows(table.n, self.n_samples, self.random_state)
+        self.sample_indices_ = draw_rows(table.n, self.n_samples, self.random_state)
         instances = BlockInstances(table, scaled=False, p=2, asked=self.sample_indices_)
         margins = margin_vectors(instances, None if self.n_neighbors == "all" else int(self.n_neighbors))
         sums = _distance_sums(np.ascontiguousarray(margins), table.executor, effective_n_jobs(self.n_jobs))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .relief import Relief as Relief
     from .relief import ReliefF as ReliefF
     from .relief import RelievedF as RelievedF
+    from .rrelieff import RReliefF as RReliefF
     from .sampler import InstanceSampler as InstanceSampler
     from .simba import Simba as Simba
     from .simba_mbiw import SimbaMBIW as SimbaMBIW
@@ -36,6 +37,7 @@ WEIGHERS = {
     "MultiSURF": "surf",
     "MultiSURFStar": "surf",
     "NCAWeights": "nca",
+    "RReliefF": "rrelieff",
     "Relief": "relief",
     "ReliefF": "relief",
     "RelievedF": "relief",

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
-from .._targets import Target, check_target
+from .._targets import Target, accepted_target, check_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import SelectsColumns, TableCoder, TakesTables, require_labels
 from .._warnings import warn
@@ -124,7 +124,7 @@ class CodedTable:
         """Number of groups of rows that ``codes`` tells apart: the classes, or 1 for a numeric target."""
         return max(1, len(self.classes))
 
-    def instances(self, *, scaled: bool, p: int, n_jobs: int | None) -> Instances:
+    def instances(self, *, scaled: bool, p: int, n_jobs: int | None, asked: IndexArray | None = None) -> Instances:
         """Return the rows with their near hits and misses.
 
         Parameters
@@ -134,8 +134,14 @@ class CodedTable:
         p : {1, 2}
             Distance in which neighbours are sought.
         n_jobs : int or None
+        asked : ndarray of int, optional
+            The rows whose neighbours are wanted, in ascending order; by default all.
         """
-        return Instances(self.rows, self.codes, self.n_groups, self.nominal, scaled=scaled, p=p, n_jobs=n_jobs)
+        rows = Instances(
+            self.rows, self.codes, self.n_groups, self.nominal, scaled=scaled, p=p, n_jobs=n_jobs, asked=asked
+        )
+        rows.target = self.target
+        return rows
 
 
 class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
@@ -159,8 +165,9 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
     #: Whether the paper's norm has w², so that the k-NN gets the squares of the published weights.
     _squares_weights = False
 
-    #: Whether the weigher takes numeric targets, too. It then needs the parameter ``target_type`` (constraint
-    #: `TARGET_TYPES`), finds the numbers in ``table.target``, and has the attribute ``target_type_`` after fit.
+    #: Whether the weigher takes numeric targets. It then finds the numbers in ``table.target``, and has the attribute
+    #: ``target_type_`` after fit. If it takes classes, too, it needs the parameter ``target_type`` (constraint
+    #: `TARGET_TYPES`); without this parameter it takes numeric targets only.
     _takes_numeric_targets = False
 
     def __init__(
@@ -324,8 +331,7 @@ def check_table(weigher: Any, X: Any, y: Any) -> tuple[Any, Target, TableCoder]:
     require_labels(weigher, y)
     coder = TableCoder(weigher.categorical_features)
     X = coder.fit_transform(weigher, X)
-    takes_numeric = getattr(weigher, "_takes_numeric_targets", False)
-    target = check_target(y, weigher.target_type if takes_numeric else None)
+    target = check_target(y, accepted_target(weigher), who=type(weigher).__name__)
     check_consistent_length(X, target.codes)
     if target.numbers is None:
         warn_of_singletons(target.classes, np.bincount(target.codes, minlength=len(target.classes)))
@@ -368,12 +374,20 @@ def warn_of_few_neighbors(classes: AnyArray, codes: IndexArray, k: int | str, *,
     Parameters
     ----------
     classes, codes
-        The labels, and the class of each row.
+        The labels, and the class of each row. Without classes (for a numeric target) all rows are neighbours.
     k : int or "all"
     misses : {"each", "together"}
         Whether k misses are sought in each other class, or in all of them together.
     """
     if k == "all":
+        return
+    if not len(classes):
+        if len(codes) - 1 < int(k):
+            warn(
+                f"n_neighbors={k} is more than the {len(codes) - 1} other rows; all of them are used. Take "
+                f"n_neighbors={len(codes) - 1} or less",
+                FewNeighborsWarning,
+            )
         return
     count = np.bincount(codes, minlength=len(classes))
     given = count - 1 if misses == "each" else np.minimum(count - 1, len(codes) - count)

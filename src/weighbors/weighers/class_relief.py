@@ -162,7 +162,7 @@ class ClassRelief(_NeighborWeigher):
         What a k-NN gets in `weights_`: the ranked vector, or one normalised vector per class. With a vector per
         class, the class with larger weights is farther from everything. On pima, the accuracy of a 5-NN falls from
         74 to 45 %.
-    threshold, ties, categorical_features, n_jobs
+    n_samples, threshold, ties, categorical_features, random_state, n_jobs
         As in `Relief`.
 
     Attributes
@@ -174,7 +174,7 @@ class ClassRelief(_NeighborWeigher):
         The largest of these correlations (the paper's "max corr"), or NaN if none is defined.
     agreement_reasons_ : dict
         The reason for each class whose correlation is NaN.
-    feature_weights_, weights_, support_, classes_
+    feature_weights_, weights_, support_, sample_indices_, classes_
         As in `Relief`.
 
     References
@@ -211,17 +211,21 @@ class ClassRelief(_NeighborWeigher):
         skip_zero: bool = False,
         ranking: str = "sum",
         metric: str = "sum",
+        n_samples: int | None = None,
         threshold: float | None = None,
         ties: str = "share",
         categorical_features: Any = "from_dtype",
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_neighbors,
             n_features_to_select,
+            n_samples=n_samples,
             threshold=threshold,
             ties=ties,
             categorical_features=categorical_features,
+            random_state=random_state,
             n_jobs=n_jobs,
         )
         self.credit = credit

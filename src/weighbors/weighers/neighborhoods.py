@@ -21,8 +21,9 @@ from ..engine.pairs import PackedRows, sum_listed
 from ..engine.references import as_rows, column_ranges
 from ..exceptions import InvalidDataError
 from .differences import Expectation, RangeScale, absolute_sums
+from .slots import NeighborWeights, tolerance
 
-__all__ = ["Instances", "Neighborhoods", "Neighbors", "to_dense", "refuse_dense", "share_slots", "tolerance"]
+__all__ = ["Instances", "Neighborhoods", "Neighbors", "to_dense", "refuse_dense"]
 
 
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
@@ -47,62 +48,27 @@ def refuse_dense(X: Any, who: str) -> None:
         )
 
 
-def tolerance(dtype: Any) -> float:
-    """Return the relative tolerance within which two distances count as tied."""
-    return 1e-10 if dtype == np.float64 else 1e-5
-
-
 @dataclass(frozen=True)
 class Neighbors:
-    """The neighbours of some rows in each class: which rows, how far, and the share of a slot that each one fills."""
+    """The neighbours of some rows in each class: which rows, how far, and how much each one counts."""
 
     query: IndexArray  # (n,) the rows whose neighbours these are
     row: IndexArray  # (n, n_classes, width) the neighbours, -1 if there is none
-    share: FloatArray  # of the same shape; the sum over a list is the number of slots that are filled
+    share: FloatArray  # of the same shape; what `NeighborWeights` says, by default the share of a slot that is filled
     distance: FloatArray  # of the same shape
-
-
-def share_slots(distance: FloatArray, k: int, *, ties: str, tol: float) -> FloatArray:
-    """Return the share of the k slots that each neighbour fills.
-
-    Parameters
-    ----------
-    distance : ndarray of shape (..., width)
-        Distances of the neighbours, ascending, infinite if there is no neighbour.
-    k : int
-        Number of slots.
-    ties : {"share", "index"}
-        With "index" the first k neighbours fill one slot each. With "share" the neighbours tied at the k-th distance
-        share the slots that the nearer ones leave, and the list must contain all of them.
-    tol : float
-        Distances that differ by less than this share of themselves are tied.
-    """
-    # Padding has an infinite distance and fills no slot.
-    real = np.isfinite(distance)
-    first = real & (np.arange(distance.shape[-1]) < k)
-    if ties == "index" or distance.shape[-1] < k:
-        return first.astype(np.float64)
-    kth = distance[..., k - 1 : k]
-    # Distances that differ only by rounding count as tied, so results do not depend on the order of rows.
-    with np.errstate(invalid="ignore"):
-        nearer = real & (distance < kth * (1 - tol))
-        tied = real & ~nearer & (distance <= kth * (1 + tol))
-    slots = k - nearer.sum(axis=-1, keepdims=True)
-    # Tied neighbours share the slots that the nearer ones leave, but none of them fills more than one.
-    share = nearer + tied * np.minimum(1.0, slots / np.maximum(tied.sum(axis=-1, keepdims=True), 1))
-    return np.where(np.isfinite(kth), share, first)
 
 
 class Neighborhoods(ABC):
     """Rows, their classes, and how their differences are measured, wherever the rows are stored.
 
     Numeric columns come first; ``columns`` says where each column was. ``asked`` are the rows, in ascending order,
-    whose neighbours are wanted.
+    whose neighbours are wanted. ``target`` has the numeric target, if there is one; all rows are then of one class.
     """
 
     missing: bool
     dtype: np.dtype[Any]
     sparse = False
+    target: FloatArray | None = None
     cells = 2**20  # cells of `differences` worth computing at once: temporary arrays then stay in the cache
 
     def __init__(
@@ -153,17 +119,22 @@ class Neighborhoods(ABC):
         """Whether all features are numbers and none is missing."""
         return self.n_numeric == self.n_features and not self.missing
 
-    def neighbors(self, k: int, *, ties: str = "share", skip_zero: bool = False) -> Iterator[Neighbors]:
+    def neighbors(
+        self, k: int, *, ties: str = "share", skip_zero: bool = False, weights: NeighborWeights | None = None
+    ) -> Iterator[Neighbors]:
         """Yield the k nearest rows of each class for every row that is asked for, in batches.
 
-        A row is not its own neighbour.
+        A row is not its own neighbour. ``weights`` says how much each neighbour counts; None: all count alike.
         """
+        weights = NeighborWeights() if weights is None else weights
         # A batch has at most about 4 million neighbours, which keeps its arrays at some 100 MB.
         size = max(64, int(4e6) // (self.n_classes * (k + 1)))
         for begin in range(0, len(self.asked), size):
-            yield from self._batch(self.asked[begin : begin + size], k, ties, skip_zero)
+            yield from self._batch(self.asked[begin : begin + size], k, ties, skip_zero, weights)
 
-    def _batch(self, rows: IndexArray, k: int, ties: str, skip_zero: bool) -> Iterator[Neighbors]:
+    def _batch(
+        self, rows: IndexArray, k: int, ties: str, skip_zero: bool, weights: NeighborWeights
+    ) -> Iterator[Neighbors]:
         """Yield the neighbours of one batch of rows.
 
         Rows whose ties go beyond the list are searched again with a longer list.
@@ -171,7 +142,7 @@ class Neighborhoods(ABC):
         Parameters
         ----------
         rows : ndarray of int
-        k, ties, skip_zero
+        k, ties, skip_zero, weights
             As in `neighbors`.
         """
         # One more than k shows whether ties end there, and another one makes up for a neighbour at distance 0.
@@ -187,7 +158,7 @@ class Neighborhoods(ABC):
             known = np.isinf(last) | (np.isfinite(kth) & ((ties == "index") | (last > kth * (1 + tol))))
             done = known.all(axis=1) | (width == self.n)
             if done.any():
-                share = share_slots(distance[done], k, ties=ties, tol=tol)
+                share = weights(distance[done], k, ties=ties, tol=tol)
                 yield Neighbors(rows[done], found[done], share, distance[done])
             # Few rows have so many ties, so a list four times as long costs little.
             rows, width = rows[~done], 4 * width
@@ -294,14 +265,27 @@ class Instances(Neighborhoods):
         Divide numeric differences by the feature's range.
     p : {1, 2}
         Distance in which neighbours are sought.
+    n_jobs : int or None
+    asked : ndarray of int, optional
+        The rows whose neighbours are wanted, in ascending order; by default all.
     """
 
     def __init__(
-        self, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, *, scaled: bool, p: int, n_jobs: int | None
+        self,
+        X: Any,
+        codes: IndexArray,
+        n_classes: int,
+        nominal: BoolArray,
+        *,
+        scaled: bool,
+        p: int,
+        n_jobs: int | None,
+        asked: IndexArray | None = None,
     ) -> None:
         X = as_rows(X)
         codes = np.asarray(codes, dtype=np.int64)
-        super().__init__(np.arange(X.shape[0]), codes, n_classes, nominal, p=p, n_jobs=n_jobs)
+        asked = np.arange(X.shape[0]) if asked is None else asked
+        super().__init__(asked, codes, n_classes, nominal, p=p, n_jobs=n_jobs)
         order = self.columns
         self.rows = X if np.array_equal(order, np.arange(self.n_features)) else as_rows(X[:, order])
         if scaled:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from .._random import draw_rows
 from .._typing import FloatArray, IndexArray
+from ..exceptions import InvalidDataError
 from .base import TIES, CodedTable, ContributionWeigher, warn_of_few_neighbors
-from .neighborhoods import Neighborhoods, Neighbors, share_slots, tolerance
+from .neighborhoods import Neighborhoods, Neighbors
+from .slots import SIGMA_CONSTRAINTS, NeighborWeights, share_slots, tolerance
 
 __all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", "relievedf_scores"]
 
@@ -102,7 +105,14 @@ def prior_ratios(codes: IndexArray, n_classes: int) -> FloatArray:
     return ratio
 
 
-def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
+def relieff_scores(
+    instances: Neighborhoods,
+    k: int,
+    sample_weight: FloatArray,
+    *,
+    ties: str = "share",
+    weights: NeighborWeights | None = None,
+) -> FloatArray:
     """Return Kononenko's ReliefF score of each feature.
 
     The mean difference to the k nearest misses of each class, weighed by the prior of the class, less the mean
@@ -116,6 +126,8 @@ def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, 
     sample_weight : ndarray of shape (n,)
     ties : {"share", "index"}
         Whether neighbours tied at the k-th distance share its slots, or the rows with lower numbers are taken.
+    weights : NeighborWeights, optional
+        How much each of the k neighbours counts, relative to the others of its class. None: all count alike.
 
     Returns
     -------
@@ -123,7 +135,7 @@ def relieff_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, 
     """
     ratio = prior_ratios(instances.codes, instances.n_classes)
     total = np.zeros((1, instances.n_features))
-    for found in instances.neighbors(k, ties=ties):
+    for found in instances.neighbors(k, ties=ties, weights=weights):
         own = instances.codes[found.query]
         # Kononenko: misses of class c count P(c) / (1 − P(own class)), hits count −1.
         sign = ratio[own]
@@ -140,7 +152,9 @@ class _NeighborWeigher(ContributionWeigher):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **ContributionWeigher._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [None, Interval(Integral, 1, None, closed="left")],
         "ties": [TIES],
+        "random_state": ["random_state"],
     }
     _scaled = False
     _p = 2
@@ -151,23 +165,43 @@ class _NeighborWeigher(ContributionWeigher):
         n_neighbors: int = 1,
         n_features_to_select: float | None = None,
         *,
+        n_samples: int | None = None,
         threshold: float | None = None,
         ties: str = "share",
         categorical_features: Any = "from_dtype",
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_features_to_select = n_features_to_select
+        self.n_samples = n_samples
         self.threshold = threshold
         self.ties = ties
         self.categorical_features = categorical_features
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Learn the weights from the k nearest hits and misses."""
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
-        instances = table.instances(scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
-        return self._scores(instances, table.sample_weight)
+        weight = self._draw(table.sample_weight)
+        instances = table.instances(scaled=self._scaled, p=self._p, n_jobs=self.n_jobs, asked=self.sample_indices_)
+        return self._scores(instances, weight)
+
+    def _draw(self, sample_weight: FloatArray) -> FloatArray:
+        """Draw the rows that are compared with all rows, and return what each row contributes: 0 if it is not drawn.
+
+        Set ``sample_indices_``. ``sample_weight`` has one entry per row.
+        """
+        self.sample_indices_ = draw_rows(len(sample_weight), self.n_samples, self.random_state)
+        if self.n_samples is not None:
+            # Only the drawn rows contribute. Their neighbours may be any rows.
+            drawn = np.zeros(len(sample_weight), dtype=bool)
+            drawn[self.sample_indices_] = True
+            sample_weight = np.where(drawn, sample_weight, 0.0)
+        if not sample_weight.any():
+            raise InvalidDataError("at least one of the rows that count must have a positive sample weight")
+        return sample_weight
 
     @abstractmethod
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
@@ -181,6 +215,9 @@ _PARAMETERS = """
         {neighbors}
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps. None: all.
+{more}    n_samples : int or None, default=None
+        Number of rows that are drawn at random and compared with all rows. None: all rows, which takes time that grows
+        with the square of their number.
     threshold : float, optional
         Keep only features of a larger weight.
     ties : {{"share", "index"}}, default="share"
@@ -189,6 +226,8 @@ _PARAMETERS = """
         rows with lower numbers are taken.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
+    random_state : int, RandomState or None, default=None
+        Seed for drawing the rows, if ``n_samples`` is given.
     n_jobs : int, optional
         Threads. Results do not depend on it.
 
@@ -199,7 +238,22 @@ _PARAMETERS = """
     weights_ : Weights
         Weights for a k-NN, in which negative weights are 0.
     support_ : bool ndarray of shape (n_features,)
-    classes_ : ndarray of shape (n_classes,)
+    sample_indices_ : ndarray of int
+        The rows that were drawn, in ascending order; all rows if ``n_samples`` is None.
+    {last}
+"""
+
+_CLASSES = "classes_ : ndarray of shape (n_classes,)"
+
+_NEIGHBOR_WEIGHTS = """\
+    sigma : float or None, default=None
+        Width of the weights by rank, about the number of neighbours that count. None: no weights by rank.
+    neighbor_weights : {{"uniform", "rank", "distance"}} or None, default=None
+        How much each of the k neighbours{of_class} counts, relative to the others. "uniform": all count alike.
+        "rank": the neighbour of rank r counts exp(−(r / sigma)²); neighbours at equal distances share their ranks, so
+        that each counts the mean of these (with ``ties="index"`` the lower row has the lower rank). "distance": a
+        neighbour counts 1 / distance, and if some are at distance 0, only these count. None: "rank" if ``sigma`` is
+        given, else "uniform".
 """
 
 
@@ -211,7 +265,7 @@ class Relief(_NeighborWeigher):
     nearest rows of its own class. Neighbours are Euclidean, features are not scaled, and classes have no priors
     (paper 001, algorithm 1).
 """
-        + _PARAMETERS.format(k=1, neighbors="Neighbours per class.")
+        + _PARAMETERS.format(k=1, neighbors="Neighbours per class.", more="", last=_CLASSES)
         + """
     References
     ----------
@@ -240,7 +294,7 @@ class RelievedF(_NeighborWeigher):
     Misses are taken over all other classes together, and every instance is used once. Neighbours are Euclidean, and
     features are not scaled.
 """
-        + _PARAMETERS.format(k=1, neighbors="Number l of hits and of misses.")
+        + _PARAMETERS.format(k=1, neighbors="Number l of hits and of misses.", more="", last=_CLASSES)
         + """
     References
     ----------
@@ -271,7 +325,12 @@ class ReliefF(_NeighborWeigher):
     Neighbours are found by city-block distance on range-scaled features; categories differ by 0 or 1. In the search,
     a missing value is at full range; in the score it counts by its expected difference. Scores lie between -1 and 1.
 """
-        + _PARAMETERS.format(k=10, neighbors="Number of hits, and of misses per class.")
+        + _PARAMETERS.format(
+            k=10,
+            neighbors="Number of hits, and of misses per class.",
+            more=_NEIGHBOR_WEIGHTS.format(of_class=" of a class"),
+            last=_CLASSES,
+        )
         + """
     References
     ----------
@@ -287,6 +346,10 @@ class ReliefF(_NeighborWeigher):
     array([0.14 , 0.123, 0.359, 0.375])
     """
     )
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **_NeighborWeigher._parameter_constraints,
+        **SIGMA_CONSTRAINTS,
+    }
     _scaled = True
     _p = 1
 
@@ -295,20 +358,29 @@ class ReliefF(_NeighborWeigher):
         n_neighbors: int = 10,
         n_features_to_select: float | None = None,
         *,
+        sigma: float | None = None,
+        neighbor_weights: str | None = None,
+        n_samples: int | None = None,
         threshold: float | None = None,
         ties: str = "share",
         categorical_features: Any = "from_dtype",
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_neighbors,
             n_features_to_select,
+            n_samples=n_samples,
             threshold=threshold,
             ties=ties,
             categorical_features=categorical_features,
+            random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.sigma = sigma
+        self.neighbor_weights = neighbor_weights
 
     def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
         """Return ReliefF's score of each feature."""
-        return relieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
+        weights = NeighborWeights.of(self.neighbor_weights, self.sigma)
+        return relieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties, weights=weights)

@@ -9,8 +9,9 @@ import numpy as np
 from .._parallel.threads import effective_n_jobs, run_ranges
 from .._typing import FloatArray
 from .base import CodedTable, ContributionWeigher
-from .neighborhoods import Instances, tolerance
+from .neighborhoods import Instances
 from .relief import prior_ratios
+from .slots import tolerance
 
 __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "surf_scores"]
 

@@ -319,7 +319,7 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         require_labels(self, y)
         coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features)
         X = coder.open(self, X)
-        self.classes_, codes = check_labels(y)
+        self.classes_, codes = check_labels(y, who=type(self).__name__)
         check_consistent_length(X, codes)
         weight = check_sample_weight(sample_weight, X)
         # A row of weight 0 must not create an interval.

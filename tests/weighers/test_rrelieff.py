@@ -1,0 +1,193 @@
+"""RReliefF against an oracle by loops; weights of neighbours; drawn rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from naive import relief as naive_classes
+from naive import relief_numeric as naive
+from numeric_tables import numeric_table
+from scipy import sparse
+
+from weighbors import ClassRelief, Relief, ReliefF, RelievedF, RReliefF
+from weighbors.exceptions import FewNeighborsWarning, InvalidDataError, NoPositiveWeightWarning
+from weighbors.weighers.slots import NeighborWeights, share_slots
+
+RNG = np.random.default_rng
+CLOSE = {"rtol": 0, "atol": 1e-9}
+pytestmark = pytest.mark.filterwarnings("ignore::weighbors.exceptions.NoPositiveWeightWarning")
+
+
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.FewNeighborsWarning")
+@pytest.mark.parametrize("ties", ["share", "index"])
+@pytest.mark.parametrize("seed", range(40))
+def test_rrelieff_equals_the_oracle(seed, ties):
+    X, y, nominal, weight = numeric_table(seed, exact=ties == "index")
+    k = 50 if seed % 8 == 7 else 1 + seed % 5
+    by = [{}, {"sigma": 2.0}, {"neighbor_weights": "distance"}][seed % 3]
+    found = RReliefF(k, ties=ties, categorical_features=nominal, **by).fit(X, y, sample_weight=weight)
+    expected = naive.rrelieff(
+        X, y, k, ties=ties, nominal=nominal, weight=weight, sigma=by.get("sigma"), by_distance="neighbor_weights" in by
+    )
+    np.testing.assert_allclose(found.feature_weights_, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_float32_threads_layout_and_sparse_rows(seed):
+    rng = RNG(seed)
+    X = rng.normal(size=(700, 12)) * (rng.random((700, 12)) < 0.6)
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    expected = RReliefF(n_jobs=1).fit(X, y).feature_weights_
+    for other in (np.asfortranarray(X), pd.DataFrame(X)):
+        assert RReliefF(n_jobs=2).fit(other, pd.Series(y)).feature_weights_.tobytes() == expected.tobytes()
+    np.testing.assert_allclose(RReliefF().fit(sparse.csr_matrix(X), y).feature_weights_, expected, **CLOSE)
+    single = RReliefF().fit(X.astype(np.float32), y.astype(np.float32)).feature_weights_
+    np.testing.assert_allclose(single, expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("by", [{}, {"sigma": 3.0}, {"neighbor_weights": "distance"}], ids=str)
+def test_order_of_rows_shift_and_scale_do_not_matter(by):
+    X, y, *_ = numeric_table(3)
+    X = np.nan_to_num(X)
+    expected = RReliefF(4, **by).fit(X, y).feature_weights_
+    order = RNG(0).permutation(len(y))
+    np.testing.assert_allclose(RReliefF(4, **by).fit(X[order], y[order]).feature_weights_, expected, **CLOSE)
+    np.testing.assert_allclose(RReliefF(4, **by).fit(8 * X - 16, 4 - 2 * y).feature_weights_, expected, **CLOSE)
+
+
+def test_pairs_of_equal_targets_and_of_opposite_ones():
+    X = np.repeat([[0.0, 1.0], [0.5, 0.0], [1.0, 0.4]], 2, axis=0)
+    y = np.repeat([0.0, 1.0, 2.0], 2)
+    # The nearest row of each is its copy: no target differs, and no feature does.
+    assert RReliefF(1).fit(X, y).feature_weights_.tolist() == [0.0, 0.0]
+    # Two rows that differ in all: the mean over pairs that are alike has no pair and counts 0.
+    assert RReliefF(1).fit([[0.0, 3.0], [2.0, 3.0]], [5.0, 7.0]).feature_weights_.tolist() == [1.0, 0.0]
+
+
+def test_scores_lie_between_minus_one_and_one_and_whole_numbers_are_numbers():
+    X, y, *_ = numeric_table(5)
+    found = RReliefF(3).fit(X, np.round(y).astype(int))
+    assert np.abs(found.feature_weights_).max() <= 1
+    assert found.target_type_ == "numeric"
+    assert not hasattr(found, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("y", "told"),
+    [
+        (["a", "b"] * 10, "must hold numbers.*use ReliefF if these are names of classes"),
+        (["1.5", "2.5"] * 10, "must hold numbers.*pandas.to_numeric"),
+        ([1.0, np.nan] * 10, "1?0 targets are missing"),
+        ([1.0, np.inf] * 10, "infinity"),
+        ([2.0] * 20, "y is constant"),
+        (None, "requires y"),
+        ([1.0, 2.0], "inconsistent"),
+    ],
+)
+def test_bad_targets(y, told):
+    with pytest.raises(ValueError, match=told):
+        RReliefF().fit(RNG(0).normal(size=(20, 2)), y)
+
+
+def test_one_row_few_rows_and_weights_of_zero():
+    with pytest.raises(ValueError, match="n_samples = 1"):
+        RReliefF().fit([[1.0]], [1.0])
+    with pytest.warns(FewNeighborsWarning, match="more than the 4 other rows.*n_neighbors=4"):
+        RReliefF(10).fit(np.arange(5.0)[:, None], np.arange(5.0))
+    weight = np.zeros(5)
+    with pytest.raises(ValueError, match="non-zero"):
+        RReliefF(1).fit(np.arange(5.0)[:, None], np.arange(5.0), sample_weight=weight)
+    drawn = RReliefF(1, n_samples=2, random_state=0).fit(np.arange(5.0)[:, None], np.arange(5.0)).sample_indices_
+    weight[np.setdiff1d(np.arange(5), drawn)] = 1
+    with pytest.raises(InvalidDataError, match="positive sample weight"):
+        RReliefF(1, n_samples=2, random_state=0).fit(np.arange(5.0)[:, None], np.arange(5.0), sample_weight=weight)
+
+
+@pytest.mark.parametrize("cls", [ReliefF, RReliefF])
+def test_parameters_that_contradict_each_other(cls):
+    X, y = np.arange(6.0)[:, None], np.array([0, 1] * 3)
+    with pytest.raises(InvalidDataError, match=r"'rank' needs sigma.*sigma=20"):
+        cls(1, neighbor_weights="rank").fit(X, y)
+    for kind in ("uniform", "distance"):
+        with pytest.raises(InvalidDataError, match=f"sigma=2 belongs to neighbor_weights='rank'; got .*'{kind}'"):
+            cls(1, neighbor_weights=kind, sigma=2).fit(X, y)
+
+
+def test_weights_of_neighbours_by_hand():
+    distance = np.array([1.0, 2.0, 2.0, 4.0, np.inf])
+    by_rank = NeighborWeights.of(None, 1.0)
+    place = np.exp(1 - np.arange(1, 4) ** 2.0)  # relative to the first
+    found = by_rank(distance, 3, ties="share", tol=1e-10)
+    np.testing.assert_allclose(found, [1, (place[1] + place[2]) / 2, (place[1] + place[2]) / 2, 0, 0])
+    np.testing.assert_allclose(by_rank(distance, 3, ties="index", tol=1e-10), [*place, 0, 0])
+    # Of two places, the second is shared by the tied ones.
+    np.testing.assert_allclose(by_rank(distance, 2, ties="share", tol=1e-10), [1, place[1] / 2, place[1] / 2, 0, 0])
+    by_distance = NeighborWeights.of("distance", None)
+    np.testing.assert_allclose(by_distance(distance, 2, ties="share", tol=1e-10), [1, 0.25, 0.25, 0, 0])
+    zeros = np.array([0.0, 0.0, 2.0])
+    np.testing.assert_allclose(by_distance(zeros, 3, ties="share", tol=1e-10), [1, 1, 0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_wide_sigma_is_uniform_and_a_narrow_one_takes_the_nearest(seed):
+    X, y, *_ = numeric_table(2 * seed)  # numbers without ties
+    X = np.nan_to_num(X, nan=0.37)
+    np.testing.assert_allclose(
+        RReliefF(5, sigma=1e7).fit(X, y).feature_weights_, RReliefF(5).fit(X, y).feature_weights_, **CLOSE
+    )
+    np.testing.assert_allclose(
+        RReliefF(5, sigma=1e-200).fit(X, y).feature_weights_,
+        RReliefF(5, sigma=0.05).fit(X, y).feature_weights_,
+        **CLOSE,
+    )
+    distance = np.sort(RNG(seed).integers(0, 4, size=(6, 2, 9)).astype(float), axis=-1)
+    wide = NeighborWeights.of("rank", 1e9)(distance, 4, ties="share", tol=1e-10)
+    np.testing.assert_allclose(wide, share_slots(distance, 4, ties="share", tol=1e-10), **CLOSE)
+
+
+@pytest.mark.parametrize("ties", ["share", "index"])
+@pytest.mark.parametrize("by", [{"sigma": 1.5}, {"neighbor_weights": "distance"}], ids=str)
+@pytest.mark.parametrize("seed", range(6))
+def test_relieff_with_weights_of_neighbours_equals_the_oracle(seed, by, ties):
+    rng = RNG(seed)
+    X, y = rng.integers(0, 5, size=(18, 3)).astype(float), np.arange(18) % 3
+    X[0], X[1] = 0.0, 4.0  # divided by a range of 4, distances have no rounding, which would break ties
+    found = ReliefF(3, ties=ties, **by).fit(X, y).feature_weights_
+    rows, total = naive.scaled_table(X, [False] * 3), np.zeros(3)
+    for i in range(18):
+        for c in range(3):
+            distances = {z: naive.distance(rows, i, z, [False] * 3) for z in range(18) if y[z] == c and z != i}
+            share = naive.neighbor_weights(distances, 3, ties, by.get("sigma"), "neighbor_weights" in by)
+            factor = -1 if c == y[i] else 0.5  # the prior of each class is a third
+            for z, u in share.items():
+                d = naive_classes.difference(rows[i], rows[z], None)
+                total += factor * u * np.array([float(v) for v in d]) / 18
+    np.testing.assert_allclose(found, total, **CLOSE)
+
+
+@pytest.mark.parametrize("cls", [Relief, RelievedF, ReliefF, ClassRelief, RReliefF])
+def test_drawn_rows_are_those_of_a_weight_of_one(cls):
+    rng = RNG(1)
+    X, y = rng.normal(size=(120, 4)), np.arange(120) % 3
+    found = cls(4, n_samples=30, random_state=5).fit(X, y)
+    assert len(found.sample_indices_) == 30
+    assert (np.diff(found.sample_indices_) > 0).all()
+    drawn = np.zeros(120)
+    drawn[found.sample_indices_] = 1
+    expected = cls(4).fit(X, y, sample_weight=drawn)
+    np.testing.assert_allclose(found.feature_weights_, expected.feature_weights_, rtol=0, atol=1e-10)
+    assert expected.sample_indices_.tolist() == list(range(120))
+    again = cls(4, n_samples=30, random_state=5, n_jobs=2).fit(X, y)
+    assert again.feature_weights_.tobytes() == found.feature_weights_.tobytes()
+    with pytest.raises(InvalidDataError, match="n_samples=121 rows cannot be drawn from 120"):
+        cls(4, n_samples=121).fit(X, y)
+
+
+def test_all_rows_drawn_are_all_rows():
+    X, y, *_ = numeric_table(4)
+    found = RReliefF(3, n_samples=len(y), random_state=0).fit(X, y).feature_weights_
+    assert found.tobytes() == RReliefF(3).fit(X, y).feature_weights_.tobytes()
+
+
+def test_nothing_positive_is_said():
+    with pytest.warns(NoPositiveWeightWarning):
+        RReliefF(1).fit(np.zeros((6, 2)), np.arange(6.0))
