@@ -58,7 +58,7 @@ class Target:
         return "classes" if self.numbers is None else "numeric"
 
     @property
-    def values(self) -> AnyArray:
+    def decoded(self) -> AnyArray:
         """The target as estimators take it: the label of each row, or its number."""
         return self.classes[self.codes] if self.numbers is None else self.numbers
 

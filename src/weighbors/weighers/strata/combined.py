@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._frame_arrays import FrameAttribute
 from ..._parallel.cluster import is_dask
 from ..._random import seed_sequence
-from ..._targets import expect_target
+from ..._targets import TARGET_TYPES
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._validation import TakesTables, require_labels
 from ...blocks import select_columns, select_rows
@@ -39,6 +39,7 @@ _PUBLISHED = (
     "instance_support_",
     "_fingerprint",
     "_coder",
+    "classes_",
 )
 
 
@@ -49,12 +50,15 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         "weigher": [None, HasMethods(["fit", "get_params"]), HasMethods(["fit_resample", "get_params"])],
         "n_strata": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "stratum_size": [Interval(Integral, 2, None, closed="left")],
+        "target_type": [TARGET_TYPES],
         "feature_threshold": [Interval(Real, 0, 1, closed="right")],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
 
+    _neutral_parameters: ClassVar[dict[str, Any]] = {"target_type": "auto"}
+    _takes_numeric_targets = True
     strata_ = FrameAttribute()
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
@@ -81,17 +85,21 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         self
         """
         require_labels(self, y)
-        weigher = expect_target(
-            clone(EvolutionaryWeigher("IS") if self.weigher is None else self.weigher), numeric=False
-        )
+        weigher = clone(EvolutionaryWeigher("IS") if self.weigher is None else self.weigher)
         kind = BlockRows if in_blocks(X, y) else LocalRows
-        table = kind(self, weigher, X, y, fit_params)
+        table = kind(self, weigher, X, y, fit_params, self._target_type_for(weigher))
         *rounds, others = seed_sequence(self.random_state).spawn(self._n_rounds + 1)
         fits = table.learn(Cut(self.n_strata, int(self.stratum_size), rounds), n_jobs=self.n_jobs, client=client)
         joined = join(fits.outcomes, fits.rows, table.N, len(rounds))
         for name in _PUBLISHED:
             self.__dict__.pop(name, None)  # attributes of an earlier fit
-        self.classes_, self._shape, self._weigher_name = table.classes, (table.N, table.M), type(weigher).__name__
+        self.target_type_, self._shape, self._weigher_name = (
+            table.target.type,
+            (table.N, table.M),
+            type(weigher).__name__,
+        )
+        if self.target_type_ == "classes":
+            self.classes_ = table.target.classes
         self._set_columns(table)
         self.strata_ = _frame(fits)
         self.membership_ = _membership(fits, len(rounds), table.N)
@@ -100,6 +108,15 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         self._publish(joined, kept, support)
         repeat_warnings(fits.outcomes)
         return self
+
+    def _target_type_for(self, weigher: Any) -> str | None:
+        """Return what the target is, as `check_target` takes it. None: the weigher takes classes only."""
+        if self.target_type != "auto":
+            return str(self.target_type)
+        if "target_type" in weigher.get_params(deep=False):
+            return str(weigher.target_type)
+        only_classes = getattr(weigher, "_takes_numeric_targets", True) is False or hasattr(weigher, "fit_resample")
+        return None if only_classes else "auto"
 
     @property
     @abstractmethod

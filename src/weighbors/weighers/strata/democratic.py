@@ -9,11 +9,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._frame_arrays import FrameAttribute
+from ..._targets import Target
 from ..._typing import BoolArray, IndexArray
 from ...exceptions import InvalidDataError
 from ...weights import Weights
 from ..evolution import EvolutionaryWeigher
 from ..evolution.fitness import Performance
+from ..evolution.number_scores import NUMBER_SCORES, NumericPerformance, check_number_score
 from ..evolution.scores import SCORES, check_score
 from .combined import CombinedWeigher
 from .merge import Joined, elect_features
@@ -39,6 +41,7 @@ class Democratic(CombinedWeigher):
         Number of times that the rows are cut into strata.
     n_strata : int or "auto", default="auto"
     stratum_size : int, default=1000
+    target_type : {"auto", "classes", "numeric"}, default="auto"
         As in `Stratified`.
     threshold : int or None, default=None
         Number of votes that remove an instance, from 1 (an instance is kept only if all rounds keep it) to
@@ -51,12 +54,13 @@ class Democratic(CombinedWeigher):
         Weight α of the error in f.
     fitness : str, callable or None, default=None
         Score whose value is 1 − ε: a name, as in `EvolutionaryWeigher`, or a function of (y_true, y_pred).
-        None: the parameter ``fitness`` of the weigher, or "accuracy" if the weigher has none.
+        None: the parameter ``fitness`` of the weigher, or "accuracy" if the weigher has none. For numeric
+        targets, "accuracy" is R², and neighbours predict the mean of their targets.
     n_neighbors : int, default=1
         Number of neighbours that vote in ε.
     n_queries : int, default=1000
-        Number of rows on which ε is measured, drawn with the class shares of the table. A row is not its own
-        neighbour.
+        Number of rows on which ε is measured, drawn with the class shares of the table, or from ten bins of a
+        numeric target. A row is not its own neighbour.
     categorical_features, random_state, n_jobs
         As in `Stratified`.
 
@@ -73,7 +77,7 @@ class Democratic(CombinedWeigher):
         Only if a threshold was chosen by f.
     weights_, support_, reduction_, feature_weights_, class_feature_weights_, instance_support_
         As in `Stratified`, and also ``sample_indices_``.
-    instance_weights_, instance_scales_, strata_, n_strata_, classes_
+    instance_weights_, instance_scales_, strata_, n_strata_, target_type_, classes_
         As in `Stratified`. A scale is the mean over the rounds that keep the instance.
     membership_ : int ndarray of shape (n_rounds, n_samples)
         The stratum of each row in each round.
@@ -112,7 +116,7 @@ class Democratic(CombinedWeigher):
         "threshold": [None, Interval(Integral, 1, None, closed="left")],
         "feature_threshold": [None, Interval(Real, 0, 1, closed="right")],
         "alpha": [Interval(Real, 0, 1, closed="both")],
-        "fitness": [None, StrOptions(set(SCORES)), callable],
+        "fitness": [None, StrOptions({*SCORES, *NUMBER_SCORES}), callable],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_queries": [Interval(Integral, 1, None, closed="left")],
     }
@@ -124,6 +128,7 @@ class Democratic(CombinedWeigher):
         *,
         n_strata: Any = "auto",
         stratum_size: int = 1000,
+        target_type: str = "auto",
         threshold: int | None = None,
         feature_threshold: float | None = None,
         alpha: float = 0.75,
@@ -138,6 +143,7 @@ class Democratic(CombinedWeigher):
         self.n_rounds = n_rounds
         self.n_strata = n_strata
         self.stratum_size = stratum_size
+        self.target_type = target_type
         self.threshold = threshold
         self.feature_threshold = feature_threshold
         self.alpha = alpha
@@ -214,8 +220,9 @@ class Democratic(CombinedWeigher):
         level = np.zeros(table.N, dtype=np.int64) if removal is None else removal
         # Rows that every round removed are in no selection, so they need not be searched.
         ever = level < n_levels
-        own_row, queries, codes = table.draw(int(self.n_queries), rng, n_jobs=self.n_jobs, client=client)
-        weights = [_search_weights(joined, candidate.support, ever, table.classes) for candidate in candidates]
+        own_row, queries, truth = table.draw(int(self.n_queries), rng, n_jobs=self.n_jobs, client=client)
+        performance = self._performance(truth)
+        weights = [_search_weights(joined, candidate.support, ever, truth.classes) for candidate in candidates]
         found = table.neighbors(
             np.minimum(level, n_levels - 1),
             n_levels,
@@ -228,8 +235,6 @@ class Democratic(CombinedWeigher):
         )
         # A threshold v keeps the rows with fewer than v votes for removal: a running sum over the levels.
         kept = np.cumsum(np.bincount(level[ever], minlength=n_levels)) / table.N
-        check_score(self._score_of_error(), table.classes)
-        performance = Performance(self._score_of_error(), codes, table.classes)
         frame = judge(
             found, candidates, kept, performance, joined.votes, alpha=float(self.alpha), k=int(self.n_neighbors)
         )
@@ -244,13 +249,27 @@ class Democratic(CombinedWeigher):
         support = candidates[0].support if len(candidates) == 1 else supports[float(best["feature_threshold"])]
         return int(best["threshold"]), support
 
+    def _performance(self, truth: Target) -> Performance | NumericPerformance:
+        """Return the score of predictions of the queries, whose target is ``truth``."""
+        score = self._score_of_error()
+        if truth.numbers is None:
+            check_score(score, truth.classes)
+            return Performance(score, truth.codes, truth.classes)
+        if len(np.unique(truth.numbers)) < 2:
+            raise InvalidDataError(
+                f"the {len(truth.numbers)} rows on which the error is measured all have the target "
+                f"{truth.numbers[0]:g}: raise n_queries, or choose the thresholds (threshold=, feature_threshold=)"
+            )
+        check_number_score(score, truth.numbers)
+        return NumericPerformance(score, truth.numbers)
+
     def _score_of_error(self) -> Any:
         """Return the score from which the error ε is computed."""
         if self.fitness is not None:
             return self.fitness
         weigher = EvolutionaryWeigher() if self.weigher is None else self.weigher
         own = getattr(weigher, "fitness", None)
-        return own if own is not None and (callable(own) or own in SCORES) else "accuracy"
+        return own if own is not None and (callable(own) or own in (*SCORES, *NUMBER_SCORES)) else "accuracy"
 
 
 def _search_weights(joined: Joined, support: BoolArray, ever: BoolArray, classes: Any) -> Weights:

@@ -1,4 +1,8 @@
-"""Draw strata, which are parts of a table with the class shares of the table, and fit a weigher to a stratum."""
+"""Draw strata and fit a weigher to a stratum.
+
+Strata are parts of a table with the class shares of the table. Of a numeric target, they have the same shares of its
+low, middle and high values.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,64 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._random import open_seeds
+from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InterruptedSearchWarning, InvalidDataError, RareClassWarning
 from ...weights import Weights
 from ..base import published_scores
 
-__all__ = ["Outcome", "Stratum", "count_strata", "draw_strata", "fit_stratum", "rows_of_strata"]
+__all__ = [
+    "Outcome",
+    "Stratum",
+    "count_numeric_strata",
+    "count_strata",
+    "draw_strata",
+    "fit_stratum",
+    "group_rows",
+    "rows_of_strata",
+]
+
+N_BINS = 10  # groups of a numeric target
+
+
+def group_rows(target: Target) -> IndexArray:
+    """Return the group of each row, of which every stratum gets its share: its class, or a bin of its number.
+
+    Bins hold equally many rows, in the order of the numbers. Equal numbers are ordered by their row.
+
+    Examples
+    --------
+    >>> numbers = np.array([5.0, 1.0, 9.0, 3.0])
+    >>> group_rows(Target(np.zeros(4, dtype=int), np.zeros(0), numbers))
+    array([2, 0, 3, 1])
+    """
+    if target.numbers is None:
+        return target.codes
+    n = len(target.numbers)
+    rank = np.empty(n, dtype=np.int64)
+    rank[np.argsort(target.numbers, kind="stable")] = np.arange(n)
+    return rank * min(N_BINS, n) // n
+
+
+def count_numeric_strata(n_strata: Any, stratum_size: int, n: int, *, where: str = "") -> int:
+    """Return the number of strata of ``n`` rows with a numeric target. The parameters are those of `count_strata`.
+
+    Every stratum has at least two rows, since one number says nothing of how numbers differ.
+
+    Examples
+    --------
+    >>> count_numeric_strata("auto", 100, 520), count_numeric_strata("auto", 1000, 520)
+    (5, 1)
+    """
+    if n_strata == "auto":
+        return max(1, min(round(n / stratum_size), n // 2))
+    if n < 2 * n_strata:
+        raise InvalidDataError(
+            f"n_strata={n_strata}{where} is more than half of the {n} rows, and every stratum needs two. Use at most "
+            f"{n // 2}{where}"
+        )
+    return int(n_strata)
 
 
 def count_strata(n_strata: Any, stratum_size: int, counts: IndexArray, classes: AnyArray, *, where: str = "") -> int:
@@ -58,8 +113,9 @@ def count_strata(n_strata: Any, stratum_size: int, counts: IndexArray, classes: 
 def draw_strata(codes: IndexArray, n_strata: int, rng: np.random.Generator) -> IndexArray:
     """Return a random stratum for each row. The sizes of strata, and their rows of each class, differ by at most 1.
 
-    The rows of each class are shuffled and given to the strata in turn. The next class continues with the
-    stratum after the last one (Cano et al. 2005: disjoint strata of equal size that keep the class shares).
+    ``codes`` are the groups of `group_rows`: classes, or bins of a numeric target. The rows of each class are shuffled
+    and given to the strata in turn. The next class continues with the stratum after the last one (Cano et al. 2005:
+    disjoint strata of equal size that keep the class shares).
     """
     stratum = np.empty(len(codes), dtype=np.int64)
     dealt = 0
@@ -110,7 +166,7 @@ def fit_stratum(place: Stratum, X: Any, y: AnyArray, params: dict[str, Any], wei
     """Fit a clone of the weigher to the rows of one stratum.
 
     The result does not depend on the process or computer that runs the fit. ``place`` is the stratum, ``X`` and
-    ``y`` are its rows and labels, and ``params`` are further parameters of the fit.
+    ``y`` are its rows and target, and ``params`` are further parameters of the fit.
     """
     begin = time.perf_counter()
     model = _prepared(weigher, place)

@@ -11,13 +11,23 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from ..._parallel.executors import executor_for
+from ..._targets import Target, check_target, expect_target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..._validation import TableCoder, check_labels
+from ..._validation import TableCoder
 from ...engine import ColumnRanges, NeighborEngine
 from ...engine.references import column_ranges
 from ...exceptions import InvalidDataError
 from ...weights import Weights
-from .draw import Outcome, Stratum, count_strata, draw_strata, fit_stratum, rows_of_strata
+from .draw import (
+    Outcome,
+    Stratum,
+    count_numeric_strata,
+    count_strata,
+    draw_strata,
+    fit_stratum,
+    group_rows,
+    rows_of_strata,
+)
 
 __all__ = ["Cut", "Fits", "LocalRows", "cut", "level_neighbors", "set_categories"]
 
@@ -46,7 +56,7 @@ def cut(
     Parameters
     ----------
     codes : int ndarray of shape (n,)
-        Class of each row.
+        Group of each row, of which every stratum gets its share (see `group_rows`).
     n_strata : int
         Number of strata.
     seeds : SeedSequence
@@ -85,7 +95,7 @@ def takes_codes(weigher: Any) -> bool:
 
 def level_neighbors(
     X: Any,
-    codes: IndexArray,
+    target: Target,
     level: IndexArray,
     n_levels: int,
     weights: Weights,
@@ -103,7 +113,7 @@ def level_neighbors(
 
     Parameters
     ----------
-    X, codes : rows and their classes
+    X, target : rows, and their classes or numbers
     level, n_levels : int ndarray of shape (n,), int
         Level of each row, and the number of levels.
     weights : Weights
@@ -121,14 +131,15 @@ def level_neighbors(
 
     Returns
     -------
-    ranked, row, code : ndarrays of shape (n_queries, n_levels, k)
-        Squared distance, row number and class of each neighbour. Row and class are -1 if there is no neighbour.
+    ranked, row, value : ndarrays of shape (n_queries, n_levels, k)
+        Squared distance, row number, and class or number of each neighbour. Row and value are -1 if there is no
+        neighbour.
     """
     engine = NeighborEngine(
         X,
         weights=weights,
         nominal=nominal,
-        class_of_row=codes if weights.kind == "class" else None,
+        class_of_row=target.codes if weights.kind == "class" else None,
         groups=level,
         n_groups=n_levels,
         backend="scan",
@@ -136,39 +147,43 @@ def level_neighbors(
         n_jobs=n_jobs,
     )
     ranked, row = engine.ranked(queries, k, own_row=own_row)
-    return ranked, row, np.where(row < 0, -1, codes[row])
+    values = target.codes if target.numbers is None else target.numbers
+    return ranked, row, np.where(row < 0, -1, values[row])
 
 
 class LocalRows:
-    """A table in memory with its labels, after column coding.
+    """A table in memory with its target, after column coding.
 
     ``estimator`` is the `CombinedWeigher`, ``weigher`` is fitted to every stratum, and ``params`` are further
-    parameters of its fit, with one entry per row.
+    parameters of its fit, with one entry per row. ``target_type`` is as in `check_target`.
     """
 
-    def __init__(self, estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any]) -> None:
+    def __init__(
+        self, estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any], target_type: str | None
+    ) -> None:
         self.coder = TableCoder(categories_of(estimator, weigher))
         self.X = self.coder.fit_transform(estimator, X)
-        self.classes, self.codes = check_labels(y)
-        check_consistent_length(self.X, self.codes)
+        self.target = check_target(y, target_type)
+        check_consistent_length(self.X, self.target.codes)
+        self.groups = group_rows(self.target)
         self.N, self.M = self.X.shape
         self.nominal = self.coder.nominal_of(self.X)
         self.params = {name: _checked_param(name, value, self.N) for name, value in params.items()}
-        self.weigher = set_categories(weigher, self.nominal)
+        numeric = self.target.numbers is not None
+        self.weigher = expect_target(set_categories(weigher, self.nominal), numeric=numeric)
         # Selectors of other packages cannot be told which codes are categories: they get the table as it came.
         raw = self.nominal.any() and not takes_codes(weigher)
         self.table = (X if hasattr(X, "shape") else np.asarray(X, dtype=object)) if raw else self.X
 
     def learn(self, given: Cut, *, n_jobs: int | None, client: Any) -> Fits:
         """Fit every stratum of every round. ``given`` says how to cut the table."""
-        counts = np.bincount(self.codes, minlength=len(self.classes))
-        number = count_strata(given.n_strata, given.stratum_size, counts, self.classes)
+        number = count_strata_of(given, self.target)
         strata: list[Stratum] = []
         rows: list[IndexArray] = []
         for of_round, seeds in enumerate(given.rounds):
-            places, parts = cut(self.codes, number, seeds.spawn(1)[0], of_round=of_round)
+            places, parts = cut(self.groups, number, seeds.spawn(1)[0], of_round=of_round)
             strata, rows = strata + places, rows + parts
-        y = self.classes[self.codes]
+        y = self.target.decoded
 
         def tasks() -> Iterator[tuple[Any, ...]]:
             # The rows of a stratum are copied only when a worker process is free to take them.
@@ -182,11 +197,11 @@ class LocalRows:
 
     def draw(
         self, number: int, rng: np.random.Generator, *, n_jobs: int | None, client: Any
-    ) -> tuple[IndexArray, FloatArray, IndexArray]:
-        """Draw about ``number`` rows as `proportional` does. Return their row numbers, values and classes."""
-        rows = proportional(self.codes, number, rng)
+    ) -> tuple[IndexArray, FloatArray, Target]:
+        """Draw about ``number`` rows as `proportional` does. Return their row numbers, values and target."""
+        rows = proportional(self.groups, number, rng)
         values = self.X[rows]
-        return rows, values.toarray() if sparse.issparse(values) else values, self.codes[rows]
+        return rows, values.toarray() if sparse.issparse(values) else values, self.target.take(rows)
 
     def neighbors(
         self,
@@ -205,7 +220,7 @@ class LocalRows:
         return [
             level_neighbors(
                 self.X,
-                self.codes,
+                self.target,
                 level,
                 n_levels,
                 one,
@@ -220,6 +235,14 @@ class LocalRows:
         ]
 
 
+def count_strata_of(given: Cut, target: Target) -> int:
+    """Return the number of strata of a table in memory. ``given`` says what was asked for."""
+    if target.numbers is not None:
+        return count_numeric_strata(given.n_strata, given.stratum_size, len(target.numbers))
+    counts = np.bincount(target.codes, minlength=len(target.classes))
+    return count_strata(given.n_strata, given.stratum_size, counts, target.classes)
+
+
 def categories_of(estimator: Any, weigher: Any) -> Any:
     """Return the setting of which columns are categories.
 
@@ -230,7 +253,7 @@ def categories_of(estimator: Any, weigher: Any) -> Any:
 
 
 def proportional(codes: IndexArray, number: int, rng: np.random.Generator) -> IndexArray:
-    """Draw about ``number`` rows without replacement, with the class shares and at least one row of each class."""
+    """Draw about ``number`` rows without replacement, with the shares of the groups and at least one row of each."""
     if number >= len(codes):
         return np.arange(len(codes))
     counts = np.bincount(codes)

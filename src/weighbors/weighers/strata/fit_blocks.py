@@ -15,8 +15,9 @@ from sklearn.utils import _safe_indexing
 
 from ..._parallel.cluster import is_dask
 from ..._parallel.executors import Executor, executor_for
+from ..._targets import Target, check_target, expect_target
 from ..._typing import AnyArray, FloatArray, IndexArray
-from ..._validation import TableCoder, check_labels, codes_of
+from ..._validation import TableCoder, codes_of
 from ...blocks import (
     Block,
     ColumnCoding,
@@ -33,31 +34,37 @@ from ...engine import ColumnRanges
 from ...engine.references import bounds
 from ...exceptions import InvalidDataError
 from ...weights import Weights
-from .draw import Outcome, Stratum, count_strata, fit_stratum
+from .draw import Outcome, Stratum, count_numeric_strata, count_strata, fit_stratum, group_rows
 from .fit import Cut, Fits, categories_of, cut, level_neighbors, proportional, set_categories, takes_codes
 from .vote import merge
 
 __all__ = ["BlockRows", "in_blocks"]
 
-Lists: TypeAlias = tuple[FloatArray, IndexArray, IndexArray]  # distances, rows and classes of neighbours
+Lists: TypeAlias = tuple[FloatArray, IndexArray, IndexArray]  # distances, rows and targets of neighbours
 
 STRATA_PER_TASK = 16  # strata of a block that one task fits, so that the block is read once for all of them
 BLOCK_BYTES = 32 * 2**20  # size of a block of a file; it does not depend on the number of worker processes
 
 
 class Reader(NamedTuple):
-    """Weigher, column coding, classes and header, which every task needs to read a block."""
+    """Weigher, column coding, classes (None for a numeric target) and header, which tasks need to read a block."""
 
     weigher: Any
     coding: ColumnCoding
-    classes: AnyArray
+    classes: AnyArray | None
     header: Header
 
-    def read(self, block: Block) -> tuple[Any, EncodedBlock, IndexArray]:
-        """Return the table as the weigher takes it, the encoded block, and the classes of its rows."""
+    def read(self, block: Block) -> tuple[Any, EncodedBlock, Target]:
+        """Return the table as the weigher takes it, the encoded block, and the target of its rows."""
         encoded = encode_block(block, self.header, self.coding)
         raw = encoded.nominal.any() and not takes_codes(self.weigher)  # some selectors read categories themselves
-        return encoded.table if raw else encoded.rows, encoded, codes_of(encoded.labels, self.classes)
+        return encoded.table if raw else encoded.rows, encoded, self._target(encoded.labels)
+
+    def _target(self, labels: AnyArray) -> Target:
+        """Return the target of a block from its labels or numbers."""
+        if self.classes is None:
+            return Target(np.zeros(len(labels), dtype=np.int64), np.zeros(0), np.asarray(labels, dtype=np.float64))
+        return Target(codes_of(labels, self.classes), self.classes)
 
 
 class Part(NamedTuple):
@@ -77,7 +84,7 @@ def in_blocks(X: Any, y: Any) -> bool:
 
 
 class BlockRows:
-    """A table in blocks with its labels, and the number of rows of each class in each block.
+    """A table in blocks with its target, and the number of rows of each class in each block.
 
     Parameters
     ----------
@@ -88,15 +95,19 @@ class BlockRows:
     X, y : Dask collections; or a path, and labels as `open_source` takes them
     params : dict
         Further parameters of fit. It must be empty, since blocks do not take them.
+    target_type : {"auto", "classes", "numeric"} or None
+        As in `check_target`.
     """
 
-    def __init__(self, estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any]) -> None:
+    def __init__(
+        self, estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any], target_type: str | None
+    ) -> None:
         if params:
             raise InvalidDataError(
                 f"fit parameters ({', '.join(params)}) are not handed to partitions. Fit a table in memory, or put "
                 "them into the weigher"
             )
-        self.weigher = weigher
+        self.weigher, self.target_type = weigher, target_type
         self.coding = ColumnCoding(TableCoder(categories_of(estimator, weigher)))
         self.source = _open(X, y)
         names = self.source.header.names
@@ -106,25 +117,27 @@ class BlockRows:
     @property
     def _reader(self) -> Reader:
         """The objects that a task needs to read a block."""
-        return Reader(self.weigher, self.coding, self.classes, self.source.header)
+        classes = self.target.classes if self.target.numbers is None else None
+        return Reader(self.weigher, self.coding, classes, self.source.header)
 
     def _executor(self, client: Any, n_jobs: int | None) -> Executor:
         """Return the executor for a client, or for joblib."""
         return executor_for(client, n_jobs, dask=self.source.dask, threads=False)
 
     def _count(self, client: Any, n_jobs: int | None) -> None:
-        """Read the labels, and set the classes and the number of rows of each class in each block."""
+        """Read the labels, and set the target and the number of rows of each class (or all) in each block."""
         tasks = [(part, p) for p, part in enumerate(self.source.label_parts or ())]
         found = self._executor(client, n_jobs).map(count_labels, tasks)
-        values = np.concatenate([labels for labels, _ in found])
-        self.classes = check_labels(values)[0]
-        self.counts = np.zeros((len(found), len(self.classes)), dtype=np.int64)
+        self.target = check_block_targets(found, self.target_type)
+        numeric, classes = self.target.numbers is not None, self.target.classes
+        expect_target(self.weigher, numeric=numeric)
+        self.counts = np.zeros((len(found), max(1, len(classes))), dtype=np.int64)
         for p, (labels, counts) in enumerate(found):
-            self.counts[p, codes_of(labels, self.classes)] = counts
+            self.counts[p, 0 if numeric else codes_of(labels, classes)] = counts.sum() if numeric else counts
         lacking = np.argwhere(self.counts == 0)
         if len(lacking):
             p, code = lacking[0].tolist()
-            name = repr(self.classes.tolist()[code])
+            name = repr(classes.tolist()[code])
             raise InvalidDataError(
                 f"partition {p} of {len(found)} has no row of class {name}, and strata need every "
                 f"class. Shuffle the rows among partitions, or use fewer partitions ({len(lacking)} such gaps)"
@@ -165,15 +178,20 @@ class BlockRows:
                     f"over partitions. Use n_strata='auto', at least {n_blocks}, or fewer partitions"
                 )
             wanted = share_out(int(given.n_strata), np.diff(self.start)).tolist()
+        if self.target.numbers is not None:
+            return [
+                count_numeric_strata(number, given.stratum_size, int(self.counts[p, 0]), where=f" in partition {p}")
+                for p, number in enumerate(wanted)
+            ]
         return [
-            count_strata(number, given.stratum_size, self.counts[p], self.classes, where=f" in partition {p}")
+            count_strata(number, given.stratum_size, self.counts[p], self.target.classes, where=f" in partition {p}")
             for p, number in enumerate(wanted)
         ]
 
     def draw(
         self, number: int, rng: np.random.Generator, *, n_jobs: int | None, client: Any
-    ) -> tuple[IndexArray, FloatArray, IndexArray]:
-        """Draw about ``number`` rows, with the shares of blocks and classes. Return row numbers, values and classes.
+    ) -> tuple[IndexArray, FloatArray, Target]:
+        """Draw about ``number`` rows, with the shares of blocks and classes. Return row numbers, values and target.
 
         It also sets ``column_range``.
         """
@@ -189,7 +207,7 @@ class BlockRows:
         assert merged is not None
         low, high = (np.nan_to_num(end, nan=0.0) for end in merged[:2])  # 0 if all values of a column are missing
         self.column_range = ColumnRanges(low, high, merged.missing)
-        return rows, np.concatenate([one[1] for one in found]), np.concatenate([one[2] for one in found])
+        return rows, np.concatenate([one[1] for one in found]), join_targets([one[2] for one in found])
 
     def neighbors(
         self,
@@ -265,36 +283,60 @@ def count_labels(part: Any, p: int) -> tuple[AnyArray, IndexArray]:
     return np.unique(values, return_counts=True)
 
 
+def check_block_targets(found: list[tuple[AnyArray, IndexArray]], target_type: str | None) -> Target:
+    """Check the labels of all blocks, and return the classes, or the numbers in no particular order.
+
+    ``found`` has the distinct labels of each block and how often they occur. ``target_type`` is as in `check_target`.
+    """
+    values = np.concatenate([labels for labels, _ in found])
+    if target_type in (None, "classes") or values.dtype.kind not in "fiu":
+        return check_target(values, target_type)
+    infinite = int((~np.isfinite(values)).sum())
+    if infinite:
+        raise InvalidDataError(
+            f"Input y contains infinity: {infinite} different targets. Drop their rows, or replace them"
+        )
+    # Whether many numbers differ depends on the number of rows, so every label counts as often as it occurs.
+    return check_target(np.repeat(values, np.concatenate([counts for _, counts in found])), target_type)
+
+
+def join_targets(parts: list[Target]) -> Target:
+    """Join the targets of several blocks."""
+    numbers = [part.numbers for part in parts if part.numbers is not None]
+    codes = np.concatenate([part.codes for part in parts])
+    return Target(codes, parts[0].classes, np.concatenate(numbers) if numbers else None)
+
+
 def fit_strata(block: Block, part: Part, reader: Reader) -> tuple[int, list[tuple[Stratum, IndexArray, Outcome]]]:
     """Cut a block into strata and fit the strata ``part.which``. Row numbers count within the block."""
-    table, encoded, codes = reader.read(block)
+    table, encoded, target = reader.read(block)
     # A copy that has spawned nothing: a task may run again in the same process.
     fresh = np.random.SeedSequence(part.seeds.entropy, spawn_key=part.seeds.spawn_key)
-    strata, rows = cut(codes, part.number, fresh, of_round=part.of_round, first=part.first)
+    strata, rows = cut(group_rows(target), part.number, fresh, of_round=part.of_round, first=part.first)
     weigher = set_categories(clone(reader.weigher), encoded.nominal)
-    found = []
+    y, found = target.decoded, []
     for one in part.which:
         mine = rows[one]
-        outcome = fit_stratum(strata[one], _safe_indexing(table, mine), reader.classes[codes[mine]], {}, weigher)
+        outcome = fit_stratum(strata[one], _safe_indexing(table, mine), y[mine], {}, weigher)
         found.append((strata[one], mine, outcome))
     return part.block, found
 
 
 def draw_rows(
     block: Block, number: int, seed: int, reader: Reader
-) -> tuple[IndexArray, FloatArray, IndexArray, ColumnRanges]:
-    """Draw about ``number`` rows of a block. Return their numbers in the block, values, classes, and column ranges.
+) -> tuple[IndexArray, FloatArray, Target, ColumnRanges]:
+    """Draw about ``number`` rows of a block. Return their numbers in the block, values, target, and column ranges.
 
     The column ranges are those of the whole block.
     """
-    _, encoded, codes = reader.read(block)
+    _, encoded, target = reader.read(block)
     if encoded.nominal.any():
         raise InvalidDataError(
             "neighbours across partitions need numbers, and some columns are categories. Encode them (one column per "
             "category), or choose the thresholds yourself (threshold=, feature_threshold=)"
         )
-    rows = proportional(codes, number, np.random.default_rng(seed))
-    return rows, encoded.rows[rows], codes[rows], bounds(encoded.rows)
+    rows = proportional(group_rows(target), number, np.random.default_rng(seed))
+    return rows, encoded.rows[rows], target.take(rows), bounds(encoded.rows)
 
 
 def block_neighbors(
@@ -328,15 +370,15 @@ def block_neighbors(
     measured : ColumnRanges
         Column ranges of the whole table.
     """
-    _, encoded, codes = reader.read(block)
+    _, encoded, target = reader.read(block)
     # A query that belongs to another block has no row of its own here.
-    own = np.where((own_row >= start) & (own_row < start + len(codes)), own_row - start, -1)
+    own = np.where((own_row >= start) & (own_row < start + len(target.codes)), own_row - start, -1)
     out = []
     for one in weights:
-        distance, row, code = level_neighbors(
-            encoded.rows, codes, level, n_levels, one, queries, own, k=k, measured=measured
+        distance, row, value = level_neighbors(
+            encoded.rows, target, level, n_levels, one, queries, own, k=k, measured=measured
         )
-        out.append((distance, np.where(row < 0, -1, row + start), code))
+        out.append((distance, np.where(row < 0, -1, row + start), value))
     return out
 
 

@@ -16,10 +16,11 @@ __all__ = ["Stratified"]
 class Stratified(CombinedWeigher):
     """Fit a weigher or selector to disjoint strata of the rows, and combine the results.
 
-    Strata are drawn at random with the class shares of the whole table. The result keeps all instances that
-    their strata keep. Strata vote on features, and feature weights are averaged. Instance weights (votes ω and
-    scales v) are those of the stratum of the instance. With strata of a fixed size, the time is linear in the
-    number of rows, also if the time of the weigher grows faster.
+    Strata are drawn at random with the class shares of the whole table. With a numeric target, they are drawn from
+    ten bins of equally many rows, ordered by the target, so that all strata have its low and its high values. The
+    result keeps all instances that their strata keep. Strata vote on features, and feature weights are averaged.
+    Instance weights (votes ω and scales v) are those of the stratum of the instance. With strata of a fixed size, the
+    time is linear in the number of rows, also if the time of the weigher grows faster.
 
     Parameters
     ----------
@@ -28,9 +29,14 @@ class Stratified(CombinedWeigher):
         sampler of imbalanced-learn that has ``sample_indices_``. None: ``EvolutionaryWeigher("IS")``.
     n_strata : int or "auto", default="auto"
         Number of strata. "auto": strata have about ``stratum_size`` rows, but there are fewer strata if the
-        smallest class has not enough rows for two per stratum.
+        smallest class has not enough rows for two per stratum. With a numeric target, a stratum has at least two
+        rows.
     stratum_size : int, default=1000
         Number of rows per stratum with ``n_strata="auto"``.
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        What ``y`` holds. "auto": what the weigher says, if it has this parameter; else floats are a numeric target
+        if one of them is no whole number or if many differ, and all else is classes. Weighers that take classes
+        only, and samplers, get classes. A selector of another package gets the numbers as they are.
     feature_threshold : float, default=0.5
         A feature is kept if the strata that keep it have at least this share of the rows. If no feature
         reaches this share, the features with the largest share are kept. If all strata keep the same number
@@ -45,7 +51,7 @@ class Stratified(CombinedWeigher):
     Attributes
     ----------
     weights_ : Weights
-        Weights for `WeightedKNeighborsClassifier`.
+        Weights for `WeightedKNeighborsClassifier`, or for a regressor.
     support_ : bool ndarray of shape (n_features,)
         Features that are kept.
     reduction_ : float
@@ -64,14 +70,18 @@ class Stratified(CombinedWeigher):
         The stratum of each row.
     n_strata_ : int
         Number of strata.
+    target_type_ : str
+        "classes" or "numeric".
     classes_ : ndarray of shape (n_classes,)
+        Only for classes.
 
     Notes
     -----
     A stratum has fewer rows than the table. So results that depend on the density of the rows, such as nearest
     hits and misses, are learned at a lower density. If the weigher has a ``checkpoint``, each stratum gets its
     own file. In Dask collections, strata are drawn inside partitions, and every partition must have rows of
-    every class. There, the weights check the number of training rows, but not their fingerprint.
+    every class. Bins of a numeric target are those of the partition. There, the weights check the number of training
+    rows, but not their fingerprint.
 
     References
     ----------
@@ -100,6 +110,7 @@ class Stratified(CombinedWeigher):
         n_strata: Any = "auto",
         *,
         stratum_size: int = 1000,
+        target_type: str = "auto",
         feature_threshold: float = 0.5,
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
@@ -108,6 +119,7 @@ class Stratified(CombinedWeigher):
         self.weigher = weigher
         self.n_strata = n_strata
         self.stratum_size = stratum_size
+        self.target_type = target_type
         self.feature_threshold = feature_threshold
         self.categorical_features = categorical_features
         self.random_state = random_state

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._typing import BoolArray, FloatArray, IndexArray
+from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
 from ..evolution.fitness import Performance
+from ..evolution.number_scores import NumericPerformance
 
-__all__ = ["Candidate", "feature_candidates", "judge", "merge", "nested", "predictions"]
+__all__ = ["Candidate", "feature_candidates", "judge", "mean_numbers", "merge", "nested", "predictions"]
 
 
 class Candidate(NamedTuple):
@@ -47,7 +48,8 @@ def feature_candidates(share: FloatArray | None, elected: BoolArray, n_rounds: i
 def merge(parts: list[tuple[FloatArray, IndexArray, IndexArray]], k: int) -> tuple[FloatArray, IndexArray, IndexArray]:
     """Merge several lists of neighbours into the k nearest, ordered by distance and then by row number.
 
-    A list is a tuple of distances, rows and classes, arrays of shape (..., k). Row -1 means no neighbour.
+    A list is a tuple of distances, rows and targets (classes or numbers), arrays of shape (..., k). Row -1 means no
+    neighbour.
     """
     distance, row, code = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
     # Places without a neighbour come last, whatever distance they have.
@@ -76,9 +78,7 @@ def predictions(row: IndexArray, code: IndexArray, votes: FloatArray | None, n_c
     equally, as in the k-NN. ``row`` and ``code`` are row numbers and classes of the neighbours. ``votes`` has the
     vote of every row, or is None for equal votes.
     """
-    there = (row >= 0).astype(np.float64)
-    weight = there if votes is None else there * votes[np.maximum(row, 0)]
-    weight = np.where((weight > 0).any(axis=1, keepdims=True), weight, there)
+    weight = _vote_weights(row, votes)
     total = np.zeros((len(row), n_classes))
     for slot in range(row.shape[1]):
         # Several neighbours may vote for the same class, so their votes must be added one by one.
@@ -87,11 +87,29 @@ def predictions(row: IndexArray, code: IndexArray, votes: FloatArray | None, n_c
     return chosen
 
 
+def mean_numbers(row: IndexArray, number: FloatArray, votes: FloatArray | None, otherwise: float) -> FloatArray:
+    """Return the mean number of the neighbours of every query, weighted by votes, or ``otherwise`` without neighbours.
+
+    ``row`` and ``votes`` are as in `predictions`. ``number`` has the targets of the neighbours.
+    """
+    weight = _vote_weights(row, votes)
+    total = weight.sum(axis=1)
+    mean = (weight * number).sum(axis=1) / np.where(total > 0, total, 1.0)
+    return np.where(total > 0, mean, otherwise)
+
+
+def _vote_weights(row: IndexArray, votes: FloatArray | None) -> FloatArray:
+    """Return the vote of every neighbour, 0 where there is none. If all votes of a query are zero, they are equal."""
+    there = (row >= 0).astype(np.float64)
+    weight = there if votes is None else there * votes[np.maximum(row, 0)]
+    return np.where((weight > 0).any(axis=1, keepdims=True), weight, there)
+
+
 def judge(
     found: list[tuple[FloatArray, IndexArray, IndexArray]],
     candidates: list[Candidate],
     kept: FloatArray,
-    performance: Performance,
+    performance: Performance | NumericPerformance,
     votes: FloatArray | None,
     *,
     alpha: float,
@@ -104,10 +122,14 @@ def judge(
     """
     rows: list[dict[str, Any]] = []
     for candidate, neighbors in zip(candidates, found, strict=True):
-        for v, (_, row, code) in enumerate(nested(neighbors, k), start=1):
+        for v, (_, row, value) in enumerate(nested(neighbors, k), start=1):
             if kept[v - 1] == 0:
                 continue
-            answer = predictions(row, code, votes, len(performance.classes))
+            answer: AnyArray
+            if isinstance(performance, NumericPerformance):
+                answer = mean_numbers(row, value.astype(np.float64), votes, float(performance.numbers.mean()))
+            else:
+                answer = predictions(row, value, votes, len(performance.classes))
             error = 1.0 - float(performance(answer[None, :])[0])
             share = float(kept[v - 1] * candidate.support.mean())
             judged = {"threshold": v, "feature_threshold": candidate.threshold, "error": error, "kept": share}
