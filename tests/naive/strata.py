@@ -71,8 +71,8 @@ def scales(found, n):
     return np.array([np.mean(kept[row] or every[row]) for row in range(n)])
 
 
-def nearest_class(X, y, query, kept, a, v, k=1, gap=None):
-    """Class of row ``query`` by its k nearest kept rows, itself left out; ties of votes to the first class.
+def nearest_rows(X, query, kept, a, v, k=1, gap=None):
+    """The k nearest kept rows of row ``query``, itself left out.
 
     A missing value is at the range ``gap`` of its column from everything (methods.md §0).
     """
@@ -83,13 +83,28 @@ def nearest_class(X, y, query, kept, a, v, k=1, gap=None):
             apart = [gap[j] if math.isnan(one) else one for j, one in enumerate(apart)]
             d = v[row] * math.sqrt(sum(a[j] * apart[j] ** 2 for j in range(len(a))))
             ranked.append((d, row))
+    return [row for _, row in sorted(ranked)[:k]]
+
+
+def nearest_class(y, rows):
+    """Class that the rows vote for; ties of votes to the first class."""
     votes = {}
-    for _, row in sorted(ranked)[:k]:
+    for row in rows:
         votes[y[row]] = votes.get(y[row], 0) + 1
     return min(votes, key=lambda label: (-votes[label], label)) if votes else None
 
 
-def judged(X, y, removal, n_rounds, alpha, supports, a=None, v=None, k=1, gap=None):
+def error_of(y, neighbors, numeric):
+    """Share of wrong classes, or 1 − R² of the mean targets (R² at least 0; the mean of all where nobody is near)."""
+    if not numeric:
+        return sum(nearest_class(y, rows) != y[query] for query, rows in enumerate(neighbors)) / len(y)
+    mean = sum(y) / len(y)
+    answers = [sum(y[row] for row in rows) / len(rows) if rows else mean for rows in neighbors]
+    left = sum((y[query] - answer) ** 2 for query, answer in enumerate(answers))
+    return min(1.0, left / sum((one - mean) ** 2 for one in y))
+
+
+def judged(X, y, removal, n_rounds, alpha, supports, a=None, v=None, k=1, gap=None, numeric=False):
     """[(threshold, support number, error, share of the table kept, f)] over all rows as queries."""
     n, M = X.shape
     out = []
@@ -100,7 +115,7 @@ def judged(X, y, removal, n_rounds, alpha, supports, a=None, v=None, k=1, gap=No
             if not kept:
                 continue
             scale = np.ones(n) if v is None else v
-            wrong = sum(nearest_class(X, y, row, kept, metric, scale, k, gap) != y[row] for row in range(n))
+            error = error_of(y, [nearest_rows(X, row, kept, metric, scale, k, gap) for row in range(n)], numeric)
             share = len(kept) / n * support.mean()
-            out.append((threshold, number, wrong / n, share, alpha * wrong / n + (1 - alpha) * share))
+            out.append((threshold, number, error, share, alpha * error + (1 - alpha) * share))
     return out

@@ -91,7 +91,9 @@ def test_the_fitness_is_the_weighers_own_unless_given():
         out = []
         for threshold in fitted.thresholds_["threshold"]:
             kept = np.flatnonzero(fitted.removal_votes_ < threshold)
-            found = [naive.nearest_class(X, y, row, kept, np.ones(5), np.ones(160)) for row in range(160)]
+            found = [
+                naive.nearest_class(y, naive.nearest_rows(X, row, kept, np.ones(5), np.ones(160))) for row in range(160)
+            ]
             wrong = [1 - y[row] if label is None else label for row, label in enumerate(found)]
             out.append(1 - measure(y, np.array(wrong)))
         return out
