@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeRegressor
 
-from weighbors import EvolutionaryWeigher
+from weighbors import EvolutionaryWeigher, WeightedKNeighborsRegressor
 from weighbors.datasets import load_dataset
 from weighbors.exceptions import CheckpointError, InvalidDataError, NoSkillWarning, NothingSelectedWarning
 from weighbors.weighers.evolution import (
@@ -320,3 +320,13 @@ def test_weights_of_a_real_table_help_a_regressor():
     )
     assert weighed > plain + 0.05
     assert weighed > 0.6
+
+
+@pytest.mark.parametrize("tasks", ["FW", "IS+FS", "IS+FS+IW+FW"])
+def test_performance_is_the_score_of_a_regressor_that_leaves_rows_out(tasks):
+    search = EvolutionaryWeigher(tasks, **FAST).fit(X, Y)
+    model = WeightedKNeighborsRegressor(1, weigher=search.weights_).fit(X, Y)
+    assert search.performance_ == pytest.approx(metrics.r2_score(Y, model.predict(None)), rel=1e-12)
+    inside = WeightedKNeighborsRegressor(1, weigher=EvolutionaryWeigher(tasks, **FAST)).fit(X, Y)
+    np.testing.assert_array_equal(inside.predict(None), model.predict(None))
+    np.testing.assert_array_equal(inside.predict(X[:5] + 0.1), model.predict(X[:5] + 0.1))
