@@ -6,7 +6,7 @@ import pytest
 from naive import strata as naive
 from sklearn.feature_selection import SelectKBest, f_regression
 
-from weighbors import Democratic, EvolutionaryWeigher, GradientWeights, NCAWeights, ReliefF, Stratified
+from weighbors import Democratic, EvolutionaryWeigher, GradientWeights, NCAWeights, ReliefF, RReliefF, Stratified
 from weighbors._targets import check_target
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
 from weighbors.weighers.strata.draw import N_BINS, draw_strata, group_rows
@@ -58,7 +58,7 @@ def test_strata_of_a_search_equal_the_oracle():
     assert Stratified(search(), 2, random_state=0).fit(X, Y).fit(X, Y > 0).classes_.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("weigher", [NCAWeights(), GradientWeights()])
+@pytest.mark.parametrize("weigher", [NCAWeights(), GradientWeights(), RReliefF(5)])
 def test_feature_weights_are_averaged(weigher):
     fitted = Stratified(weigher, 2, random_state=0).fit(X, Y)
     np.testing.assert_allclose(fitted.feature_weights_, naive.mean_features(oracle_of(fitted)))
