@@ -1,0 +1,105 @@
+"""The k-NN regressor over blocks equals the ordinary one to the bit."""
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+import weighbors as wb
+from weighbors import Weights
+from weighbors import distributed as wd
+from weighbors.exceptions import ForeignWeightsError, InvalidDataError
+
+RNG = np.random.default_rng
+
+
+def table(seed, dtype=np.float64, n=300, m=4):
+    """Rows with ties, duplicates and missing values, and targets."""
+    rng = RNG(seed)
+    X = np.round(2 * rng.normal(size=(n, m))).astype(dtype)
+    X[n // 2 :] = X[: n - n // 2]
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, rng.normal(size=n)
+
+
+def some_weights(n, m):
+    rng = RNG(5)
+    yield None
+    yield Weights(feature_weights=rng.random(m))
+    yield Weights(feature_weights=rng.random((n, m)))
+    masks = {"instance_mask": np.arange(n) % 3 > 0, "feature_mask": np.arange(m) != 2}
+    yield Weights(instance_scales=rng.random(n), votes=rng.random(n), **masks)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("p", [1, 2])
+def test_the_bits_of_the_ordinary_one(p, dtype, tmp_path):
+    X, y = table(p, dtype)
+    Q = np.concatenate([X[:30] + dtype(0.5), X[:5]])
+    np.save(tmp_path / "X.npy", X)
+    cuts = [
+        (X, y, {"max_bytes": 2**16, "n_jobs": 2}),
+        (da.from_array(X, chunks=(70, 4)), da.from_array(y, chunks=70), {}),
+        (tmp_path / "X.npy", y, {"max_bytes": 2**16}),
+    ]
+    for number, weigher in enumerate(some_weights(*X.shape)):
+        options = {"p": p, "weights": ("uniform", "distance")[number % 2]}
+        weight = RNG(0).integers(0, 3, len(X)) if number in (1, 3) else None
+        local = wb.WeightedKNeighborsRegressor(4, weigher, **options).fit(X, y, weight)
+        for given, targets, where in cuts:
+            found = wd.WeightedKNeighborsRegressor(4, weigher, **options, **where).fit(given, targets, weight)
+            np.testing.assert_array_equal(found.predict(Q), local.predict(Q))
+            np.testing.assert_array_equal(found.predict(da.from_array(Q, chunks=(10, 4))), local.predict(Q))
+        np.testing.assert_array_equal(found.predict(None), local.predict(None))
+        pd.testing.assert_frame_equal(found.explain(Q[:3]), local.explain(Q[:3]))
+        back = found.to_local()
+        assert type(back) is wb.WeightedKNeighborsRegressor
+        np.testing.assert_array_equal(back.predict(Q), local.predict(Q))
+        assert back.choice_ is None
+        assert found.n_samples_fit_ == local.n_samples_fit_ == 300
+
+
+def test_frames_parquet_and_named_targets(tmp_path):
+    X, y = table(0)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=RNG(0).choice(["x", "y"], len(X)))
+    whole = frame.assign(target=y)
+    whole.to_parquet(tmp_path / "t.parquet")
+    local = wb.WeightedKNeighborsRegressor(3).fit(frame, y)
+    lazy = dd.from_pandas(whole, npartitions=4)
+    rows = lazy.drop(columns="target")
+    for given, target in ((tmp_path / "t.parquet", "target"), (lazy, "target"), (rows, lazy["target"])):
+        found = wd.WeightedKNeighborsRegressor(3, max_bytes=2**16).fit(given, target)
+        np.testing.assert_array_equal(found.predict(frame[:50]), local.predict(frame[:50]))
+    assert found.score(lazy, "target") == local.score(frame, y)
+    weight = np.arange(300) % 3
+    assert found.score(lazy, "target", weight) == local.score(frame, y, weight)
+    grown = found.to_local().partial_fit(frame[:5], y[:5])
+    assert grown.n_samples_fit_ == 305
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (np.full(300, np.inf), "infinity"),
+        (np.where(np.arange(300) == 7, np.nan, 1.0), "1 labels are missing .the first in row 7"),
+        (RNG(0).normal(size=300).astype(str), "must hold numbers.*to_numeric"),
+        (np.zeros((300, 2)), "1d array|vector|shape"),
+        (None, "target y is None"),
+    ],
+)
+def test_bad_targets_are_refused(targets, message):
+    with pytest.raises(ValueError, match=message):
+        wd.WeightedKNeighborsRegressor(3).fit(table(0)[0], targets)
+
+
+def test_weighers_and_automatic_values_are_not_offered():
+    X, y = table(0)
+    for bad in ({"weigher": wd.ReliefF()}, {"weigher": wb.NCAWeights()}, {"weigher": "auto"}, {"n_neighbors": "auto"}):
+        with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
+            wd.WeightedKNeighborsRegressor(**bad).fit(X, y)
+    with pytest.raises(ForeignWeightsError, match="no classes"):
+        wd.WeightedKNeighborsRegressor(3, Weights(feature_weights=np.ones((2, 4)), classes=[0, 1])).fit(X, y)
+    with pytest.raises(InvalidDataError, match="n_neighbors=400"):
+        wd.WeightedKNeighborsRegressor(400).fit(X, y).predict(X)
+    assert not hasattr(wd.WeightedKNeighborsRegressor(3).fit(X, y), "classes_")
