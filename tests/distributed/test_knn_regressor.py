@@ -93,11 +93,36 @@ def test_bad_targets_are_refused(targets, message):
         wd.WeightedKNeighborsRegressor(3).fit(table(0)[0], targets)
 
 
-def test_weighers_and_automatic_values_are_not_offered():
+def test_weights_are_learned_over_blocks():
     X, y = table(0)
-    for bad in ({"weigher": wd.ReliefF()}, {"weigher": wb.NCAWeights()}, {"weigher": "auto"}, {"n_neighbors": "auto"}):
+    weight = RNG(0).integers(1, 4, len(X))
+    for given in (None, weight):
+        found = wd.WeightedKNeighborsRegressor(3, wd.RReliefF(4, max_bytes=2**16)).fit(
+            da.from_array(X, chunks=90), y, given
+        )
+        local = wb.WeightedKNeighborsRegressor(3, wb.RReliefF(4)).fit(X, y, given)
+        np.testing.assert_array_equal(found.weights_.feature_weights, local.weights_.feature_weights)
+        np.testing.assert_array_equal(found.predict(X[:40]), local.predict(X[:40]))
+        back = found.to_local()
+        assert type(back.weigher_) is wb.RReliefF
+        np.testing.assert_array_equal(back.predict(X[:40]), local.predict(X[:40]))
+
+
+def test_what_is_not_offered():
+    X, y = table(0)
+    for bad in ({"weigher": "auto"}, {"n_neighbors": "auto"}, {"p": "auto"}, {"weights": "auto"}):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
             wd.WeightedKNeighborsRegressor(**bad).fit(X, y)
+    for weigher, message in [
+        (wd.ReliefF(), "ReliefF needs classes, and this is a regressor. Use RReliefF"),
+        (wd.MBIW(), "MBIW needs classes"),
+        (wd.RepresentativeIntervals(), "RepresentativeIntervals needs classes"),
+        (wb.NCAWeights(), "NCAWeights needs all rows in memory"),
+    ]:
+        with pytest.raises(InvalidDataError, match=message):
+            wd.WeightedKNeighborsRegressor(3, weigher).fit(X, y)
+    with pytest.raises(InvalidDataError, match="RReliefF needs a numeric target, and this is a classifier"):
+        wd.WeightedKNeighborsClassifier(3, wd.RReliefF()).fit(X, y > 0)
     with pytest.raises(ForeignWeightsError, match="no classes"):
         wd.WeightedKNeighborsRegressor(3, Weights(feature_weights=np.ones((2, 4)), classes=[0, 1])).fit(X, y)
     with pytest.raises(InvalidDataError, match="n_neighbors=400"):

@@ -258,9 +258,9 @@ def test_bad_tables_and_parameters_are_refused():
 @pytest.mark.parametrize(
     ("weigher", "message"),
     [
-        (ReliefF(), "ReliefF learns from classes.*numeric.*or give Weights"),
-        (MBIW(), "MBIW learns from classes"),
-        (NCAWeights(target_type="classes"), "NCAWeights learns from classes.*Write target_type='numeric'"),
+        (ReliefF(), "ReliefF needs classes, and this is a regressor. Use RReliefF; or give Weights"),
+        (MBIW(), "MBIW needs classes.*a KernelVotesRegressor learns a vote for each row"),
+        (NCAWeights(target_type="classes"), "NCAWeights needs classes.*Write target_type='numeric'"),
     ],
 )
 @pytest.mark.parametrize("whole", [False, True])

@@ -20,6 +20,7 @@ from weighbors import (
     GradientWeights,
     KernelVotesRegressor,
     NCAWeights,
+    RReliefF,
     WeightedKNeighborsClassifier,
     WeightedKNeighborsRegressor,
     Weights,
@@ -110,7 +111,7 @@ def test_weights_are_learned_inside_folds():
 def test_all_values_are_chosen_the_same_for_all_threads():
     X, y = problem(80)
     model = WeightedKNeighborsRegressor("auto", "auto", weights="auto", p="auto").fit(X, y)
-    assert {"none", "GradientWeights"} <= set(model.choice_["weigher"])
+    assert model.choice_["weigher"].unique().tolist() == ["none", "RReliefF", "GradientWeights"]
     again = WeightedKNeighborsRegressor("auto", "auto", weights="auto", p="auto", n_jobs=2).fit(X, y)
     pd.testing.assert_frame_equal(model.choice_, again.choice_)
     np.testing.assert_array_equal(model.predict(X), again.predict(X))
@@ -228,7 +229,7 @@ def test_partial_fit_keeps_what_was_chosen_until_a_refresh():
 
 def test_weighers_of_numbers():
     X, y = problem(100)
-    for weigher in (NCAWeights(), GradientWeights(0.5)):
+    for weigher in (NCAWeights(), GradientWeights(0.5), RReliefF()):
         model = WeightedKNeighborsRegressor(5, weigher).fit(X[:60], y[:60].round())
         assert not hasattr(weigher, "weights_")
         assert model.weigher_.target_type_ == "numeric"  # also where whole numbers look like classes

@@ -27,6 +27,7 @@ from ..classifiers.learning import Fitted, build_model
 from ..classifiers.training import Training, repetition_weights, scale_repetitions
 from ..exceptions import InvalidDataError
 from ..neighbors.checks import check_fits, class_of_row
+from ..neighbors.metric import expect_numbers
 from ..regressors.mean_votes import BaseKNeighborsRegressor
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
@@ -84,13 +85,15 @@ class _BlockKNeighbors(OverBlocks, BaseKNeighbors):
             raise InvalidDataError("a weigher learns from all rows, and some have weight 0: drop these rows first")
         if weight is not None:  # it learns from the repetitions that will vote
             weight = scale_repetitions(weight, np.arange(table.n), int(self.n_neighbors))
-        weigher = clone(self.weigher)
+        weigher, numeric = clone(self.weigher), table.targets is not None
+        if numeric:
+            expect_numbers(weigher)
         if isinstance(weigher, RepresentativeIntervals):  # sees ordered categories as integers
             if isinstance(weigher.categorical_features, str) and table.nominal.any():
                 weigher.set_params(categorical_features=table.nominal)
             weigher.fit(X, y, sample_weight=weight)
         else:
-            weigher._blocks(table, y, table.encoder.coding)
+            weigher._blocks(table, y, table.encoder.coding, numbers=numeric)
             weigher._fit_blocks(table, weight)
         check_fits(weigher.weights_, LazyRows(table), [])
         return weigher, weigher.weights_
@@ -263,9 +266,8 @@ class WeightedKNeighborsRegressor(_BlockKNeighbors, BaseKNeighborsRegressor):
     ----------
     n_neighbors, weights, p, categorical_features, handle_unknown, backend
         As in :class:`weighbors.WeightedKNeighborsRegressor`, but "auto" is not offered.
-    weigher : None or Weights, default=None
-        The weights. None means no weights. The weighers of `weighbors.distributed` need classes, so learn weights from
-        a sample of the rows and pass its ``weights_``.
+    weigher : None, Weights or `weighbors.distributed.RReliefF`, default=None
+        The weights, or the estimator that learns them. None means no weights.
     client, max_bytes, n_jobs
         As in `ReliefF`.
 
@@ -292,7 +294,6 @@ class WeightedKNeighborsRegressor(_BlockKNeighbors, BaseKNeighborsRegressor):
     _parameter_constraints = {  # noqa: RUF012
         **BaseKNeighborsRegressor._parameter_constraints,
         **BLOCK_CONSTRAINTS,
-        "weigher": [None, Weights],
     }
 
     def __init__(
@@ -324,7 +325,7 @@ class WeightedKNeighborsRegressor(_BlockKNeighbors, BaseKNeighborsRegressor):
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedKNeighborsRegressor:
-        """Read the training table once. The rows are not copied into memory.
+        """Read the training table once and learn the weights. The rows are not copied into memory.
 
         Parameters
         ----------

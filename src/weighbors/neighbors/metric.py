@@ -9,13 +9,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
+from .._labels import NUMERIC_ALTERNATIVES
 from .._targets import expect_target
 from .._typing import AnyArray, FloatArray
 from .._validation import TableCoder, TakesTables
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 
-__all__ = ["fit_weigher", "learned_weights"]
+__all__ = ["expect_numbers", "fit_weigher", "learned_weights"]
 
 
 def fit_weigher(
@@ -36,10 +37,10 @@ def fit_weigher(
     sample_weight : ndarray of shape (n,), or None
     """
     weigher = clone(model.weigher)
-    if is_regressor(model):
-        _require_numeric_weigher(weigher, y)
-    if is_classifier(model) or is_regressor(model):  # other models do not know what the target holds
-        expect_target(weigher, numeric=is_regressor(model))
+    if is_classifier(model):
+        expect_target(weigher, numeric=False)
+    elif is_regressor(model):  # other models do not know what the target holds
+        expect_numbers(weigher, y.shape[1] if y.ndim == 2 else 1)
     # The weigher must treat the same columns as categories as the model does.
     named = weigher.get_params(deep=False).get("categorical_features", "unknown")
     if not isinstance(named, str):
@@ -54,22 +55,25 @@ def fit_weigher(
     return weigher.fit(table, y, **params)
 
 
-def _require_numeric_weigher(weigher: Any, y: AnyArray) -> None:
-    """Raise InvalidDataError if a weigher cannot learn from the numeric target ``y``. It may have several outputs."""
+def expect_numbers(weigher: Any, n_outputs: int = 1) -> None:
+    """Tell a weigher that the target is numeric and has ``n_outputs`` outputs.
+
+    Raise InvalidDataError if the weigher cannot learn from it.
+    """
     name, params = type(weigher).__name__, weigher.get_params(deep=False)
     # A weigher of this library says that it takes numbers. Any other weigher is tried.
     takes = "target_type" in params or getattr(weigher, "_takes_numeric_targets", not isinstance(weigher, TakesTables))
     if not takes or params.get("target_type") == "classes":
-        change = "Write target_type='numeric'" if takes else "Use a weigher for numeric targets, for example NCAWeights"
-        raise InvalidDataError(
-            f"{name} learns from classes, and the target of a regressor is numeric. {change}, or give Weights"
-        )
+        other = f"Use {NUMERIC_ALTERNATIVES.get(name, 'a weigher for numeric targets, for example RReliefF')}"
+        change = "Write target_type='numeric'" if takes else other
+        raise InvalidDataError(f"{name} needs classes, and this is a regressor. {change}; or give Weights")
     several = hasattr(weigher, "__sklearn_tags__") and get_tags(weigher).target_tags.multi_output
-    if y.ndim == 2 and not several:
+    if n_outputs > 1 and not several:
         raise InvalidDataError(
-            f"{name} learns from one numeric target, and y has {y.shape[1]} outputs. Use weigher=None or give Weights, "
+            f"{name} learns from one numeric target, and y has {n_outputs} outputs. Use weigher=None or give Weights, "
             "or fit one regressor per output, for example with sklearn.multioutput.MultiOutputRegressor"
         )
+    expect_target(weigher, numeric=True)
 
 
 def learned_weights(weigher: Any) -> Weights:

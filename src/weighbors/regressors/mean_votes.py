@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.model_selection import KFold
 
-from .. import weighers
 from .._targets import standardize_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..classifiers.base_knn import BaseKNeighbors
 from ..classifiers.choice import N_FOLDS, gradient_weighers
 from ..classifiers.learning import PreparedRows
 from ..engine import mean_targets
+from ..weighers import RReliefF
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,9 +140,7 @@ class NumberJudge:
         """Return the weighers that are candidates, by p. They take one target: for several outputs there are none."""
         if self.n_measures > 1:
             return []
-        relief = getattr(weighers, "RReliefF", None)
-        found = [] if relief is None else [dict.fromkeys(powers, relief(n_jobs=n_jobs))]
-        return [*found, gradient_weighers(powers, n_jobs)]
+        return [dict.fromkeys(powers, RReliefF(n_jobs=n_jobs)), gradient_weighers(powers, n_jobs)]
 
     def folds(self) -> list[tuple[IndexArray, IndexArray]]:
         """Return folds of the judged rows, which are always the same: (train, test) positions in ``drawn``."""
