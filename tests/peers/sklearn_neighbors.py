@@ -1,7 +1,8 @@
-"""scikit-learn's own tests of its neighbours, with our k-NN in the place of its classifier.
+"""scikit-learn's own tests of its neighbours, with our k-NN in the place of its classifier and of its regressor.
 
 The test module comes from the installed scikit-learn. A copy of it is executed in which ``neighbors`` is a copy of
-scikit-learn's namespace whose `KNeighborsClassifier` is the adapter below; scikit-learn itself is left as it is.
+scikit-learn's namespace whose `KNeighborsClassifier` and `KNeighborsRegressor` are the adapters below; scikit-learn
+itself is left as it is.
 """
 
 import importlib.util
@@ -14,11 +15,11 @@ from unittest import mock
 import numpy as np
 import sklearn
 import sklearn.neighbors
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.neighbors._base import KNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weighbors import WeightedKNeighborsClassifier
+from weighbors import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
 
 MODULE = "sklearn.neighbors.tests.test_neighbors"
 #: Metrics by the p that makes them; any other one is refused.
@@ -27,7 +28,7 @@ P_OF_METRIC = {"euclidean": 2, "l2": 2, "manhattan": 1, "cityblock": 1, "l1": 1}
 FIXTURES = {"global_dtype": [np.float64, np.float32], "global_random_seed": [42]}
 
 
-class KNeighborsClassifier(KNeighborsMixin, ClassifierMixin, BaseEstimator):
+class Adapter(KNeighborsMixin, BaseEstimator):
     """Ours under scikit-learn's parameters; ``algorithm`` and ``leaf_size`` change no answer, so nothing reads them.
 
     `KNeighborsMixin` is what the tests know such an estimator by; both of its methods are replaced.
@@ -60,9 +61,10 @@ class KNeighborsClassifier(KNeighborsMixin, ClassifierMixin, BaseEstimator):
         p = self.p if self.metric == "minkowski" else P_OF_METRIC.get(self.metric)
         if p is None:
             raise NotImplementedError(f"metric={self.metric!r}")
-        ours = WeightedKNeighborsClassifier(self.n_neighbors, weights=self.weights, p=p, n_jobs=self.n_jobs)
+        ours = self.our_class(self.n_neighbors, weights=self.weights, p=p, n_jobs=self.n_jobs)
         self.ours_ = ours.fit(X, y)
-        self.classes_ = ours.classes_
+        if hasattr(ours, "classes_"):
+            self.classes_ = ours.classes_
         return self
 
     def _fitted(self):
@@ -72,14 +74,25 @@ class KNeighborsClassifier(KNeighborsMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X):
         return self._fitted().predict(X)
 
-    def predict_proba(self, X):
-        return self._fitted().predict_proba(X)
-
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
         return self._fitted().kneighbors(X, n_neighbors, return_distance)
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         return self._fitted().kneighbors_graph(X, n_neighbors, mode)
+
+
+class KNeighborsClassifier(ClassifierMixin, Adapter):
+    our_class = WeightedKNeighborsClassifier
+
+    def predict_proba(self, X):
+        return self._fitted().predict_proba(X)
+
+
+class KNeighborsRegressor(RegressorMixin, Adapter):
+    our_class = WeightedKNeighborsRegressor
+
+
+ADAPTERS = {"KNeighborsClassifier": KNeighborsClassifier, "KNeighborsRegressor": KNeighborsRegressor}
 
 
 class Case(NamedTuple):
@@ -100,14 +113,14 @@ class Case(NamedTuple):
 
 
 def load_module():
-    """The installed test module, with the adapter in it; None where scikit-learn comes without its tests."""
+    """The installed test module, with the adapters in it; None where scikit-learn comes without its tests."""
     try:
         spec = importlib.util.find_spec(MODULE)
     except ModuleNotFoundError:
         return None
     if spec is None:
         return None
-    replaced = SimpleNamespace(**{**vars(sklearn.neighbors), "KNeighborsClassifier": KNeighborsClassifier})
+    replaced = SimpleNamespace(**{**vars(sklearn.neighbors), **ADAPTERS})
     module = importlib.util.module_from_spec(spec)
     with mock.patch.object(sklearn, "neighbors", replaced):  # what the module's "from sklearn import neighbors" finds
         spec.loader.exec_module(module)
@@ -115,7 +128,7 @@ def load_module():
 
 
 def cases_of(module):
-    """All cases that concern the classifier, in the order of the module."""
+    """All cases that concern the classifier or the regressor, in the order of the module."""
     found = []
     for name, function in vars(module).items():
         if name.startswith("test_") and inspect.isfunction(function):
@@ -147,17 +160,17 @@ def _told(value):
 
 
 def _is_ours(value):
-    return value is KNeighborsClassifier or isinstance(value, KNeighborsClassifier)
+    return value in ADAPTERS.values() if inspect.isclass(value) else isinstance(value, Adapter)
 
 
 def _concerns(case):
-    """Whether a case runs our classifier: as an argument, or by name in the body of the test."""
+    """Whether a case runs one of ours: as an argument, or by name in the body of the test."""
     kinds = [value for value in case.arguments.values() if inspect.isclass(value) or isinstance(value, BaseEstimator)]
     kinds = [kind for kind in kinds if getattr(kind, "__module__", "").startswith(("sklearn.neighbors", __name__))]
     if kinds:
         return any(_is_ours(kind) for kind in kinds)
     code = inspect.unwrap(case.function).__code__
-    return _mentions(code, "KNeighborsClassifier")
+    return any(_mentions(code, name) for name in ADAPTERS)
 
 
 def _mentions(code, name):
