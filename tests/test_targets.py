@@ -166,11 +166,9 @@ def test_the_table_of_alternatives_names_what_there_is():
 
 
 def test_a_weigher_of_the_other_type_of_target_is_refused():
-    with pytest.raises(
-        InvalidDataError, match="RReliefF needs a numeric target, and this is a classifier. Use ReliefF"
-    ):
+    with pytest.raises(InvalidDataError, match="RReliefF needs a numeric target, and these are classes. Use ReliefF"):
         WeightedKNeighborsClassifier(3, RReliefF()).fit(X, np.arange(100) % 2)
-    with pytest.raises(InvalidDataError, match="ReliefF needs classes, and this is a regressor. Use RReliefF"):
+    with pytest.raises(InvalidDataError, match="ReliefF needs classes, and the target is numeric. Use RReliefF"):
         expect_target(ReliefF(), numeric=True)
     assert isinstance(expect_target(RReliefF(), numeric=True), RReliefF)
 

@@ -63,29 +63,60 @@ template <class T> WB_INLINE Thresholds zone_thresholds(const Zones& zones, std:
   return {mean - half, mean + half};
 }
 
+// Numbers of rows in the two zones.
+struct ZoneCounts {
+  std::int64_t near = 0, far = 0;
+};
+
+// Counts the rows [from, to) of each zone by their distances.
+template <class T>
+WB_INLINE ZoneCounts count_zones(const T* distance, std::int64_t from, std::int64_t to, T below, T above) {
+  ZoneCounts counts;
+  for (std::int64_t z = from; z < to; ++z) {
+    counts.near += distance[z] < below ? 1 : 0;
+    counts.far += distance[z] > above ? 1 : 0;
+  }
+  return counts;
+}
+
+// Turns the distances of the rows [from, to) into coefficients, in place: `scale` is shared among the near rows, and
+// with the opposite sign among the far ones.
+template <class T>
+WB_INLINE void write_coefficients(T* distance, std::int64_t from, std::int64_t to, T below, T above, double scale,
+                                  const ZoneCounts& counts, bool far) {
+  const T for_near = T(counts.near > 0 ? scale / double(counts.near) : 0.0);
+  const T for_far = T(far && counts.far > 0 ? -scale / double(counts.far) : 0.0);
+  for (std::int64_t z = from; z < to; ++z)
+    distance[z] = distance[z] < below ? for_near : distance[z] > above ? for_far : T(0);
+}
+
 // Turns the distances of one row into coefficients of its differences, in place. A near row of class c counts
 // factor[own class, c] * weight[row] / number of near rows of class c; a far row counts the same with the opposite
-// sign. The coefficient is 0 between the zones, for the row itself and for padding.
+// sign. With a numeric target there are two groups in place of classes: hits and misses. The coefficient is 0 between
+// the zones, for the row itself and for padding.
 template <class T>
 WB_INLINE void distances_to_coefficients(const Zones& zones, std::int64_t row, T* distance, std::int64_t width) {
   const Thresholds at = zone_thresholds(zones, row, distance);
   // Distances that equal a threshold up to rounding belong to no zone: rounding must not decide.
   const T below = T(at.low * (1 - zones.tolerance)), above = T(at.high * (1 + zones.tolerance));
   distance[row] = above;  // In neither zone: neither below `below` nor above `above`.
-  const std::int64_t* start = zones.class_start;
-  const std::int64_t own = std::upper_bound(start, start + zones.n_classes + 1, row) - start - 1;
-  for (std::int64_t c = 0; c < zones.n_classes; ++c) {
-    T* d = distance + start[c];
-    const std::int64_t size = start[c + 1] - start[c];
-    std::int64_t near = 0, far = 0;
-    for (std::int64_t z = 0; z < size; ++z) {
-      near += d[z] < below ? 1 : 0;
-      far += d[z] > above ? 1 : 0;
+  if (zones.hit_range != nullptr) {
+    const std::int64_t first = zones.hit_range[2 * row], last = zones.hit_range[2 * row + 1];
+    const double for_hits = zones.factor[0] * zones.weight[row], for_misses = zones.factor[1] * zones.weight[row];
+    const ZoneCounts hits = count_zones(distance, first, last, below, above);
+    const ZoneCounts all = count_zones(distance, 0, zones.n, below, above);
+    const ZoneCounts misses{.near = all.near - hits.near, .far = all.far - hits.far};
+    write_coefficients(distance, 0, first, below, above, for_misses, misses, zones.far);
+    write_coefficients(distance, first, last, below, above, for_hits, hits, zones.far);
+    write_coefficients(distance, last, zones.n, below, above, for_misses, misses, zones.far);
+  } else {
+    const std::int64_t* start = zones.class_start;
+    const std::int64_t own = std::upper_bound(start, start + zones.n_classes + 1, row) - start - 1;
+    for (std::int64_t c = 0; c < zones.n_classes; ++c) {
+      const ZoneCounts counts = count_zones(distance, start[c], start[c + 1], below, above);
+      const double scale = zones.factor[own * zones.n_classes + c] * zones.weight[row];
+      write_coefficients(distance, start[c], start[c + 1], below, above, scale, counts, zones.far);
     }
-    const double scale = zones.factor[own * zones.n_classes + c] * zones.weight[row];
-    const T for_near = T(near > 0 ? scale / double(near) : 0.0);
-    const T for_far = T(zones.far && far > 0 ? -scale / double(far) : 0.0);
-    for (std::int64_t z = 0; z < size; ++z) d[z] = d[z] < below ? for_near : d[z] > above ? for_far : T(0);
   }
   std::fill(distance + zones.n, distance + width, T(0));
 }

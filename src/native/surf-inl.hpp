@@ -69,6 +69,7 @@ WB_INLINE void compare_to_limit(const double* distance, std::int64_t words, doub
 
 // A mask of those of the 64 bits of word w that are in [from, to).
 WB_INLINE std::uint64_t bits_in_range(std::int64_t w, std::int64_t from, std::int64_t to) {
+  if (w * 64 + 64 <= from || to <= w * 64) return 0;  // A shift by 64 or more would not be defined.
   std::uint64_t word = ~std::uint64_t(0);
   if (w * 64 < from) word &= ~std::uint64_t(0) << (from - w * 64);
   if (to < w * 64 + 64) word &= (std::uint64_t(1) << (to - w * 64)) - 1;
@@ -80,6 +81,21 @@ WB_INLINE std::int64_t count_bits(const std::uint64_t* set, std::int64_t from, s
   std::int64_t count = 0;
   for (std::int64_t w = from / 64; w * 64 < to; ++w) count += std::popcount(set[w] & bits_in_range(w, from, to));
   return count;
+}
+
+// A mask of those of the 64 bits of word w that are in group c of a row: the rows of a class, or with a numeric target
+// the hits (c = 0) or the misses of the row.
+WB_INLINE std::uint64_t bits_in_group(const Zones& zones, std::int64_t row, std::int64_t c, std::int64_t w) {
+  if (zones.hit_range == nullptr) return bits_in_range(w, zones.class_start[c], zones.class_start[c + 1]);
+  const std::uint64_t hits = bits_in_range(w, zones.hit_range[2 * row], zones.hit_range[2 * row + 1]);
+  return c == 0 ? hits : ~hits;
+}
+
+// Counts the bits of a set that are in group c of a row.
+WB_INLINE std::int64_t count_group(const Zones& zones, const std::uint64_t* set, std::int64_t row, std::int64_t c) {
+  if (zones.hit_range == nullptr) return count_bits(set, zones.class_start[c], zones.class_start[c + 1]);
+  const std::int64_t hits = count_bits(set, zones.hit_range[2 * row], zones.hit_range[2 * row + 1]);
+  return c == 0 ? hits : count_bits(set, 0, zones.n) - hits;
 }
 
 // Writes the positions of the set bits, ascending, and returns their number. It looks up eight bits at a time and
@@ -128,26 +144,30 @@ WB_INLINE void add_rows(const double* rows, std::int64_t stride, const double* x
 }
 
 // total += sum over the rows x of [begin, end) and the rows z of their sets of scale * |x - z|, where scale is
-// sign * factor * weight divided by the number of rows of z's class in the set. A word of 64 rows z and a panel of
+// sign * factor * weight divided by the number of rows of z's group in the set. A word of 64 rows z and a panel of
 // features stay in the first-level cache while all rows x use them.
 WB_INLINE void add_sets(const ZoneJob& job, const Zones& zones, const Bits& sets, std::int64_t words, double sign,
                         double* total, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t PANEL = 32, ROWS = 64, ROOM = ROWS + 8;  // ROOM: list_bits may write beyond.
   const std::int64_t count = end - begin, *start = zones.class_start, stride = job.stride;
+  const bool classes = zones.hit_range == nullptr;
   std::vector<std::uint8_t> listed(std::size_t(count * ROOM));
   std::vector<std::int64_t> size(static_cast<std::size_t>(count));
   std::vector<double> scale(static_cast<std::size_t>(count));
   for (std::int64_t c = 0; c < zones.n_classes; ++c) {
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t own = std::upper_bound(start, start + zones.n_classes + 1, begin + i) - start - 1;
-      const auto members = double(count_bits(sets.data() + i * words, start[c], start[c + 1]));
+      const std::int64_t own =
+          classes ? std::upper_bound(start, start + zones.n_classes + 1, begin + i) - start - 1 : 0;
+      const auto members = double(count_group(zones, sets.data() + i * words, begin + i, c));
       scale[std::size_t(i)] =
           sign * zones.factor[own * zones.n_classes + c] * zones.weight[begin + i] / std::max(members, 1.0);
     }
-    for (std::int64_t word = start[c] / 64; word * ROWS < start[c + 1]; ++word) {
-      const std::uint64_t members = bits_in_range(word, start[c], start[c + 1]);
-      for (std::int64_t i = 0; i < count; ++i)
+    const std::int64_t from = classes ? start[c] : 0, to = classes ? start[c + 1] : zones.n;
+    for (std::int64_t word = from / 64; word * ROWS < to; ++word) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint64_t members = bits_in_group(zones, begin + i, c, word);
         size[std::size_t(i)] = list_bits(sets[std::size_t(i * words + word)] & members, listed.data() + i * ROOM);
+      }
       for (std::int64_t first = 0; first < stride; first += PANEL)
         for (std::int64_t i = 0; i < count; ++i)
           if (size[std::size_t(i)] > 0)

@@ -145,10 +145,13 @@ template <class T> struct ByteJob {
 // How the SURF family turns the distances of a row into coefficients: rows nearer than a threshold count as neighbours,
 // and far ones may count with the opposite sign.
 struct Zones {
-  std::int64_t n = 0;                         // rows, ordered by class
+  std::int64_t n = 0;                         // rows, ordered by class, or by a numeric target
   const std::int64_t* class_start = nullptr;  // (n_classes + 1,) first row of each class
-  std::int64_t n_classes = 0;
-  const double* factor = nullptr;  // (n_classes, n_classes): own class, class of the neighbour
+  std::int64_t n_classes = 0;                 // for a numeric target 2: the hits and the misses of a row
+  // (n, 2) for a numeric target: the hits of a row are the rows from the first number up to the second one, where
+  // targets are near its own, and all others are misses. nullptr: hits are the rows of the same class.
+  const std::int64_t* hit_range = nullptr;
+  const double* factor = nullptr;  // (n_classes, n_classes): own class, class of the neighbour; or (1, 2): hits, misses
   const double* weight = nullptr;  // (n,) of each row's contribution
   double threshold = 0;            // of all rows; negative: each row's mean, half its deviation on either side
   bool far = false;                // far rows count too, the other way round

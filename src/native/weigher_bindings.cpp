@@ -23,18 +23,27 @@ void py_compute_distances(Array<T, 2> queries, Array<T, 3> packed, Array<T, 1> m
                                                    begin, end);
 }
 
-Zones make_zones(int64_t n, const Array<int64_t, 1>& class_start, const Array<double, 2>& factor,
-                 const Array<double, 1>& weight, double threshold, bool far, double tolerance) {
-  const int64_t classes = dim(factor, 0);
-  require(dim(class_start, 0) == classes + 1 && dim(weight, 0) == n && dim(factor, 1) == classes,
+// Without a row in hit_range, there are classes.
+Zones make_zones(int64_t n, const Array<int64_t, 1>& class_start, const Array<int64_t, 2>& hit_range,
+                 const Array<double, 2>& factor, const Array<double, 1>& weight, double threshold, bool far,
+                 double tolerance) {
+  const bool numeric = dim(hit_range, 0) > 0;
+  const int64_t classes = dim(class_start, 0) - 1;
+  require(classes >= 1 && dim(weight, 0) == n && dim(factor, 0) == classes && dim(factor, 1) == (numeric ? 2 : classes),
           "class_start, weight, factor: wrong shape");
+  require(dim(hit_range, 1) == 2 && (!numeric || (dim(hit_range, 0) == n && classes == 1)), "hit_range: wrong shape");
+  for (int64_t row = 0; row < dim(hit_range, 0); ++row) {
+    const int64_t first = hit_range.data()[2 * row], last = hit_range.data()[2 * row + 1];
+    require(0 <= first && first <= last && last <= n, "hit_range: rows outside the data");
+  }
   require(class_start.data()[0] == 0 && class_start.data()[classes] == n, "class_start: all rows are needed");
   for (int64_t c = 0; c < classes; ++c)
     require(class_start.data()[c] <= class_start.data()[c + 1], "class_start: descends");
   return {
       .n = n,
       .class_start = class_start.data(),
-      .n_classes = classes,
+      .n_classes = numeric ? 2 : classes,
+      .hit_range = numeric ? hit_range.data() : nullptr,
       .factor = factor.data(),
       .weight = weight.data(),
       .threshold = threshold,
@@ -44,15 +53,15 @@ Zones make_zones(int64_t n, const Array<int64_t, 1>& class_start, const Array<do
 }
 
 void py_add_zone_differences(Array<double, 2> rows, Array<double, 3> packed, Array<double, 1> row_sums,
-                             Array<int64_t, 1> class_start, Array<double, 2> factor, Array<double, 1> weight,
-                             double threshold, bool far, double tolerance, Output<double, 1> total, int64_t begin,
-                             int64_t end) {
+                             Array<int64_t, 1> class_start, Array<int64_t, 2> hit_range, Array<double, 2> factor,
+                             Array<double, 1> weight, double threshold, bool far, double tolerance,
+                             Output<double, 1> total, int64_t begin, int64_t end) {
   constexpr int64_t LANES = BLOCK_LANES<double>;
   const int64_t n = dim(rows, 0), stride = dim(rows, 1), blocks = dim(packed, 0), m = dim(packed, 1);
   require(n >= 2 && blocks * LANES >= n && dim(packed, 2) == LANES, "packed: all rows are needed");
   require(stride >= m && stride % VECTOR_LANES<double> == 0, "rows: whole vectors are needed");
   require(dim(row_sums, 0) == blocks * LANES && dim(total, 0) == stride, "row_sums, total: wrong shape");
-  const Zones zones = make_zones(n, class_start, factor, weight, threshold, far, tolerance);
+  const Zones zones = make_zones(n, class_start, hit_range, factor, weight, threshold, far, tolerance);
   require_range(begin, end, n);
   const ZoneJob job{
       .rows = rows.data(), .packed = packed.data(), .row_sums = row_sums.data(), .m = m, .stride = stride};
@@ -61,14 +70,14 @@ void py_add_zone_differences(Array<double, 2> rows, Array<double, 3> packed, Arr
 
 template <class T>
 void py_compute_zone_coefficients(Array<T, 2> rows, Array<T, 3> packed, Array<T, 1> missing_distance, int64_t n_numeric,
-                                  bool missing, Array<int64_t, 1> class_start, Array<double, 2> factor,
-                                  Array<double, 1> weight, double threshold, bool far, double tolerance,
-                                  Output<T, 2> coefficient, int64_t begin, int64_t end) {
+                                  bool missing, Array<int64_t, 1> class_start, Array<int64_t, 2> hit_range,
+                                  Array<double, 2> factor, Array<double, 1> weight, double threshold, bool far,
+                                  double tolerance, Output<T, 2> coefficient, int64_t begin, int64_t end) {
   const int64_t n = dim(rows, 0), m = dim(rows, 1), blocks = dim(packed, 0);
   require_packed<T>(packed, m);
   require(n >= 2 && n <= blocks * BLOCK_LANES<T>, "packed: all rows are needed");
   require_features(missing_distance, n_numeric, m);
-  const Zones zones = make_zones(n, class_start, factor, weight, threshold, far, tolerance);
+  const Zones zones = make_zones(n, class_start, hit_range, factor, weight, threshold, far, tolerance);
   require_range(begin, end, n);
   require(dim(coefficient, 0) == end - begin && dim(coefficient, 1) == blocks * BLOCK_LANES<T>,
           "coefficient: (end - begin, lanes) is needed");
@@ -231,8 +240,9 @@ template <class T> void bind_for(nb::module_& m) {
   m.def("compute_distances", &py_compute_distances<T>, nb::kw_only(), array("queries"), array("packed"),
         array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a, array("distance"), "begin"_a, "end"_a, release);
   m.def("compute_zone_coefficients", &py_compute_zone_coefficients<T>, nb::kw_only(), array("rows"), array("packed"),
-        array("missing_distance"), "n_numeric"_a, "missing"_a, array("class_start"), array("factor"), array("weight"),
-        "threshold"_a, "far"_a, "tolerance"_a, array("coefficient"), "begin"_a, "end"_a, release);
+        array("missing_distance"), "n_numeric"_a, "missing"_a, array("class_start"), array("hit_range"),
+        array("factor"), array("weight"), "threshold"_a, "far"_a, "tolerance"_a, array("coefficient"), "begin"_a,
+        "end"_a, release);
   m.def("add_differences", &py_add_differences<T>, nb::kw_only(), array("queries"), array("packed"),
         array("missing_distance"), "n_numeric"_a, "missing"_a, array("coefficient"), array("total"), "begin"_a, "end"_a,
         release);
@@ -258,8 +268,8 @@ void bind_weighers(nb::module_& m) {
   bind_for<float>(m);
   bind_for<double>(m);
   m.def("add_zone_differences", &py_add_zone_differences, nb::kw_only(), array("rows"), array("packed"),
-        array("row_sums"), array("class_start"), array("factor"), array("weight"), "threshold"_a, "far"_a,
-        "tolerance"_a, array("total"), "begin"_a, "end"_a, release);
+        array("row_sums"), array("class_start"), array("hit_range"), array("factor"), array("weight"), "threshold"_a,
+        "far"_a, "tolerance"_a, array("total"), "begin"_a, "end"_a, release);
   nb::class_<HelperThreads>(m, "HelperThreads")
       .def(nb::init<>())
       .def("help", &HelperThreads::help, release)

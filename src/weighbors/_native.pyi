@@ -139,8 +139,9 @@ def compute_zone_coefficients(
     missing_distance: FloatArray,
     n_numeric: int,
     missing: bool,
-    class_start: IndexArray,  # (n_classes + 1,) rows are ordered by class
-    factor: FloatArray,  # (n_classes, n_classes) float64: own class, class of the neighbour
+    class_start: IndexArray,  # (n_classes + 1,) rows are ordered by class, or by a numeric target
+    hit_range: IndexArray,  # (n, 2) first hit of each row and the row after the last one; (0, 2): there are classes
+    factor: FloatArray,  # (n_classes, n_classes) float64: own class, class of the neighbour; or (1, 2): hits, misses
     weight: FloatArray,  # (n,) float64
     threshold: float,  # negative: each row's mean, half its standard deviation on either side
     far: bool,
@@ -155,6 +156,7 @@ def add_zone_differences(
     packed: FloatArray,  # all of them, m features
     row_sums: FloatArray,  # (n_blocks * lanes,)
     class_start: IndexArray,
+    hit_range: IndexArray,
     factor: FloatArray,
     weight: FloatArray,
     threshold: float,

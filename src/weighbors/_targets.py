@@ -83,10 +83,13 @@ class Target:
 
 
 def accepted_target(weigher: Any) -> str | None:
-    """Return the ``target_type`` of a weigher for `check_target`: its parameter, "numeric", or None for classes."""
+    """Return the ``target_type`` of a weigher for `check_target`: its parameter, "numeric", or None for classes.
+
+    A weigher around another one may say by ``_target_type`` what that one needs.
+    """
     if not getattr(weigher, "_takes_numeric_targets", False):
         return None
-    accepted: str = getattr(weigher, "target_type", "numeric")
+    accepted: str = getattr(weigher, "_target_type", getattr(weigher, "target_type", "numeric"))
     return accepted
 
 
@@ -305,11 +308,9 @@ def expect_target(weigher: Any, *, numeric: bool) -> Any:
     """
     takes_numeric, name = getattr(weigher, "_takes_numeric_targets", None), type(weigher).__name__
     if numeric and takes_numeric is False and name in NUMERIC_ALTERNATIVES:
-        raise InvalidDataError(f"{name} needs classes, and this is a regressor. Use {NUMERIC_ALTERNATIVES[name]}")
+        raise InvalidDataError(f"{name} needs classes, and the target is numeric. Use {NUMERIC_ALTERNATIVES[name]}")
     if not numeric and takes_numeric and name in CLASS_ALTERNATIVES:
-        raise InvalidDataError(
-            f"{name} needs a numeric target, and this is a classifier. Use {CLASS_ALTERNATIVES[name]}"
-        )
+        raise InvalidDataError(f"{name} needs a numeric target, and these are classes. Use {CLASS_ALTERNATIVES[name]}")
     if weigher.get_params(deep=False).get("target_type") == "auto":
         weigher.set_params(target_type="numeric" if numeric else "classes")
     return weigher

@@ -103,7 +103,7 @@ def test_rrelieff_over_blocks_refuses_labels_and_relieff_numbers():
     X, y = generated(0)
     with pytest.raises(InvalidDataError, match="must hold numbers.*use ReliefF"):
         wd.RReliefF(3).fit(X, y)
-    with pytest.raises(InvalidDataError, match="RReliefF needs a numeric target, and this is a classifier"):
+    with pytest.raises(InvalidDataError, match="RReliefF needs a numeric target, and these are classes"):
         wd.WeightedKNeighborsClassifier(3, wd.RReliefF(3)).fit(X, y)
     with pytest.raises(InvalidDataError, match="looks like a numeric target.*RReliefF"):
         wd.ReliefF(3).fit(X, X[:, 0])

@@ -98,7 +98,7 @@ def surf(X, y, *, multi, star, nominal=None, weight=None):
     others = [[z for z in range(n) if z != i] for i in range(n)]
     everyone = sum(D[i][z] for i in range(n) for z in others[i]) / (n * (n - 1))
     mean_y = sum(y) / n
-    deviation = sqrt(sum((v - mean_y) ** 2 for v in y) / n)
+    deviation = sqrt(sum((v - mean_y) ** 2 for v in y) / (n - 1))
     total = np.zeros(m)
     for i in range(n):
         low = high = everyone

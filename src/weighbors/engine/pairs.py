@@ -123,6 +123,7 @@ class PackedRows:
         end: int,
         *,
         class_start: IndexArray,
+        hit_range: IndexArray,
         factor: FloatArray,
         weight: FloatArray,
         threshold: float | None,
@@ -131,18 +132,21 @@ class PackedRows:
     ) -> FloatArray:
         """Return the coefficients of rows [begin, end) for `sum_differences`, by zones of city-block distance.
 
-        Rows must be ordered by class. A neighbour is near if its distance is below ``threshold`` and far if it is
-        above. A near neighbour of class c has the coefficient ``weight[row] * factor[own, c]``, divided by the number
-        of near neighbours of its class. A far neighbour has the opposite sign.
+        Rows must be ordered by class, or by a numeric target. A neighbour is near if its distance is below
+        ``threshold`` and far if it is above. A near neighbour of class c has the coefficient
+        ``weight[row] * factor[own, c]``, divided by the number of near neighbours of its class. A far neighbour has the
+        opposite sign. With a numeric target, the hits and the misses of a row take the place of classes.
 
         Parameters
         ----------
         begin, end : int
             The rows whose coefficients are computed.
         class_start : int ndarray of shape (n_classes + 1,)
-            The first row of each class, and the number of rows.
-        factor : ndarray of shape (n_classes, n_classes)
-            How much a neighbour of each class counts for a row of each class.
+            The first row of each class, and the number of rows. With a numeric target all rows are of one class.
+        hit_range : int ndarray of shape (n, 2), or (0, 2) for classes
+            For each row, the number of its first hit and that of the row after its last hit. All others are misses.
+        factor : ndarray of shape (n_classes, n_classes), or (1, 2)
+            How much a neighbour of each class counts for a row of each class; or how much hits and misses count.
         weight : ndarray of shape (n,)
             How much each row counts.
         threshold : float or None
@@ -163,6 +167,7 @@ class PackedRows:
             n_numeric=self.n_numeric,
             missing=self.missing,
             class_start=class_start,
+            hit_range=hit_range,
             factor=factor,
             weight=weight,
             threshold=limit,
@@ -179,6 +184,7 @@ class PackedRows:
         n_jobs: int,
         *,
         class_start: IndexArray,
+        hit_range: IndexArray,
         factor: FloatArray,
         weight: FloatArray,
         threshold: float | None,
@@ -208,6 +214,7 @@ class PackedRows:
                 packed=self.packed,
                 row_sums=row_sums,
                 class_start=class_start,
+                hit_range=hit_range,
                 factor=factor,
                 weight=weight,
                 threshold=limit,

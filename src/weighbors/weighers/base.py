@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -124,6 +124,17 @@ class CodedTable:
         """Number of groups of rows that ``codes`` tells apart: the classes, or 1 for a numeric target."""
         return max(1, len(self.classes))
 
+    def take(self, rows: IndexArray) -> CodedTable:
+        """Return the table of some rows, in this order."""
+        target = None if self.target is None else self.target[rows]
+        return replace(
+            self,
+            rows=self.rows[rows],
+            codes=self.codes[rows],
+            sample_weight=self.sample_weight[rows],
+            target=target,
+        )
+
     def instances(self, *, scaled: bool, p: int, n_jobs: int | None, asked: IndexArray | None = None) -> Instances:
         """Return the rows with their near hits and misses.
 
@@ -236,7 +247,7 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         else:
             self.__dict__.pop("classes_", None)  # an earlier fit may have had classes
         if self._takes_numeric_targets:
-            self.target_type_ = target.type
+            self.target_type_, self.target_statement_ = target.type, target.statement
         return X, target
 
     def _publish(self, X: Any, published: FloatArray, **parts: Any) -> None:

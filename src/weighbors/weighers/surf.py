@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._parallel.threads import effective_n_jobs, run_ranges
-from .._typing import FloatArray
+from .._targets import TARGET_TYPES
+from .._typing import FloatArray, IndexArray
 from .base import CodedTable, ContributionWeigher
 from .neighborhoods import Instances
 from .relief import prior_ratios
 from .slots import tolerance
 
-__all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "surf_scores"]
+__all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "hit_ranges", "surf_scores"]
 
 
 def mean_distance(instances: Instances) -> float:
@@ -37,6 +38,39 @@ def mean_distance(instances: Instances) -> float:
     return float(np.sum(parts)) / (n * (n - 1))
 
 
+def hit_ranges(target: FloatArray) -> IndexArray:
+    """Return, for each row, the number of its first hit and that of the row after its last hit, of shape (n, 2).
+
+    A hit is a row whose target differs by less than the standard deviation of all targets (that of a sample, divided
+    by n − 1, as in scikit-rebate). ``target`` ascends, so that the hits of a row follow each other.
+    """
+    # Between 0 and 1 a large offset of the target cannot round differences away.
+    scaled = (target - target[0]) / (target[-1] - target[0])
+    # Differences that equal the standard deviation up to rounding are misses: rounding must not decide.
+    limit = float(scaled.std(ddof=1)) * (1 - 1e-10)
+    first = np.searchsorted(scaled, scaled - limit, side="right")
+    last = np.searchsorted(scaled, scaled + limit, side="left")
+    return np.column_stack([first, last]).astype(np.int64)
+
+
+def _hits_and_misses(instances: Instances) -> dict[str, Any]:
+    """Return the arguments of `PackedRows.zone_coefficients` that say who is a hit, and how much misses count."""
+    if instances.target is not None:
+        return {
+            "class_start": np.array([0, instances.n]),
+            "hit_range": hit_ranges(instances.target),
+            "factor": np.array([[-1.0, 1.0]]),
+        }
+    factor = prior_ratios(instances.codes, instances.n_classes)
+    # Hits count −1, as in ReliefF; misses count by the prior of their class.
+    np.fill_diagonal(factor, -1.0)
+    return {
+        "class_start": np.searchsorted(instances.codes, np.arange(instances.n_classes + 1)).astype(np.int64),
+        "hit_range": np.zeros((0, 2), dtype=np.int64),
+        "factor": factor,
+    }
+
+
 def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool, star: bool) -> FloatArray:
     """Return the scores of a method of the SURF family.
 
@@ -45,24 +79,21 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
 
     In SURF a neighbour is near if its distance is below the mean of all distances, and far if it is above. In
     MultiSURF each instance has limits of its own: the mean of its distances less (plus) half their standard
-    deviation. Misses of a class count by its prior, as in ReliefF.
+    deviation. Misses of a class count by its prior, as in ReliefF. With a numeric target, neighbours whose target
+    differs by less than its standard deviation are hits, and all others are misses.
 
     Parameters
     ----------
     instances : Instances
-        The rows, ordered by class.
+        The rows, ordered by class, or by their numeric target.
     sample_weight : ndarray of shape (n,)
     multi : bool
         Whether each instance has a threshold of its own.
     star : bool
         Whether far instances count, too.
     """
-    factor = prior_ratios(instances.codes, instances.n_classes)
-    # Hits count −1, as in ReliefF; misses count by the prior of their class.
-    np.fill_diagonal(factor, -1.0)
     zones: dict[str, Any] = {
-        "class_start": np.searchsorted(instances.codes, np.arange(instances.n_classes + 1)).astype(np.int64),
-        "factor": factor,
+        **_hits_and_misses(instances),
         "weight": sample_weight / sample_weight.sum(),
         "threshold": None if multi else mean_distance(instances),
         "far": star,
@@ -78,21 +109,32 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
 class _ThresholdWeigher(ContributionWeigher):
     """Base class of the SURF family, which looks at all neighbours within a threshold."""
 
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **ContributionWeigher._parameter_constraints,
+        "target_type": [TARGET_TYPES],
+    }
+    _takes_numeric_targets = True
     _multi = False
     _star = False
 
-    def fit_weights(self, table: CodedTable) -> FloatArray:
-        """Learn the weights. The rows are sorted by class first, as `surf_scores` expects them."""
-        order = np.argsort(table.codes, kind="stable")
-        instances = Instances(
-            table.rows[order],
-            table.codes[order],
-            len(table.classes),
-            table.nominal,
-            scaled=True,
-            p=1,
-            n_jobs=self.n_jobs,
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        target_type: str = "auto",
+        threshold: float | None = None,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select, threshold=threshold, categorical_features=categorical_features, n_jobs=n_jobs
         )
+        self.target_type = target_type
+
+    def fit_weights(self, table: CodedTable) -> FloatArray:
+        """Learn the weights. The rows are sorted by class or target first, as `surf_scores` expects them."""
+        order = np.argsort(table.codes if table.target is None else table.target, kind="stable")
+        instances = table.take(order).instances(scaled=True, p=1, n_jobs=self.n_jobs)
         return surf_scores(instances, table.sample_weight[order], multi=self._multi, star=self._star)
 
 
@@ -101,6 +143,10 @@ _PARAMETERS = """
     ----------
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps. None: all.
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        What ``y`` holds. With a numeric target, a neighbour is a hit if its target differs by less than the sample
+        standard deviation of all targets, and a miss otherwise. "auto": floats are a numeric target if one of them is
+        no whole number or if many differ; all else is classes.
     threshold : float, optional
         Keep only features of a larger weight.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
@@ -115,7 +161,12 @@ _PARAMETERS = """
     weights_ : Weights
         Weights for a k-NN, in which negative weights are 0.
     support_ : bool ndarray of shape (n_features,)
+    target_type_ : str
+        What ``y`` was taken for: "classes" or "numeric".
+    target_statement_ : str
+        A sentence that says what ``y`` was taken for, why, and how to change that.
     classes_ : ndarray of shape (n_classes,)
+        Only for classes.
 """
 
 
@@ -130,6 +181,12 @@ _EXAMPLE = """
     >>> y = X[:, 0] ^ X[:, 1]
     >>> {name}(n_features_to_select=2).fit(X, y).get_support(indices=True)
     array([0, 1])
+
+    The same with a number to predict:
+
+    >>> weigher = {name}(n_features_to_select=2).fit(X, y + 0.1 * X[:, 2])
+    >>> weigher.target_type_, weigher.get_support(indices=True)
+    ('numeric', array([0, 1]))
     """
 
 

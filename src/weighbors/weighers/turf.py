@@ -7,15 +7,17 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context, clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import has_fit_parameter
 
+from .._targets import TARGET_TYPES, accepted_target, expect_target
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError, WeighborsWarning
 from .base import FeatureWeigher, published_scores
 from .relief import ReliefF
+from .rrelieff import RReliefF
 
 __all__ = ["TuRF"]
 
@@ -30,13 +32,17 @@ class TuRF(FeatureWeigher):
     ----------
     weigher : estimator or None, default=None
         Anything whose fit leaves ``feature_weights_``, ``feature_importances_`` or ``coef_``, such as a forest or a
-        linear model. None: ``ReliefF()``.
+        linear model. None: ``ReliefF()``, or ``RReliefF()`` for a numeric target.
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps; elimination stops there.
         None: all features are ranked. Elimination stops when at most ``share`` of the original features (at least
         one feature) is left.
     share : float, default=0.1
         Part of the original features dropped in each round, at least one.
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        What ``y`` holds. "auto": what the weigher takes, if it takes one of them only; else floats are a numeric target
+        if one of them is no whole number or if many differ, and all else is classes. A weigher with this parameter at
+        "auto" is told.
     threshold, categorical_features, n_jobs
         As in `Relief`. ``n_jobs`` is used only if ``weigher`` is None. A given weigher keeps its own ``n_jobs``.
 
@@ -51,6 +57,8 @@ class TuRF(FeatureWeigher):
         For a k-NN: negative weights count 0. With ``n_features_to_select``, only the features selected count.
     support_, classes_
         As in `Relief`.
+    target_type_, target_statement_
+        As in `MultiSURF`.
 
     Notes
     -----
@@ -76,7 +84,9 @@ class TuRF(FeatureWeigher):
         **FeatureWeigher._parameter_constraints,
         "weigher": [None, HasMethods(["fit", "get_params"])],
         "share": [Interval(Real, 0, 1, closed="neither")],
+        "target_type": [TARGET_TYPES],
     }
+    _takes_numeric_targets = True
 
     def __init__(
         self,
@@ -84,6 +94,7 @@ class TuRF(FeatureWeigher):
         n_features_to_select: float | None = None,
         *,
         share: float = 0.1,
+        target_type: str = "auto",
         threshold: float | None = None,
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
@@ -91,6 +102,7 @@ class TuRF(FeatureWeigher):
         self.weigher = weigher
         self.n_features_to_select = n_features_to_select
         self.share = share
+        self.target_type = target_type
         self.threshold = threshold
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
@@ -110,7 +122,9 @@ class TuRF(FeatureWeigher):
         -------
         self
         """
-        X, _ = self._check_input(X, y)
+        X, target = self._check_input(X, y)
+        numeric = target.numbers is not None
+        y = target.numbers if numeric else y
         nominal = self._coder.nominal_of(X)
         M = X.shape[1]
         # A share of the original number, so that rounds do not become ever smaller.
@@ -120,7 +134,9 @@ class TuRF(FeatureWeigher):
         alive, scores = np.arange(M), np.zeros(M)
         self.round_ = np.zeros(M, dtype=np.int64)
         while True:
-            weigher = clone(ReliefF(n_jobs=self.n_jobs) if self.weigher is None else self.weigher)
+            default = RReliefF if numeric else ReliefF
+            weigher = clone(default(n_jobs=self.n_jobs) if self.weigher is None else self.weigher)
+            expect_target(weigher, numeric=numeric)
             # The weigher gets a part of the columns, so it must be told anew which of them hold categories.
             if "categorical_features" in weigher.get_params(deep=False):
                 weigher.set_params(categorical_features=nominal[alive])
@@ -138,6 +154,17 @@ class TuRF(FeatureWeigher):
             alive = np.sort(alive[np.argsort(-scores[alive], kind="stable")[:kept]])
         self._publish(X, _ranked(scores, self.round_))
         return self
+
+    @property
+    def _target_type(self) -> str:
+        """What ``y`` holds, as the user says or as the weigher must have it; "auto" if neither decides."""
+        if self.target_type != "auto" or self.weigher is None:
+            return self.target_type
+        if is_regressor(self.weigher):
+            return "numeric"
+        if is_classifier(self.weigher):
+            return "classes"
+        return accepted_target(self.weigher) or "auto"
 
     def _goal(self, M: int, drop: int) -> int:
         """Return how many features are left after the last round.
