@@ -624,7 +624,9 @@ def test_what_does_not_fit_into_memory_is_refused_with_alternatives(monkeypatch)
     with pytest.raises(InvalidDataError, match=r"n_neighbors=100.*n_stored=2000"):
         KernelVotesClassifier(weigher=None).fit(X, y)
     KernelVotesClassifier(10, None).fit(X, y)
-    KernelVotesClassifier(weigher=None, n_stored=3).fit(X, y)
+    with pytest.raises(InvalidDataError, match="stored_by='draw'"):
+        KernelVotesClassifier(weigher=None, n_stored=3).fit(X, y)
+    KernelVotesClassifier(weigher=None, n_stored=3, stored_by="draw").fit(X, y)
     monkeypatch.setattr("weighbors.kernel.fit.available_bytes", lambda: None)
     KernelVotesClassifier(weigher=None).fit(scale(X), y)
 

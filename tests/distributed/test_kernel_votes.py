@@ -15,7 +15,7 @@ from weighbors.exceptions import ForeignWeightsError, InvalidDataError, InvalidW
 RNG = np.random.default_rng
 GIVEN = {"width": 2.0, "ridge": 0.1}
 #: Who votes: the nearest rows, or stored ones.
-VOTERS = [{"n_neighbors": 20}, {"n_stored": 40}]
+VOTERS = [{"n_neighbors": 20}, {"n_stored": 40, "stored_by": "draw"}]
 who = pytest.mark.parametrize("voters", VOTERS, ids=["nearest", "stored"])
 PEAKS = {"KernelVotesClassifier": 60, "KernelVotesRegressor": 70}  # bytes per row: row numbers, targets, classes
 KINDS = ["KernelVotesClassifier", "KernelVotesRegressor"]
@@ -275,3 +275,14 @@ def test_memory_does_not_grow_with_the_table(kind, voters, tmp_path):
     assert peak < PEAKS[kind] * n + allowed
     local = getattr(wb, kind)(**voters, **GIVEN, weigher=None).fit(np.asarray(mapped), y)
     assert_same(model, local, mapped[:40])
+
+
+@kinds
+def test_elimination_of_drawn_rows(kind):
+    X, y = numbers(kind)
+    options = {"n_stored": 40, "stored_by": "elimination", "weigher": None}
+    local, found = getattr(wb, kind)(**options).fit(X, y), getattr(wd, kind)(**options, max_bytes=2**17).fit(X, y)
+    np.testing.assert_array_equal(found.stored_rows_, np.flatnonzero(np.atleast_2d(local.alpha_.T).any(axis=0)))
+    drawn = getattr(wd, kind)(n_stored=40, weigher=None, max_bytes=2**17).fit(X, y)  # "auto"
+    assert len(drawn.stored_rows_) == 40
+    assert not np.array_equal(drawn.stored_rows_, found.stored_rows_)

@@ -160,3 +160,27 @@ def feature_changes(rows, alpha, width, *, p, nominal=None, weights=None, s=None
                 low[j] -= step
                 found[j] += s[i] * (((score(high, i) - score(low, i)) / (2 * step)) ** 2).sum()
     return found / s.sum()
+
+
+def penalised_error(distance, width, ridge, Y, repetition, kept):
+    """Σ_n s_n ‖y_n − μ − Σ_i K_ni β_i‖² + λ βᵀ K β at its least, with votes β of the rows ``kept`` only."""
+    n = len(distance)
+    s = np.ones(n) if repetition is None else repetition
+    mean = (s[:, None] * Y).sum(axis=0) / s.sum()
+    K = np.exp(-distance / width)
+    some, inside = K[:, kept], K[np.ix_(kept, kept)]
+    beta = np.linalg.lstsq(some.T @ np.diag(s) @ some + ridge * inside, some.T @ (s[:, None] * (Y - mean)), rcond=None)[
+        0
+    ]
+    residual = Y - mean - some @ beta
+    return (s[:, None] * residual**2).sum() + ridge * np.trace(beta.T @ inside @ beta)
+
+
+def eliminate(distance, width, ridge, Y, repetition, n_kept):
+    """Leave out, one by one, the row without which the penalised error is least; solve again for each."""
+    kept = list(range(len(distance)))
+    while len(kept) > n_kept:
+        without = [[other for other in kept if other != row] for row in kept]
+        errors = [penalised_error(distance, width, ridge, Y, repetition, rows) for rows in without]
+        kept = without[int(np.argmin(errors))]
+    return np.array(kept)

@@ -197,8 +197,11 @@ class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
     p, width, ridge, categorical_features, handle_unknown, class_weight, backend, random_state
         As in :class:`weighbors.KernelVotesClassifier`.
     n_stored : int, float below 1 or None, default=None
-        How many rows, or which share of them, are stored. They are drawn at random, and their votes are solved over all
-        rows. An integer for ``n_neighbors`` goes first.
+        How many rows, or which share of them, are stored. Their votes are solved over all rows. An integer for
+        ``n_neighbors`` goes first.
+    stored_by : {"auto", "elimination", "draw"}, default="auto"
+        How these rows are chosen, as in :class:`weighbors.KernelVotesClassifier`. "auto": they are drawn. Elimination
+        needs the drawn rows, at most 4000, and matrices of their size in the memory of the asking machine.
     client, max_bytes, n_jobs
         As in `ReliefF`.
 
@@ -248,6 +251,7 @@ class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
         width: float | str = "auto",
         ridge: float | str = "auto",
         n_stored: float | None = None,
+        stored_by: str = "auto",
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
         class_weight: Any = None,
@@ -264,6 +268,7 @@ class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
             width=width,
             ridge=ridge,
             n_stored=n_stored,
+            stored_by=stored_by,
             categorical_features=categorical_features,
             handle_unknown=handle_unknown,
             class_weight=class_weight,
@@ -310,7 +315,7 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
 
     Parameters
     ----------
-    n_neighbors, p, width, ridge, n_stored, categorical_features, handle_unknown, backend, random_state
+    n_neighbors, p, width, ridge, n_stored, stored_by, categorical_features, handle_unknown, backend, random_state
         As in `KernelVotesClassifier`.
     weigher : "auto", None or Weights, default="auto"
         As in `KernelVotesClassifier`, but the weighers of `weighbors.distributed` need classes.
@@ -360,6 +365,7 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
         width: float | str = "auto",
         ridge: float | str = "auto",
         n_stored: float | None = None,
+        stored_by: str = "auto",
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
         backend: str = "auto",
@@ -375,6 +381,7 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
             width=width,
             ridge=ridge,
             n_stored=n_stored,
+            stored_by=stored_by,
             categorical_features=categorical_features,
             handle_unknown=handle_unknown,
             backend=backend,

@@ -16,6 +16,7 @@ from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .centers import Block, choose_centers, distances_to_stored, left_out_scores, solve_centers
 from .choice import RIDGES, WIDTHS, choose_parameters, median_distance
+from .elimination import eliminate_rows
 from .gradient import FeatureChoice, Table, choose_feature_weights, learn_feature_weights
 from .local import LocalVotes, choose_local
 from .metric import Metric, check_symmetric
@@ -32,6 +33,8 @@ AUTO_NEIGHBORS = 100
 CHOICE_ROWS = 2000
 #: Rows from which feature weights are learned where not all rows vote.
 WEIGHT_ROWS = 2000
+#: The least and the largest number of rows from which the stored rows are chosen by elimination.
+POOL = (2000, 4000)
 _BLOCK_CELLS = 8_000_000  # kernel values of one block
 _LEAST_BLOCK = 256  # rows
 _LEAST_LOCAL_RIDGE = 1e-10
@@ -47,6 +50,7 @@ class VotesSettings:
     width: float | str = "auto"
     ridge: float | str = "auto"
     n_stored: float | None = None
+    stored_by: str = "auto"
     backend: str = "auto"
     n_jobs: int = 1
 
@@ -309,16 +313,35 @@ def _fit_nearest(
     )  # fmt: skip
 
 
+def _choose_stored(table: Table, settings: VotesSettings, weights: Weights, rng: np.random.Generator) -> IndexArray:
+    """Return the numbers of the rows to store, ascending. The parameters are those of `fit_votes`."""
+    n = table.rows.shape[0]
+    candidates = np.arange(n) if weights.instance_mask is None else np.flatnonzero(weights.instance_mask)
+    if settings.n_stored is None:
+        return candidates
+    wanted = settings.n_stored
+    number = max(1, round(wanted * n)) if wanted < 1 else int(wanted)
+    n_pool = min(len(candidates), int(np.clip(4 * number, *POOL)))
+    drawn = settings.stored_by == "draw" or (settings.stored_by == "auto" and not table.in_memory)
+    if drawn or number >= n_pool:
+        return candidates[_draw_rows(len(candidates), number, rng)]
+    # All rows may be too many to solve for. Then some of them are drawn, several for each row that is stored.
+    _check_memory(n_pool, "stored_by='draw'")
+    pool = candidates[_draw_rows(len(candidates), n_pool, rng)]
+    part = table.take(pool)
+    references = build_references(part.rows, weights=_feature_part(weights), p=settings.p, nominal=table.nominal)
+    distance = Metric(references, settings.n_jobs).all_pairs()
+    widths, ridges = _grid(settings, median_distance(distance, part.repetition))
+    solution, _ = choose_parameters(distance, part.Y, part.repetition, widths, ridges, rng)
+    return pool[eliminate_rows(distance, solution.width, solution.ridge, part.Y, part.repetition, number)]
+
+
 def _fit_stored(
     table: Table, settings: VotesSettings, weights: Weights, rng: np.random.Generator, reason: str
 ) -> FittedVotes:
     """Let few stored rows vote, with votes solved over all rows. The parameters are those of `fit_votes`."""
     n = table.rows.shape[0]
-    stored = np.arange(n) if weights.instance_mask is None else np.flatnonzero(weights.instance_mask)
-    if settings.n_stored is not None:
-        wanted = settings.n_stored
-        number = max(1, round(wanted * n)) if wanted < 1 else int(wanted)
-        stored = stored[_draw_rows(len(stored), number, rng)]
+    stored = _choose_stored(table, settings, weights, rng)
     _check_memory(len(stored))
     slot_of_row = np.full(n, -1)
     slot_of_row[stored] = np.arange(len(stored))
@@ -365,14 +388,17 @@ def _fit_stored(
     )  # fmt: skip
 
 
-def _check_memory(n: int) -> None:
-    """Raise InvalidDataError if three matrices of n × n numbers do not fit into memory."""
+def _check_memory(n: int, instead: str = "n_stored=2000") -> None:
+    """Raise InvalidDataError if three matrices of n × n numbers do not fit into memory.
+
+    ``instead`` is the parameter with which fewer numbers are needed.
+    """
     needed, available = 3 * 8 * n * n, available_bytes()
     if available is not None and needed > available:
         raise InvalidDataError(
             f"votes of all {n} rows need {needed / 2**30:.3g} GiB for matrices of {n} x {n} numbers; "
-            f"{available / 2**30:.3g} GiB are available. Let the nearest rows vote (n_neighbors=100), or store fewer "
-            "rows (n_stored=2000)"
+            f"{available / 2**30:.3g} GiB are available. Let the nearest rows vote (n_neighbors=100), or choose "
+            f"the stored rows otherwise ({instead})"
         )
 
 

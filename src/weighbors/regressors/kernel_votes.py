@@ -32,7 +32,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
 
     Parameters
     ----------
-    n_neighbors, weigher, p, width, ridge, n_stored
+    n_neighbors, weigher, p, width, ridge, n_stored, stored_by
         As in `KernelVotesClassifier`. A weigher must accept numeric targets.
     categorical_features, handle_unknown, backend, random_state, n_jobs
         As in `KernelVotesClassifier`.
@@ -79,6 +79,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         width: float | str = "auto",
         ridge: float | str = "auto",
         n_stored: float | None = None,
+        stored_by: str = "auto",
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
         backend: str = "auto",
@@ -91,6 +92,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         self.width = width
         self.ridge = ridge
         self.n_stored = n_stored
+        self.stored_by = stored_by
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.backend = backend
