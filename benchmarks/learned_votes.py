@@ -197,7 +197,9 @@ def print_summary(given: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", type=Path, default=Path("learned_votes.csv"))
-    parser.add_argument("--methods", nargs="+", choices=[*METHODS, "rivals", "ours", "stored"], default=["rivals", "ours"])
+    parser.add_argument(
+        "--methods", nargs="+", choices=[*METHODS, "rivals", "ours", "stored"], default=["rivals", "ours"]
+    )
     parser.add_argument("--tables", nargs="+")
     parser.add_argument("--task", nargs="+", choices=list(SCORES), default=list(SCORES))
     parser.add_argument("--time-limit-per-cell", type=int, default=0, metavar="SECONDS", help="0 is none")

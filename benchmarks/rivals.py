@@ -320,7 +320,7 @@ OURS = {
 #: Few stored rows, whose votes are solved over all rows; the weights of features are equal, so that rows alone differ.
 STORED = {
     f"{share:.0%} stored, {how}": ours(weigher=None, n_stored=share, stored_by=by)
-    for how, by in (("chosen", "elimination"), ("drawn", "draw"))
+    for how, by in (("compressed", "compression"), ("drawn", "draw"))
     for share in (0.2, 0.1, 0.05)
 }
 CLASSES_ONLY = ("NCA + k-NN", "weighted k-NN auto")

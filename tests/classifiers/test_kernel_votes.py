@@ -97,7 +97,9 @@ def test_the_nearest_rows_vote_as_the_loop_says():
 
 def test_stored_rows_vote_as_the_dense_formula_says():
     coded = coded_table(2, 40, classes=3)
-    model = KernelVotesClassifier(weigher=None, n_stored=9, width=1.0, ridge=0.1).fit(coded.X, coded.codes)
+    model = KernelVotesClassifier(weigher=None, n_stored=9, stored_by="draw", width=1.0, ridge=0.1).fit(
+        coded.X, coded.codes
+    )
     stored = np.flatnonzero((model.alpha_ != 0).any(axis=1))
     assert len(stored) == 9
     K_NS = naive.kernel(naive.distances(coded.X, coded.X[stored], p=1), 1.0)
@@ -620,14 +622,14 @@ def test_more_stored_rows_than_rows_are_all_rows():
 
 def test_what_does_not_fit_into_memory_is_refused_with_alternatives(monkeypatch):
     X, y = table()
-    monkeypatch.setattr("weighbors.kernel.fit.available_bytes", lambda: 1000)
+    monkeypatch.setattr("weighbors.kernel.fitted.available_bytes", lambda: 1000)
     with pytest.raises(InvalidDataError, match=r"n_neighbors=100.*n_stored=2000"):
         KernelVotesClassifier(weigher=None).fit(X, y)
     KernelVotesClassifier(10, None).fit(X, y)
     with pytest.raises(InvalidDataError, match="stored_by='draw'"):
         KernelVotesClassifier(weigher=None, n_stored=3).fit(X, y)
     KernelVotesClassifier(weigher=None, n_stored=3, stored_by="draw").fit(X, y)
-    monkeypatch.setattr("weighbors.kernel.fit.available_bytes", lambda: None)
+    monkeypatch.setattr("weighbors.kernel.fitted.available_bytes", lambda: None)
     KernelVotesClassifier(weigher=None).fit(scale(X), y)
 
 

@@ -278,9 +278,9 @@ def test_memory_does_not_grow_with_the_table(kind, voters, tmp_path):
 
 
 @kinds
-def test_elimination_of_drawn_rows(kind):
+def test_stored_rows_by_compression(kind):
     X, y = numbers(kind)
-    options = {"n_stored": 40, "stored_by": "elimination", "weigher": None}
+    options = {"n_stored": 40, "stored_by": "compression", "weigher": None}
     local, found = getattr(wb, kind)(**options).fit(X, y), getattr(wd, kind)(**options, max_bytes=2**17).fit(X, y)
     np.testing.assert_array_equal(found.stored_rows_, np.flatnonzero(np.atleast_2d(local.alpha_.T).any(axis=0)))
     drawn = getattr(wd, kind)(n_stored=40, weigher=None, max_bytes=2**17).fit(X, y)  # "auto"

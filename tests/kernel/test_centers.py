@@ -6,8 +6,9 @@ from naive import kernel_votes as naive
 from vote_tables import coded_table
 
 from weighbors import Weights
-from weighbors.kernel import fit
-from weighbors.kernel.fit import VotesSettings, fit_votes
+from weighbors.kernel import fit_stored
+from weighbors.kernel.fit import fit_votes
+from weighbors.kernel.fitted import VotesSettings
 from weighbors.kernel.gradient import Table
 
 CASES = [
@@ -33,8 +34,8 @@ def dense(coded, stored, p, width, weights=None):
 @pytest.mark.parametrize(("made", "p"), CASES)
 def test_stored_rows_vote_as_the_dense_formula_says(made, p, blocks, monkeypatch):
     if blocks:
-        monkeypatch.setattr(fit, "_BLOCK_CELLS", 1)
-        monkeypatch.setattr(fit, "_LEAST_BLOCK", 7)
+        monkeypatch.setattr(fit_stored, "_BLOCK_CELLS", 1)
+        monkeypatch.setattr(fit_stored, "_LEAST_BLOCK", 7)
     coded = coded_table(**made, n=40)
     stored = [1, 4, 5, 9, 20, 33, 39]
     weights = np.random.default_rng(0).uniform(0.3, 2.0, coded.X.shape[1])

@@ -162,25 +162,22 @@ def feature_changes(rows, alpha, width, *, p, nominal=None, weights=None, s=None
     return found / s.sum()
 
 
-def penalised_error(distance, width, ridge, Y, repetition, kept):
-    """Σ_n s_n ‖y_n − μ − Σ_i K_ni β_i‖² + λ βᵀ K β at its least, with votes β of the rows ``kept`` only."""
-    n = len(distance)
-    s = np.ones(n) if repetition is None else repetition
-    mean = (s[:, None] * Y).sum(axis=0) / s.sum()
-    K = np.exp(-distance / width)
-    some, inside = K[:, kept], K[np.ix_(kept, kept)]
-    beta = np.linalg.lstsq(some.T @ np.diag(s) @ some + ridge * inside, some.T @ (s[:, None] * (Y - mean)), rcond=None)[
-        0
-    ]
-    residual = Y - mean - some @ beta
-    return (s[:, None] * residual**2).sum() + ridge * np.trace(beta.T @ inside @ beta)
+def penalised_error(kernel, inside, ridge, scores, kept):
+    """Σ_z ‖f(z) − Σ_i K_zi β_i‖² + ε βᵀ K β at its least, with votes β of the rows ``kept`` only, and these votes.
+
+    ``kernel`` is that of all points and all rows, ``inside`` that of the rows, ``scores`` are f at the points.
+    """
+    some, among = kernel[:, kept], inside[np.ix_(kept, kept)]
+    beta = np.linalg.lstsq(some.T @ some + ridge * among, some.T @ scores, rcond=None)[0]
+    error = ((scores - some @ beta) ** 2).sum() + ridge * np.trace(beta.T @ among @ beta)
+    return error, beta
 
 
-def eliminate(distance, width, ridge, Y, repetition, n_kept):
+def eliminate(kernel, inside, ridge, scores, n_kept):
     """Leave out, one by one, the row without which the penalised error is least; solve again for each."""
-    kept = list(range(len(distance)))
+    kept = list(range(len(inside)))
     while len(kept) > n_kept:
         without = [[other for other in kept if other != row] for row in kept]
-        errors = [penalised_error(distance, width, ridge, Y, repetition, rows) for rows in without]
+        errors = [penalised_error(kernel, inside, ridge, scores, rows)[0] for rows in without]
         kept = without[int(np.argmin(errors))]
-    return np.array(kept)
+    return np.array(kept), penalised_error(kernel, inside, ridge, scores, kept)[1]

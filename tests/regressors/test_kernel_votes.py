@@ -62,7 +62,7 @@ def test_nearest_and_stored_rows_are_those_of_the_book():
     np.testing.assert_allclose(
         near.predict(X[:6] + 0.1), naive.local_scores(X[:6] + 0.1, X, y, 6, 1.0, 0.1, p=1), rtol=1e-9
     )
-    few = KernelVotesRegressor(weigher=None, n_stored=9, width=1.0, ridge=0.1).fit(X, y)
+    few = KernelVotesRegressor(weigher=None, n_stored=9, stored_by="draw", width=1.0, ridge=0.1).fit(X, y)
     stored = np.flatnonzero((few.alpha_ != 0).any(axis=1))
     K_NS = naive.kernel(naive.distances(X, X[stored], p=1), 1.0)
     alpha = naive.nystrom_votes(K_NS, K_NS[stored], y, 0.1)
@@ -226,7 +226,7 @@ def test_bad_data_are_refused(monkeypatch):
         KernelVotesRegressor(weigher=None).fit(X, y).predict(X[:, :2])
     with pytest.raises(ValueError, match="n_neighbors"):
         KernelVotesRegressor(0).fit(X, y)
-    monkeypatch.setattr("weighbors.kernel.fit.available_bytes", lambda: 1000)
+    monkeypatch.setattr("weighbors.kernel.fitted.available_bytes", lambda: 1000)
     with pytest.raises(InvalidDataError, match=r"n_neighbors=100.*n_stored=2000"):
         KernelVotesRegressor(weigher=None).fit(X, y)
 

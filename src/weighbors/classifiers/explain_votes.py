@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..engine import References, contributions
-from ..kernel.fit import FittedVotes
+from ..kernel.fitted import FittedVotes
 from ..kernel.local import LocalVotes
 from ..kernel.metric import Metric
 from ..kernel.ridge import kernel_of, solve_system, weighted_mean

@@ -23,7 +23,8 @@ from .._validation import TableCoder, TakesTables, check_labels, check_sample_we
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError
 from ..kernel import Calibration, fit_calibration
-from ..kernel.fit import FittedVotes, VotesPlan, VotesSettings, fit_votes
+from ..kernel.fit import fit_votes
+from ..kernel.fitted import FittedVotes, VotesPlan, VotesSettings
 from ..kernel.gradient import Table
 from ..neighbors.checks import check_fits
 from ..neighbors.metric import fit_weigher, learned_weights
@@ -58,7 +59,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),
         ],
-        "stored_by": [StrOptions({"auto", "elimination", "draw"})],
+        "stored_by": [StrOptions({"auto", "compression", "draw"})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "handle_unknown": [StrOptions({"different", "error"})],
         "backend": [StrOptions(set(BACKENDS))],
@@ -253,11 +254,12 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     n_stored : int, float below 1 or None, default=None
         How many rows, or which share of them, are stored. Their votes are solved over all rows. None: all rows, or
         those that the weights select. An integer for ``n_neighbors`` goes first.
-    stored_by : {"auto", "elimination", "draw"}, default="auto"
-        How the ``n_stored`` rows are chosen. "elimination": all rows vote at first, and again and again the row leaves
-        whose vote is missed least, that is, whose absence adds least to the penalised squared error [3]_. Of more than
-        2000 rows, four per stored row are drawn first, at least 2000 and at most 4000. "draw": at random, which is also
-        done if 4000 or more rows are stored. "auto": by elimination, but rows in blocks are drawn.
+    stored_by : {"auto", "compression", "draw"}, default="auto"
+        How the ``n_stored`` rows are chosen. "draw": at random. "compression": all rows vote at first, and again and
+        again the row leaves that is missed least, that is, without which the others can best keep the scores as they
+        were [3]_. The votes of the stored rows are then fitted to the scores of all rows. Of more than 4000 rows, at
+        most 4000 are drawn first, and the votes are solved over the targets of all rows. "auto": "compression", but
+        rows in blocks are drawn, and so are 4000 or more stored rows.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns whose values differ by 0 or 1. "from_dtype": the columns of a DataFrame that contain
         categories or text.

@@ -199,7 +199,7 @@ class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
     n_stored : int, float below 1 or None, default=None
         How many rows, or which share of them, are stored. Their votes are solved over all rows. An integer for
         ``n_neighbors`` goes first.
-    stored_by : {"auto", "elimination", "draw"}, default="auto"
+    stored_by : {"auto", "compression", "draw"}, default="auto"
         How these rows are chosen, as in :class:`weighbors.KernelVotesClassifier`. "auto": they are drawn. Elimination
         needs the drawn rows, at most 4000, and matrices of their size in the memory of the asking machine.
     client, max_bytes, n_jobs

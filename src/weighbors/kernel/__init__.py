@@ -2,7 +2,8 @@
 
 `metric` measures distances, `ridge` solves for the votes of all rows with leave-one-out in closed form, `choice`
 chooses width and ridge, `gradient` weighs features from the solution, `local` solves for the votes of the k nearest
-rows, `centers` for those of few stored rows, and `calibration` turns scores into probabilities.
+rows, `centers` for those of few stored rows, `compression` fits those of few rows to the scores of all rows, and
+`calibration` turns scores into probabilities. `fit` puts these together.
 """
 
 from .calibration import Calibration, fit_calibration

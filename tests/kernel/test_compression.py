@@ -1,0 +1,152 @@
+"""Votes of all rows compressed to few stored rows, against a loop that solves again for every row that could leave."""
+
+import numpy as np
+import pytest
+from naive.kernel_votes import eliminate, penalised_error
+from scipy import sparse
+
+from weighbors import KernelVotesClassifier, KernelVotesRegressor, Weights
+from weighbors.kernel import fit_stored
+from weighbors.kernel.compression import eliminate_rows, recombine_rows
+
+
+def kernels(seed, n=24, *, repeated=False):
+    """Return the kernel of points and rows, that of the rows, and scores of two outputs at the points."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 3))
+    if repeated:  # Equal rows make the kernel singular.
+        rows[n // 2 :] = rows[: n - n // 2]
+    points = np.concatenate([rows, rng.normal(size=(2 * n, 3))])
+    kernel = np.exp(-np.abs(points[:, None] - rows[None]).sum(axis=2) / (0.5 if seed % 3 else 4.0))
+    return kernel, kernel[:n], kernel @ rng.normal(size=(n, 2))
+
+
+def compressed(kernel, inside, ridge, scores, n_kept, **options):
+    return eliminate_rows(kernel.T @ kernel, inside, ridge, kernel.T @ scores, n_kept, **options)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_one_by_one_is_the_naive_loop(seed):
+    kernel, inside, scores = kernels(seed)
+    ridge = 1e-3 if seed % 2 else 0.3
+    for n_kept in (20, 9, 1):
+        kept, beta = compressed(kernel, inside, ridge, scores, n_kept, batch=1)
+        expected, votes = eliminate(kernel, inside, ridge, scores, n_kept)
+        np.testing.assert_array_equal(kept, expected)
+        np.testing.assert_allclose(beta, votes, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_that_leave_together_cost_little_more(seed):
+    kernel, inside, scores = kernels(seed, 150)
+    errors = []
+    for batch in (1, 16):
+        kept, beta = compressed(kernel, inside, 1e-3, scores, 30, batch=batch)
+        error, votes = penalised_error(kernel, inside, 1e-3, scores, kept)
+        np.testing.assert_allclose(beta, votes, rtol=1e-4, atol=1e-6)
+        errors.append(error)
+    draws = [np.random.default_rng(draw).choice(150, 30, replace=False) for draw in range(5)]
+    drawn = np.mean([penalised_error(kernel, inside, 1e-3, scores, rows)[0] for rows in draws])
+    assert errors[1] - errors[0] < 0.1 * (drawn - errors[0])
+
+
+def test_of_equal_rows_one_is_left():
+    kernel, inside, scores = kernels(1, 40, repeated=True)
+    kept, _ = compressed(kernel, inside, 1e-3, scores, 20, batch=4)
+    assert len(np.unique(kept % 20)) == 20
+
+
+def test_all_or_none_may_leave():
+    kernel, inside, scores = kernels(3)
+    np.testing.assert_array_equal(compressed(kernel, inside, 0.1, scores, 24)[0], np.arange(24))
+    assert len(compressed(kernel, inside, 0.1, scores, 1)[0]) == 1
+    # No row is at a distance from any other: any one will do.
+    ones = np.ones((24, 24))
+    assert len(compressed(ones, ones, 1e-3, ones[:, :1], 2)[0]) == 2
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_cells_of_recombined_rows_come_from_two_rows(container):
+    rows = np.arange(40.0).reshape(8, 5) + 1.0
+    before = rows.copy()
+    mixed = recombine_rows(container(rows), np.arange(5), 500, np.random.default_rng(0))
+    np.testing.assert_array_equal(rows, before)
+    assert mixed.shape == (500, 5)
+    of_row = (mixed - 1.0) // 5
+    assert (of_row * 5 + np.arange(5) + 1.0 == mixed).all()  # every cell stays in its column
+    n_parents = np.array([len(np.unique(parents)) for parents in of_row])
+    assert set(n_parents) == {1, 2}
+    assert abs((of_row == of_row[:, :1]).mean() - 0.65) < 0.05  # 1 of 5, and of the others 9 of 16
+
+
+def a_table(n=700):
+    X = np.random.default_rng(0).normal(size=(n, 4))
+    return X, X[:, 0] * X[:, 1]
+
+
+def test_compressed_votes_lose_less_than_drawn_rows():
+    X, numbers = a_table()
+    y = (numbers > 0).astype(int)
+    scores = {
+        by: KernelVotesClassifier(weigher=None, n_stored=0.1, stored_by=by)
+        .fit(X[:400], y[:400])
+        .score(X[400:], y[400:])
+        for by in ("compression", "draw")
+    }
+    assert scores["compression"] > scores["draw"] + 0.02
+    for n_stored, n_voting in ((0.1, 40), (25, 25), (399, 399), (4000, 400)):
+        model = KernelVotesRegressor(weigher=None, n_stored=n_stored).fit(X[:400], numbers[:400])
+        assert model.plan_.n_voting == n_voting == np.count_nonzero(model.alpha_)
+    assert KernelVotesClassifier(weigher=None, n_stored=399).fit(X[:400], y[:400]).score(X, y) == pytest.approx(
+        KernelVotesClassifier(weigher=None).fit(X[:400], y[:400]).score(X, y), abs=0.01
+    )
+
+
+def test_scores_of_rows_left_out_are_near_those_of_a_refit():
+    X, numbers = a_table(120)
+    given = {"width": 4.0, "ridge": 0.1, "weigher": None, "n_stored": 40}
+    model = KernelVotesRegressor(**given).fit(X, numbers)
+    refitted = [
+        KernelVotesRegressor(**given).fit(np.delete(X, row, axis=0), np.delete(numbers, row)).predict(X[[row]])[0]
+        for row in range(0, 120, 6)
+    ]
+    left_out, fitted = model.loo_predictions_[::6], model.predict(X)[::6]
+    assert np.corrcoef(left_out, refitted)[0, 1] > np.corrcoef(fitted, refitted)[0, 1]
+    assert np.mean((left_out - refitted) ** 2) < 0.1 * np.var(numbers)
+
+
+def test_many_rows_are_drawn_first(monkeypatch):
+    monkeypatch.setattr(fit_stored, "POOL", (150, 300))
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(700, 2))
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    models = [KernelVotesClassifier(weigher=None, n_stored=20, n_jobs=jobs).fit(X, y) for jobs in (1, 2)]
+    assert np.count_nonzero(models[0].alpha_.any(axis=1)) == 20
+    np.testing.assert_array_equal(models[0].alpha_, models[1].alpha_)
+    assert models[0].score(X, y) > 0.95
+
+
+def test_stored_rows_are_among_those_that_the_weights_select():
+    X, numbers = a_table(90)
+    mask = np.arange(90) % 3 == 0
+    model = KernelVotesRegressor(weigher=Weights(instance_mask=mask), n_stored=12).fit(X, numbers)
+    stored = np.flatnonzero(model.alpha_)
+    assert len(stored) == 12
+    assert mask[stored].all()
+
+
+def test_missing_cells_categories_and_weights():
+    import pandas as pd
+
+    X, numbers = a_table(80)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["kind"] = pd.Categorical(np.where(X[:, 0] > 0, "up", "down"))
+    frame.loc[::7, "b"] = np.nan
+    model = KernelVotesRegressor(n_stored=0.5).fit(frame, numbers, sample_weight=np.arange(80) % 3)
+    assert model.plan_.n_voting == round(0.5 * np.count_nonzero(np.arange(80) % 3))
+    assert np.isfinite(model.predict(frame)).all()
+
+
+def test_another_way_to_choose_is_refused():
+    with pytest.raises(ValueError, match="stored_by"):
+        KernelVotesClassifier(stored_by="random").fit([[0.0], [1.0], [2.0]], [0, 1, 1])
