@@ -2,6 +2,7 @@
 
 Weka (Debian package ``weka``, with Java) is an independent referee: neither users nor the tests need
 it. Every fold is written as ARFF, one JVM runs one scheme on it, and predictions are compared.
+Numeric targets are in ``weka_numbers.py``.
 
     python benchmarks/weka_referee.py [--weka /usr/share/java/weka.jar] [--sets tae haberman ...] [--repeats 1]
 """
@@ -55,31 +56,44 @@ def schemes(k: int) -> dict[str, tuple[Any, list[str]]]:
     }
 
 
-def write_arff(path: Path, X: pd.DataFrame, y: np.ndarray, declared: pd.DataFrame, classes: list[str]) -> None:
-    """Numbers as they print exactly, categories of the whole table declared, '?' where missing."""
+def write_arff(path: Path, X: pd.DataFrame, y: np.ndarray, declared: pd.DataFrame, classes: list[str] | None) -> None:
+    """Numbers as they print exactly, categories of the whole table declared, '?' where missing.
+
+    ``classes`` are the labels, or None if the target is numeric.
+    """
     lines = ["@relation fold"]
     for j, name in enumerate(declared.columns):
         column, kind = declared[name], "numeric"
         if not pd.api.types.is_numeric_dtype(column):
             kind = "{" + ",".join(f"'{value}'" for value in column.dropna().unique()) + "}"
         lines.append(f"@attribute a{j} {kind}")
-    lines += ["@attribute class {" + ",".join(f"'{label}'" for label in classes) + "}", "@data"]
+    kind = "numeric" if classes is None else "{" + ",".join(f"'{label}'" for label in classes) + "}"
+    lines += [f"@attribute class {kind}", "@data"]
     for row, label in zip(X.itertuples(index=False), y, strict=True):
         cells = [
             "?" if pd.isna(value) else repr(float(value)) if isinstance(value, (int, float)) else f"'{value}'"
             for value in row
         ]
-        lines.append(",".join([*cells, f"'{label}'"]))
+        lines.append(",".join([*cells, repr(float(label)) if classes is None else f"'{label}'"]))
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
+
+
+def ask_weka(java: str, jar: Path, options: list[str], train: Path, test: Path, pattern: str) -> list[str]:
+    """What ``pattern`` finds in Weka's predictions, one per query."""
+    # Options of a base learner come after two dashes, at the very end.
+    own = options[: options.index("--")] if "--" in options else options
+    files = ["-t", str(train), "-T", str(test), "-p", "0"]
+    command = [java, "-Xmx1g", "-cp", str(jar), *own, *files, *options[len(own) :]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.findall(pattern, done.stdout, re.M)
+    if not found:
+        raise SystemExit(f"Weka gave no predictions.\n{' '.join(command)}\n{done.stderr[-2000:]}")
+    return found
 
 
 def run_weka(java: str, jar: Path, options: list[str], train: Path, test: Path) -> list[int]:
     """Positions of the predicted classes, -1 where Weka gives none."""
-    command = [java, "-Xmx1g", "-cp", str(jar), *options, "-t", str(train), "-T", str(test), "-p", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.findall(r"^\s*\d+\s+\d+:\S+\s+(\d+|\?):?\S*", done.stdout, re.M)
-    if not found:
-        raise SystemExit(f"Weka gave no predictions.\n{' '.join(command)}\n{done.stderr[-2000:]}")
+    found = ask_weka(java, jar, options, train, test, r"^\s*\d+\s+\d+:\S+\s+(\d+|\?):?\S*")
     return [-1 if position == "?" else int(position) - 1 for position in found]
 
 

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from .classifiers import KStar as KStar
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
     from .neighbors import WeightedNearestNeighbors as WeightedNearestNeighbors
+    from .regressors import IB1Regressor as IB1Regressor
+    from .regressors import IBkRegressor as IBkRegressor
     from .regressors import KernelVotesRegressor as KernelVotesRegressor
+    from .regressors import KStarRegressor as KStarRegressor
+    from .regressors import LWLRegressor as LWLRegressor
     from .regressors import WeightedKNeighborsRegressor as WeightedKNeighborsRegressor
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
@@ -48,12 +52,16 @@ if TYPE_CHECKING:
 #: The sub-package of each public name.
 _HOME = {
     "IB1": "classifiers",
+    "IB1Regressor": "regressors",
     "IBk": "classifiers",
+    "IBkRegressor": "regressors",
     "IntervalTable": "weights",
     "KStar": "classifiers",
+    "KStarRegressor": "regressors",
     "KernelVotesClassifier": "classifiers",
     "KernelVotesRegressor": "regressors",
     "LWL": "classifiers",
+    "LWLRegressor": "regressors",
     "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
     "WeightedKNeighborsRegressor": "regressors",

@@ -5,6 +5,7 @@ import warnings
 import pytest
 from estimators import public_classes, public_estimators
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
@@ -20,11 +21,15 @@ from weighbors import (
     Democratic,
     EvolutionaryWeigher,
     GradientWeights,
+    IB1Regressor,
     IBk,
+    IBkRegressor,
     IRelief,
     KernelVotesClassifier,
     KernelVotesRegressor,
     KStar,
+    KStarRegressor,
+    LWLRegressor,
     MultiSURF,
     MultiSURFStar,
     NCAWeights,
@@ -103,6 +108,13 @@ ESTIMATORS = {
     "LWL, naive Bayes, neighbours": (LWL("naive_bayes", 5, kernel="tricube"), 60, {}),
     "LWL, any classifier": (LWL(GaussianNB(), kernel="gauss"), 58, {}),
     "KStar": (KStar(), 60, {}),
+    "IB1 of numbers": (IB1Regressor(), 55, {}),
+    "IBk of numbers": (IBkRegressor(3), 55, {}),
+    "IBk of numbers, ties by index, by distance": (IBkRegressor(3, weights="inverse", ties="index"), 55, {}),
+    "LWL of numbers": (LWLRegressor(), 55, {}),
+    "LWL of numbers, linear, neighbours": (LWLRegressor("linear", 5, kernel="tricube"), 55, {}),
+    "LWL of numbers, any regressor": (LWLRegressor(Ridge(), kernel="gauss"), 55, {}),
+    "KStar of numbers": (KStarRegressor(), 55, {}),
     "learned votes": (KernelVotesClassifier(), 55, {}),
     "learned votes, nearest rows": (KernelVotesClassifier(10, None, class_weight="balanced", n_jobs=2), 55, ROWS),
     "learned votes, stored rows": (KernelVotesClassifier(weigher=None, n_stored=20, p=2), 55, ROWS),
@@ -201,15 +213,15 @@ def test_checks_pass(name):
 
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
-    assert len(public_classes()) == 42
-    assert len(ESTIMATORS) == 71
+    assert len(public_classes()) == 46
+    assert len(ESTIMATORS) == 78
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
 #: public estimators each of them concerns.
 EXTRAS = {
-    "check_dataframe_column_names_consistency": 42,
-    "check_param_validation": 42,
+    "check_dataframe_column_names_consistency": 46,
+    "check_param_validation": 46,
     "check_transformer_get_feature_names_out": 23,
     "check_transformer_get_feature_names_out_pandas": 23,
     "check_get_feature_names_out_error": 24,  # also the sampler, which has no transform
@@ -218,7 +230,7 @@ EXTRAS = {
     "check_global_output_transform_pandas": 23,
     "check_set_output_transform_polars": 23,
     "check_global_set_output_transform_polars": 23,
-    "check_all_zero_sample_weights_error": 32,
+    "check_all_zero_sample_weights_error": 36,
     "check_inplace_ensure_writeable": 0,  # for those that have a parameter copy or copy_X
 }
 
@@ -243,7 +255,7 @@ def extra_cases():
 def test_the_extra_checks_are_all_there():
     found = [check for check, _ in extra_cases()]
     assert {check: found.count(check) for check in EXTRAS} == EXTRAS
-    assert len(found) == sum(EXTRAS.values()) == 301
+    assert len(found) == sum(EXTRAS.values()) == 313
 
 
 @pytest.mark.parametrize(("check", "name"), extra_cases())

@@ -311,10 +311,11 @@ class KStar(BaseKStar, LazyClassifier):
     If a value of the query is missing, the feature is left out. If m of M features remain, the product of their
     probabilities is raised to the power M/m. ``sample_weight`` counts as repetition.
 
-    There are three differences from Weka's program. Weka stops its search if a scale includes the wanted number of
+    There are four differences from Weka's program. Weka stops its search if a scale includes the wanted number of
     instances up to 0.01, and it uses no scale below 0.005, so that features in large units count too much. Here the
     equation is solved, and units do not matter. Weka's automatic choice of the blend (option -E) is not available.
-    The number of categories is the number found in ``fit``. (In Weka it is the number that the file declares.)
+    The number of categories is the number found in ``fit``. (In Weka it is the number that the file declares.) If a
+    value of the query is missing, Weka raises the product to a power after each later feature. Here this is done once.
 
     References
     ----------

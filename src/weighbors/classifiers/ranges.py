@@ -53,3 +53,8 @@ class UnitRanges(BaseEstimator):
         rows = coder.fit_transform(self, X)
         self.weights_ = range_weights(rows, coder.nominal_of(rows))
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True  # it does not look at the target
+        return tags
