@@ -113,8 +113,8 @@ class TableCoder:
         here, there = ([self._name(j) for j in np.flatnonzero(mask).tolist()] for mask in (nominal, other))
         raise InvalidDataError(
             f"{who} has categorical_features={categorical_features!r}, the columns [{', '.join(there)}], and the "
-            f"classifier those in [{', '.join(here)}]: weights learned under one distance mean nothing under another. "
-            f"Give both the same, or leave those of {who} at 'from_dtype': it then takes the classifier's"
+            f"model those in [{', '.join(here)}]: weights learned under one distance mean nothing under another. "
+            f"Give both the same, or leave those of {who} at 'from_dtype': it then takes the model's"
         )
 
     def _nominal_in(self, X: Any) -> BoolArray:
