@@ -89,11 +89,7 @@ ESTIMATORS = {
         {"check_regressor_multioutput": "the weigher learns from one target, as the error says"},
     ),
     "k-NN of numbers, values chosen": (WeightedKNeighborsRegressor("auto", weights="auto", p="auto"), 55, LEFT_OUT),
-    "k-NN of numbers, weigher chosen": (
-        WeightedKNeighborsRegressor(3, "auto", p=1),
-        55,
-        {name: why for name, why in LEFT_OUT.items() if "dense" in name},
-    ),
+    "k-NN of numbers, weigher chosen": (WeightedKNeighborsRegressor(3, "auto", p=1), 55, LEFT_OUT),
     "neighbours": (WeightedNearestNeighbors(), 39, {}),
     "neighbours, city-block, with weights": (WeightedNearestNeighbors(3, Weights(), p=1, n_jobs=2), 39, {}),
     "neighbours with a weigher": (WeightedNearestNeighbors(3, ReliefF(3)), 39, {}),
