@@ -57,6 +57,7 @@ class ParetoFrontDisplay(Display):
         if selected is not None and not 0 <= selected < len(front):
             raise InvalidDataError(f"selected must be a row of the front, 0 to {len(front) - 1}; got {selected!r}")
         self.front, self.selected = front, selected
+        self.axis_names: dict[str, str] = {}
 
     @classmethod
     def from_estimator(
@@ -80,7 +81,10 @@ class ParetoFrontDisplay(Display):
             raise InvalidDataError(
                 f"{type(estimator).__name__} has no pareto_front_; fit EvolutionaryWeigher with objective='pareto'"
             )
-        return cls(estimator.pareto_front_, x=x, y=y, selected=estimator.selected_).plot(ax)
+        display = cls(estimator.pareto_front_, x=x, y=y, selected=estimator.selected_)
+        if getattr(estimator, "target_type_", "classes") == "numeric" and estimator.fitness in ("accuracy", "r2"):
+            display.axis_names = {"error": "error (1 − R²)"}
+        return display.plot(ax)
 
     def frame(self) -> pd.DataFrame:
         """Return the front as a table with one row per solution, and a column that marks the solution in use."""
@@ -95,7 +99,7 @@ class ParetoFrontDisplay(Display):
             row = self.front.iloc[self.selected]
             ring = {"facecolors": "none", "edgecolors": ORANGE, "linewidth": 2.0, "s": 120}
             self.selected_ = ax.scatter([row[self.x]], [row[self.y]], label="in use", **ring)
-        ax.set_xlabel(self.x)
-        ax.set_ylabel(self.y)
+        ax.set_xlabel(self.axis_names.get(self.x, self.x))
+        ax.set_ylabel(self.axis_names.get(self.y, self.y))
         ax.legend(frameon=False, fontsize="small")
         return self
