@@ -79,7 +79,7 @@ def test_hostile_names_all_the_way(weighbors, tmp_path):
         ("a,kind\n1,x\n2,x\n3,x\n4,x\n", 3, "has one, 'x', in all 4 rows"),
         ("a,kind\n" + "1,x\n1,y\n" * 3, 3, "no feature is left"),
         ("kind\nx\nx\ny\n", 3, "is the only column"),
-        ("a,kind\n1,0.5\n2,0.25\n3,0.5\n", 3, "holds measurements"),
+        ("a,kind\n1,0.5\n2,0.5\n3,0.5\n", 3, "is constant"),
         ("a,kind\n1,x\n2\n", 3, "line 3 of "),
         ("a,b\n1,x\n2,y\n", 2, "there is no column 'kind'"),
     ],

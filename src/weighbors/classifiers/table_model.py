@@ -15,18 +15,18 @@ from .._frames import as_pandas
 from .._names import known_names, quote_name, require_text
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import check_labels
-from ..datasets import LeftOut, TableScaler, clean_table
+from ..datasets import CleanTable, LeftOut, TableScaler, clean_table
 from ..datasets.cleaning import require_frame
 from ..exceptions import InvalidDataError, ModelFileError, WeighborsError
 from ..neighbors.checks import check_enough
 from ..weights import Weights
-from . import _model_file
+from . import model_file
 from .knn import WeightedKNeighborsClassifier
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Predictions", "TableModel", "WEIGHERS"]
+__all__ = ["BaseTableModel", "Predictions", "TableModel", "WEIGHERS", "check_settings", "prepare_table"]
 
 #: Names of the weighers, as on the command line.
 WEIGHERS = ("none", "relieff", "multisurf", "irelief", "class-relief", "simba", "mbiw", "simbambiw")
@@ -34,13 +34,14 @@ WEIGHERS = ("none", "relieff", "multisurf", "irelief", "class-relief", "simba", 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predicted labels of new rows.
+    """Predicted labels or numbers of new rows.
 
     Parameters
     ----------
     labels : ndarray of shape (n,)
+        Labels, or float64 for a numeric target.
     shares : ndarray of shape (n, n_classes)
-        Share of the votes per class, in the order of the model's ``classes``.
+        Share of the votes per class, in the order of the model's ``classes``. A numeric target has none.
     notes : tuple of str
         Messages about the table, for example columns that were not used and categories that were not in the training
         data.
@@ -51,8 +52,102 @@ class Predictions:
     notes: tuple[str, ...]
 
 
+class BaseTableModel:
+    """What models of classes and of numbers share: reading of new tables, weights by name, and files."""
+
+    scaler: TableScaler
+    rows: pd.DataFrame
+    weights: Weights
+    target: str
+    settings: dict[str, Any]
+    left_out: tuple[LeftOut, ...]
+
+    def _read(self, X: Any) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return the scaled rows of a new table, and messages about it."""
+        X = as_pandas(X)
+        require_frame(X)
+        # Columns that the model left out, and the target, may be in the table but are not needed.
+        ignored = [self.target, *(column.name for column in self.left_out)]
+        frame, notes = self.scaler.read(X.drop(columns=ignored, errors="ignore"))
+        return self.scaler.scale(frame), notes
+
+    def feature_weights(self) -> pd.DataFrame:
+        """Return the weights as a table with one row per feature, in descending order of the largest weight.
+
+        Weights per class have one column per class.
+        """
+        import pandas as pd
+
+        if self.weights.kind == "none":
+            frame = pd.DataFrame({"weight": np.ones(len(self.scaler.names))}, index=list(self.scaler.names))
+        else:
+            frame = self.weights.frame()
+        order = np.argsort(-frame.to_numpy(dtype=float).max(axis=1), kind="stable")
+        return frame.iloc[order].rename_axis("feature")
+
+    def _targets(self) -> dict[str, AnyArray]:
+        """Return the arrays of the target for the file."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, in an atomic write. The file contains arrays and text, no pickle."""
+        scaler = self.scaler
+        # Categorical columns have no range.
+        nominal = np.isnan(scaler.low)
+        text = [name for name, one in zip(scaler.names, nominal, strict=True) if one]
+        codes = [self.rows[name].cat.codes.to_numpy(dtype=np.int32) for name in text]
+        about = {
+            "names": list(scaler.names),
+            "categories": {name: list(values) for name, values in scaler.categories.items()},
+            "target": self.target,
+            "settings": self.settings,
+            "left_out": [list(column) for column in self.left_out],
+        }
+        arrays = {
+            "low": scaler.low,
+            "high": scaler.high,
+            "numbers": self.rows.loc[:, ~nominal].to_numpy(dtype=np.float64),
+            "cells": np.column_stack(codes) if codes else np.zeros((len(self.rows), 0), dtype=np.int32),
+            **self._targets(),
+        }
+        model_file.write(path, about, arrays, self.weights._state())
+
+
+def check_settings(weigher: str, votes: str, n_neighbors: Any, random_state: Any) -> dict[str, Any]:
+    """Check the settings of a model that are no data, and return them as they are stored in its file.
+
+    ``weigher`` is one of `WEIGHERS`, ``votes`` is "uniform" or "distance".
+    """
+    known_names([weigher], WEIGHERS, "weigher")
+    known_names([votes], model_file.VOTES, "way to vote")
+    return {
+        "n_neighbors": whole_number(n_neighbors, "n_neighbors"),
+        "weigher": weigher,
+        "votes": votes,
+        "random_state": whole_number(random_state, "random_state", least=0),
+        "version": _version(),
+    }
+
+
+def prepare_table(
+    X: Any, y: Any, target: str | None, keep: Iterable[str], drop: Iterable[str]
+) -> tuple[str, CleanTable, TableScaler, pd.DataFrame]:
+    """Return the name of the target, the cleaned table, its scaler, and the scaled rows.
+
+    ``y`` is used only for its name and length; ``keep`` and ``drop`` are as in `clean_table`.
+    """
+    if y is None:
+        raise InvalidDataError("one label per row is needed; y is None")
+    name = str(target if target is not None else getattr(y, "name", None) or "class")
+    require_text([name], "target")
+    clean = clean_table(X, keep=keep, drop=drop)
+    scaler = TableScaler.learn(clean.X)
+    rows = scaler.scale(clean.X).reset_index(drop=True)
+    return name, clean, scaler, rows
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class TableModel:
+class TableModel(BaseTableModel):
     """A fitted k-NN, together with the names, ranges and categories of the table's columns.
 
     Use `learn` to make a model. `save` writes it to a file without pickle, and `load` reads it.
@@ -135,33 +230,17 @@ class TableModel:
         -------
         TableModel
         """
-        known_names([weigher], WEIGHERS, "weigher")
-        known_names([votes], _model_file.VOTES, "way to vote")
-        n_neighbors = whole_number(n_neighbors, "n_neighbors")
-        random_state = whole_number(random_state, "random_state", least=0)
-        if y is None:
-            raise InvalidDataError("one label per row is needed; y is None")
-        name = str(target if target is not None else getattr(y, "name", None) or "class")
-        require_text([name], "target")
-        clean = clean_table(X, keep=keep, drop=drop)
-        scaler = TableScaler.learn(clean.X)
-        rows = scaler.scale(clean.X).reset_index(drop=True)
+        settings = check_settings(weigher, votes, n_neighbors, random_state)
+        name, clean, scaler, rows = prepare_table(X, y, target, keep, drop)
         classes, codes = check_labels(np.asarray(y))
         if len(codes) != len(rows):
             raise InvalidDataError(f"one label per row is needed; got {len(codes)} labels for {len(rows)} rows")
         # NumPy's own text type, so that the labels can be saved without pickle.
         classes = np.array(classes.tolist())
         knn = WeightedKNeighborsClassifier(
-            n_neighbors, make_weigher(weigher, random_state, n_jobs), weights=votes, n_jobs=n_jobs
+            settings["n_neighbors"], make_weigher(weigher, random_state, n_jobs), weights=votes, n_jobs=n_jobs
         ).fit(rows, classes[codes])
-        check_enough(n_neighbors, knn._fitted.engine, None)  # with too few rows, the model could not predict
-        settings = {
-            "n_neighbors": n_neighbors,
-            "weigher": weigher,
-            "votes": votes,
-            "random_state": random_state,
-            "version": _version(),
-        }
+        check_enough(settings["n_neighbors"], knn._fitted.engine, None)  # with too few rows, it could not predict
         return cls(scaler, rows, codes, classes, knn.weights_, name, settings, clean.left_out, clean.notes)
 
     @cached_property
@@ -179,55 +258,17 @@ class TableModel:
         InvalidDataError
             If columns are missing, or if their values are of another kind than in the training table.
         """
-        X = as_pandas(X)
-        require_frame(X)
-        # Columns that the model left out, and the target, may be in the table but are not needed.
-        ignored = [self.target, *(column.name for column in self.left_out)]
-        frame, notes = self.scaler.read(X.drop(columns=ignored, errors="ignore"))
-        shares = self.classifier.predict_proba(self.scaler.scale(frame))
+        rows, notes = self._read(X)
+        shares = self.classifier.predict_proba(rows)
         return Predictions(self.classes[shares.argmax(axis=1)], shares, notes)
 
     def predict(self, X: pd.DataFrame) -> AnyArray:
         """Return the predicted labels of the rows of a table."""
         return self.judge(X).labels
 
-    def feature_weights(self) -> pd.DataFrame:
-        """Return the weights as a table with one row per feature, in descending order of the largest weight.
-
-        Weights per class have one column per class.
-        """
-        import pandas as pd
-
-        if self.weights.kind == "none":
-            frame = pd.DataFrame({"weight": np.ones(len(self.scaler.names))}, index=list(self.scaler.names))
-        else:
-            frame = self.weights.frame()
-        order = np.argsort(-frame.to_numpy(dtype=float).max(axis=1), kind="stable")
-        return frame.iloc[order].rename_axis("feature")
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, in an atomic write. The file contains arrays and text, no pickle."""
-        scaler = self.scaler
-        # Categorical columns have no range.
-        nominal = np.isnan(scaler.low)
-        text = [name for name, one in zip(scaler.names, nominal, strict=True) if one]
-        codes = [self.rows[name].cat.codes.to_numpy(dtype=np.int32) for name in text]
-        about = {
-            "names": list(scaler.names),
-            "categories": {name: list(values) for name, values in scaler.categories.items()},
-            "target": self.target,
-            "settings": self.settings,
-            "left_out": [list(column) for column in self.left_out],
-        }
-        arrays = {
-            "low": scaler.low,
-            "high": scaler.high,
-            "numbers": self.rows.loc[:, ~nominal].to_numpy(dtype=np.float64),
-            "cells": np.column_stack(codes) if codes else np.zeros((len(self.rows), 0), dtype=np.int32),
-            "codes": self.codes.astype(np.int64),
-            "classes": self.classes,
-        }
-        _model_file.write(path, about, arrays, self.weights._state())
+    def _targets(self) -> dict[str, AnyArray]:
+        """Return the arrays of the target for the file."""
+        return {"codes": self.codes.astype(np.int64), "classes": self.classes}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TableModel:
@@ -238,7 +279,13 @@ class TableModel:
         ModelFileError
             If the file is damaged, was changed, or is not a model file.
         """
-        model = cls(**_model_file.read(path))
+        parts = model_file.read(path)
+        if "values" in parts:
+            raise ModelFileError(
+                f"'{os.fspath(path)}' is a model of a numeric target: load it with "
+                "weighbors.regressors.NumericTableModel"
+            )
+        model = cls(**parts)
         try:
             _ = model.classifier  # raises an error if the weights do not fit the rows
         except WeighborsError as error:

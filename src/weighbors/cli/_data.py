@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..datasets import Table
 
-__all__ = ["check_directory", "check_format", "check_output", "split_labels", "read_data", "write_frame"]
+__all__ = ["check_directory", "check_format", "check_output", "is_numeric", "split_labels", "read_data", "write_frame"]
 
 
 def read_data(path: Path, header: bool) -> Table:
@@ -25,8 +25,16 @@ def read_data(path: Path, header: bool) -> Table:
     return table
 
 
-def split_labels(table: Table, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
-    """Split a table into features and labels. Raise `UsageError` if the target is not a column."""
+def is_numeric(y: pd.Series) -> bool:
+    """Return whether `split_labels` found a numeric target. Labels are whole numbers or text."""
+    return bool(y.dtype.kind == "f")
+
+
+def split_labels(table: Table, target: str | None, target_type: str = "auto") -> tuple[pd.DataFrame, pd.Series]:
+    """Split a table into features and target, and print what the target was taken for.
+
+    ``target_type`` is as in `split_target`. Raise `UsageError` if the target is not a column.
+    """
     from ..datasets import split_target
     from ..datasets.readers import find_target
     from ..exceptions import InvalidDataError
@@ -35,7 +43,7 @@ def split_labels(table: Table, target: str | None) -> tuple[pd.DataFrame, pd.Ser
         name = find_target(table, target)
     except InvalidDataError as problem:
         raise UsageError(f"{problem}" if target else f"{problem}, with --target") from problem
-    X, y, said = split_target(table, name)
+    X, y, said = split_target(table, name, target_type=target_type)
     notes(said)
     return X, y
 

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ["Data", "Drop", "Force", "Header", "Jobs", "Json", "Keep", "Quiet", "Seed", "Target"]
+__all__ = [
+    "Data",
+    "Drop",
+    "Force",
+    "Header",
+    "Jobs",
+    "Json",
+    "Keep",
+    "Quiet",
+    "Seed",
+    "Target",
+    "TargetKind",
+    "TargetType",
+]
+
+
+class TargetKind(StrEnum):
+    """What the target is: names of classes, or a number to predict."""
+
+    AUTO = "auto"
+    CLASSES = "classes"
+    NUMERIC = "numeric"
 
 
 def check_jobs(value: int | None) -> int | None:
@@ -20,7 +42,13 @@ def check_jobs(value: int | None) -> int | None:
 Data = Annotated[Path, typer.Argument(metavar="TABLE", help="csv, tsv, parquet, arff, KEEL .dat, or npz with X and y.")]
 Target = Annotated[
     str | None,
-    typer.Option("--target", "-t", metavar="NAME", help="Column of the classes; arff, KEEL and npz name their own."),
+    typer.Option("--target", "-t", metavar="NAME", help="Column to predict; arff, KEEL and npz name their own."),
+]
+TargetType = Annotated[
+    TargetKind,
+    typer.Option(
+        "--target-type", help="Whether the target is classes or a number; auto looks at its values and says so."
+    ),
 ]
 Keep = Annotated[
     list[str] | None,

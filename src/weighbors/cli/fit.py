@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._data import check_output, read_data, split_labels
-from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
+from ._data import check_output, is_numeric, read_data, split_labels
+from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
 from ._say import notes, print_json, say, set_quiet
 
 if TYPE_CHECKING:
     from ..classifiers import TableModel
+    from ..regressors import NumericTableModel
 
 __all__ = ["NAME", "run"]
 
@@ -47,6 +48,7 @@ def run(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")],
     target: Target = None,
+    target_type: TargetType = TargetKind.AUTO,
     weigher: Annotated[Weigher, typer.Option(help="What learns the weights.")] = Weigher.RELIEFF,
     neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.")] = 5,
     votes: Annotated[Votes, typer.Option(help="Whether near neighbours count more.")] = Votes.UNIFORM,
@@ -61,21 +63,23 @@ def run(
 ) -> None:
     """Learn from a table and save a model.
 
-    The model is a k-NN with learned weights. Numbers are scaled, categories and missing values are used as they are,
-    and columns that cannot help are named and left out. The file contains no code. The command weighbors predict
-    reads it.
+    The model is a k-NN with learned weights, for classes or for a number. Numbers are scaled, categories and missing
+    values are used as they are, and columns that cannot help are named and left out. The file contains no code. The
+    command weighbors predict reads it.
     """
     set_quiet(quiet)
     check_output(output, force=force, inputs=(data,))
-    X, y = split_labels(read_data(data, header), target)
+    X, y = split_labels(read_data(data, header), target, target_type.value)
     from ..classifiers import TableModel
     from ..exceptions import InvalidDataError
+    from ..regressors import NumericTableModel
 
     if neighbors > len(X):
         raise InvalidDataError(
             f"{neighbors} neighbours are to vote, and the table has {len(X)} rows: lower --neighbors"
         )
-    model = TableModel.learn(
+    kind: type[TableModel | NumericTableModel] = NumericTableModel if is_numeric(y) else TableModel
+    model = kind.learn(
         X,
         y,
         weigher=weigher.value,
@@ -94,14 +98,14 @@ def run(
         _print(model, output)
 
 
-def _describe_result(model: TableModel, output: Path) -> dict[str, Any]:
+def _describe_result(model: TableModel | NumericTableModel, output: Path) -> dict[str, Any]:
     """Describe a model for JSON output."""
     return {
         "model": str(output),
         "target": model.target,
         "rows": len(model.rows),
         "features": list(model.scaler.names),
-        "classes": {str(label): int((model.codes == i).sum()) for i, label in enumerate(model.classes)},
+        **_describe_target(model),
         "settings": model.settings,
         "left_out": [{"name": column.name, "reason": column.reason} for column in model.left_out],
         "notes": model.notes,
@@ -109,7 +113,18 @@ def _describe_result(model: TableModel, output: Path) -> dict[str, Any]:
     }
 
 
-def _print(model: TableModel, output: Path) -> None:
+def _describe_target(model: TableModel | NumericTableModel) -> dict[str, Any]:
+    """Describe the target of a model for JSON output: its type, and the classes or the range of the numbers."""
+    from ..classifiers import TableModel
+
+    if isinstance(model, TableModel):
+        counts = {str(label): int((model.codes == i).sum()) for i, label in enumerate(model.classes)}
+        return {"target_type": "classes", "classes": counts}
+    values = model.values
+    return {"target_type": "numeric", "range": [values.min(), values.max()], "mean": values.mean()}
+
+
+def _print(model: TableModel | NumericTableModel, output: Path) -> None:
     """Print a model and its heaviest features."""
     from .._names import quote_name
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._data import check_format, check_output, read_data, split_labels, write_frame
+from ._data import check_format, check_output, is_numeric, read_data, split_labels, write_frame
 from ._errors import UsageError
-from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
+from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
 from ._say import notes, on_terminal, print_json, say, set_quiet
 
 if TYPE_CHECKING:
@@ -30,17 +30,19 @@ def run(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Table to write.")],
     target: Target = None,
+    target_type: TargetType = TargetKind.AUTO,
     tasks: Annotated[
         str, typer.Option(help="IS and FS select instances and features; IW and FW weigh them meanwhile.")
     ] = "IS+FS",
     fitness: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SCORE",
             help="Score to maximise: accuracy; g_mean for classes of unequal size; balanced_accuracy, f1_macro and "
-            "other scores of predicted labels by scikit-learn's names.",
+            "other scores of predicted labels by scikit-learn's names. For a number: r2, neg_mean_absolute_error, ...",
+            show_default="accuracy, or r2 for a number",
         ),
-    ] = "accuracy",
+    ] = None,
     evaluations: Annotated[int, typer.Option(min=1, help="When the search ends.")] = 10_000,
     population: Annotated[int, typer.Option(min=4, help="Individuals of the search.")] = 100,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
@@ -59,8 +61,9 @@ def run(
 ) -> None:
     """Keep the rows and columns worth keeping.
 
-    An evolutionary search looks for the rows and columns that tell the classes apart. Their cells are written as they
-    were read. Ctrl-C stops the search and keeps it, and --resume continues it, to the same result.
+    An evolutionary search looks for the rows and columns that tell the classes apart, or predict the number. Their
+    cells are written as they were read. Ctrl-C stops the search and keeps it, and --resume continues it, to the same
+    result.
     """
     set_quiet(quiet)
     wanted = _check_tasks(tasks)
@@ -69,14 +72,12 @@ def run(
     place = output.with_name(output.name + ".search") if checkpoint is None else checkpoint
     _check_checkpoint(place, resume, force)
     table = read_data(data, header)
-    X, y = split_labels(table, target)
+    X, y = split_labels(table, target, target_type.value)
     from ..datasets import clean_table
     from ..exceptions import InterruptedSearchWarning
     from ..weighers.evolution import reduce_table
-    from ..weighers.evolution.scores import SCORES
 
-    if fitness not in SCORES:
-        raise UsageError(f"--fitness takes one of {', '.join(SCORES)}; got '{fitness}'")
+    score = _check_fitness(fitness, is_numeric(y))
     clean = clean_table(X, keep=keep or (), drop=drop or ())
     notes([*map(str, clean.left_out), *clean.notes])
     warnings.simplefilter("ignore", InterruptedSearchWarning)  # _check_end says it together with what to do
@@ -84,7 +85,8 @@ def run(
         clean.X,
         y.to_numpy(),
         wanted,
-        fitness=fitness,
+        fitness=score,
+        target_type="numeric" if is_numeric(y) else "classes",
         # A search needs at least one evaluation per individual of its first population.
         population_size=min(population, evaluations),
         max_evaluations=evaluations,
@@ -101,10 +103,27 @@ def run(
     if checkpoint is None:
         place.unlink(missing_ok=True)
     if json:
-        print_json(_describe_result(found, clean, X.shape, rows, output))
+        kind = "numeric" if is_numeric(y) else "classes"
+        print_json({"target_type": kind, **_describe_result(found, clean, X.shape, rows, output)})
         return
     kept = f"{len(rows)} of {len(X)} rows, {len(found.columns)} of {X.shape[1]} features"
-    say(f"{output}: {kept}; {fitness} of the nearest neighbour on all rows {found.search.performance_:.3f}")
+    say(f"{output}: {kept}; {score} of the nearest neighbour on all rows {found.search.performance_:.3f}")
+
+
+def _check_fitness(fitness: str | None, numeric: bool) -> str:
+    """Return the score to maximise. Raise `UsageError` if it is unknown, or not one of this type of target.
+
+    ``numeric``: whether the target is a number. None means the accuracy, or R².
+    """
+    from ..weighers.evolution.number_scores import NUMBER_SCORES
+    from ..weighers.evolution.scores import SCORES
+
+    known = list(NUMBER_SCORES if numeric else SCORES)
+    score = fitness or ("r2" if numeric else "accuracy")
+    if score not in known:
+        scope = " for a numeric target" if numeric else ""
+        raise UsageError(f"--fitness takes one of {', '.join(known)}{scope}; got '{score}'")
+    return score
 
 
 def _check_tasks(tasks: str) -> str:

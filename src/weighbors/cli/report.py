@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._data import check_output, read_data, split_labels
+from ._data import check_output, is_numeric, read_data, split_labels
 from ._errors import UsageError
-from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target
+from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
 from ._progress_bar import progress_bar
 from ._say import note, notes, say, set_quiet, write_raw
 
@@ -31,6 +31,7 @@ def run(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Report to write: .html, .md or .json.")
     ] = Path("report.html"),
     target: Target = None,
+    target_type: TargetType = TargetKind.AUTO,
     groups: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Column that says which rows belong together, as samples of one patient do."),
@@ -48,12 +49,12 @@ def run(
     """Tell which features of a table matter.
 
     The report says which features matter for which class, how stable that is, which rows are unusual, and how much
-    accuracy the weights add to a k-NN. It prints a summary in the terminal, and writes one file to show to a
-    colleague, which needs no network.
+    accuracy the weights add to a k-NN. If the target is a number, it says how well neighbours predict it. It prints a
+    summary in the terminal, and writes one file to show to a colleague, which needs no network.
     """
     set_quiet(quiet)
     check_report(output, force, data)
-    X, y = split_labels(read_data(data, header), target)
+    X, y = split_labels(read_data(data, header), target, target_type.value)
     X, together = _split_groups(X, groups)
     from ..datasets import clean_table
     from ..report import build_report
@@ -70,6 +71,7 @@ def run(
             groups=together,
             notes=said,
             n_neighbors=neighbors,
+            target_type="numeric" if is_numeric(y) else "classes",
             random_state=seed,
             n_jobs=jobs,
             progress=bar,

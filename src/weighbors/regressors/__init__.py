@@ -5,6 +5,7 @@ from .kernel_votes import KernelVotesRegressor
 from .knn import WeightedKNeighborsRegressor
 from .kstar import KStarRegressor
 from .lwl import LWLRegressor
+from .table_model import NumericTableModel, load_table_model
 
 __all__ = [
     "IB1Regressor",
@@ -12,5 +13,7 @@ __all__ = [
     "KStarRegressor",
     "KernelVotesRegressor",
     "LWLRegressor",
+    "NumericTableModel",
     "WeightedKNeighborsRegressor",
+    "load_table_model",
 ]

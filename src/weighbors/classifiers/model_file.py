@@ -33,7 +33,9 @@ _KIND = ArchiveKind(
     ),
     changed="'{path}' was changed or damaged: its content is not what was saved. Fit it again",
 )
-_ARRAYS = ("low", "high", "numbers", "cells", "codes", "classes")
+#: Models of numeric targets have version 2: earlier releases, which do not know them, say that they are too old.
+_NUMERIC_KIND = _KIND._replace(version=2)
+_ARRAYS = ("low", "high", "numbers", "cells", "codes", "classes", "values")
 _SETTINGS: dict[str, Any] = {"n_neighbors": int, "weigher": str, "votes": str, "random_state": int, "version": str}
 _WEIGHTS = "weights."
 #: Values of the setting ``votes`` that a model can have.
@@ -56,11 +58,11 @@ def write(
     """
     state = {"about": np.array(json.dumps(about)), **arrays}
     state.update({f"{_WEIGHTS}{key}": value for key, value in weights.items()})
-    _KIND.write(path, state)
+    (_NUMERIC_KIND if "values" in arrays else _KIND).write(path, state)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the parts of a model, read from a file.
+    """Return the parts of a model, read from a file: with ``codes`` and ``classes``, or ``values`` of a numeric target.
 
     Raise `ModelFileError` if the file is incomplete, was changed, or is not a model file.
     """
@@ -92,7 +94,7 @@ def _state(path: str | os.PathLike[str], name: str) -> dict[str, AnyArray]:
     foreign = [one for one in members if one not in ("header", "about", *_ARRAYS) and not one.startswith(_WEIGHTS)]
     if foreign or "about" not in members:
         raise ModelFileError(_FOREIGN.format(path=name))
-    return _KIND.read(path)[1]
+    return (_NUMERIC_KIND if "values" in members else _KIND).read(path)[1]
 
 
 def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
@@ -100,10 +102,7 @@ def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
     about = json.loads(str(state["about"]))
     scaler = _scaler(about, state)
     rows = _rows(scaler, state)
-    classes, codes = state["classes"], state["codes"]
-    _require(classes.ndim == 1 and classes.dtype.kind in "iufUb" and len(classes) > 1, "a vector of classes")
-    _require(codes.dtype == np.int64 and codes.shape == (len(rows),), "one label per row")
-    _require(bool(((codes >= 0) & (codes < len(classes))).all()), "labels among the classes")
+    targets = _values(state, len(rows)) if "values" in state else _labels(state, len(rows))
     # A file made on purpose may contain anything, so every part is checked for its type and size.
     settings = {key: _typed(about["settings"][key], kind, key) for key, kind in _SETTINGS.items()}
     _require(1 <= settings["n_neighbors"] <= len(rows), "as many rows as neighbours")
@@ -113,13 +112,30 @@ def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
     return {
         "scaler": scaler,
         "rows": rows,
-        "codes": codes,
-        "classes": classes,
+        **targets,
         "weights": weights,
         "target": _typed(about["target"], str, "target"),
         "settings": settings,
         "left_out": tuple(LeftOut(_typed(n, str, "name"), _typed(r, str, "reason")) for n, r in about["left_out"]),
     }
+
+
+def _labels(state: dict[str, AnyArray], n_rows: int) -> dict[str, AnyArray]:
+    """Validate the labels of a model, and return the classes and the code of each row."""
+    classes, codes = state["classes"], state["codes"]
+    _require(classes.ndim == 1 and classes.dtype.kind in "iufUb" and len(classes) > 1, "a vector of classes")
+    _require(codes.dtype == np.int64 and codes.shape == (n_rows,), "one label per row")
+    _require(bool(((codes >= 0) & (codes < len(classes))).all()), "labels among the classes")
+    return {"codes": codes, "classes": classes}
+
+
+def _values(state: dict[str, AnyArray], n_rows: int) -> dict[str, AnyArray]:
+    """Validate the numeric target of a model, and return it."""
+    values = state["values"]
+    _require("codes" not in state and "classes" not in state, "either classes or numbers")
+    _require(values.dtype == np.float64 and values.shape == (n_rows,), "one number per row")
+    _require(bool(np.isfinite(values).all()), "finite targets")
+    return {"values": values}
 
 
 def _scaler(about: dict[str, Any], state: dict[str, AnyArray]) -> TableScaler:
