@@ -9,7 +9,7 @@ from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from weighbors import GradientWeights, KernelVotesRegressor, ReliefF
+from weighbors import GradientWeights, KernelVotesRegressor, ReliefF, RReliefF
 from weighbors.evaluation import permutation_test, prediction_stability, stability_curve
 from weighbors.evaluation.folds import make_folds, quantile_bins
 from weighbors.evaluation.targets import decide_target_type, expected_target
@@ -118,6 +118,8 @@ def test_what_a_model_expects():
     assert expected_target(LinearRegression()) == "numeric"
     assert expected_target(make_pipeline(StandardScaler(), GradientWeights(target_type="classes"))) == "classes"
     assert expected_target(GradientWeights()) is None
+    assert expected_target(make_pipeline(StandardScaler(), RReliefF())) == "numeric"
+    assert expected_target(ReliefF()) is None
     assert expected_target(correlations) is None
     assert decide_target_type([1, 2, 3], "auto", expected_target(Lasso())) == "numeric"
 

@@ -1,6 +1,7 @@
 """Reports that several tests share; one of them is built from names that try to inject HTML."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_tables import hostile_table
 
@@ -22,3 +23,15 @@ def wine():
 
     X, y = load_wine(return_X_y=True, as_frame=True)
     return build_report(X, np.array(["barolo", "grignolino", "barbera"])[y], target="cultivar")
+
+
+@pytest.fixture(scope="session")
+def number_report():
+    """A report on a numeric target: numbers, a category, missing cells, and one row with a wrong price."""
+    rng = np.random.default_rng(0)
+    size, colour = rng.normal(size=90), rng.choice(["red", "blue"], 90)
+    price = 10 * size + 8 * (colour == "red") + rng.normal(size=90)
+    price[17] += 60
+    size[3] = np.nan
+    table = pd.DataFrame({"size": size, "<b>colour</b>": colour, "noise": rng.normal(size=90), "more": rng.random(90)})
+    return build_report(table, price, target="price")

@@ -21,9 +21,9 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, wine, hostile):
+def files(tmp_path_factory, wine, hostile, number_report):
     home = tmp_path_factory.mktemp("pages")
-    for name, report in (("wine", wine), ("hostile", hostile)):
+    for name, report in (("wine", wine), ("hostile", hostile), ("numbers", number_report)):
         report.save(home / f"{name}.html")
     return home
 
@@ -54,7 +54,8 @@ def visit(browser, files):
 
 
 @pytest.mark.parametrize(
-    ("name", "scheme", "width"), [("wine", "light", 1100), ("wine", "dark", 1100), ("hostile", "dark", 360)]
+    ("name", "scheme", "width"),
+    [("wine", "light", 1100), ("wine", "dark", 1100), ("hostile", "dark", 360), ("numbers", "light", 360)],
 )
 def test_axe_finds_nothing(visit, name, scheme, width):
     """Labels, roles, contrast and order of headings, everything unfolded; where it is narrow, scrolling too."""
@@ -134,7 +135,7 @@ def test_links_lead_to_the_rows(visit, wine):
         assert page.locator(link.get_attribute("href")).count() == 1
 
 
-@pytest.mark.parametrize("name", ["wine", "hostile"])
+@pytest.mark.parametrize("name", ["wine", "hostile", "numbers"])
 def test_print_cuts_nothing(visit, name):
     page = visit(name, viewport=A4)
     page.emulate_media(media="print")
@@ -154,7 +155,7 @@ def test_print_cuts_nothing(visit, name):
     assert page.pdf(format="A4")[:5] == b"%PDF-"
 
 
-@pytest.mark.parametrize("name", ["wine", "hostile"])
+@pytest.mark.parametrize("name", ["wine", "hostile", "numbers"])
 def test_narrow_screens_scroll_tables_not_the_page(visit, name):
     page = visit(name, viewport={"width": 360, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -92,7 +92,7 @@ def test_plain_scores_are_those_of_scikit_learn_on_the_same_folds(table, folds, 
         scaler = MinMaxScaler().fit(table.rows[train])
         knn = KNeighborsClassifier(5).fit(scaler.transform(table.rows[train]), table.codes[train])
         expected.append(knn.score(scaler.transform(table.rows[test]), table.codes[test]))
-    np.testing.assert_allclose(folds.accuracy["no weights"], expected)
+    np.testing.assert_allclose(folds.scores["accuracy"]["no weights"], expected)
 
 
 def test_weights_are_learned_from_the_training_rows_alone(table, folds, splits):
@@ -108,7 +108,7 @@ def test_weighted_scores_are_those_of_scikit_learn_on_weighted_columns(table, fo
         scaler, root = MinMaxScaler().fit(table.rows[train]), np.sqrt(np.maximum(weights, 0))
         knn = KNeighborsClassifier(5).fit(scaler.transform(table.rows[train]) * root, table.codes[train])
         expected.append(knn.score(scaler.transform(table.rows[test]) * root, table.codes[test]))
-    np.testing.assert_allclose(folds.accuracy["feature weights"], expected)
+    np.testing.assert_allclose(folds.scores["accuracy"]["feature weights"], expected)
 
 
 def test_noise_buys_nothing():
@@ -127,7 +127,7 @@ def test_noise_buys_nothing():
     )
     assert cheating > 0.75
     for name in METHODS:
-        assert seen.accuracy[name].mean() < 0.65
+        assert seen.scores["accuracy"][name].mean() < 0.65
 
 
 def test_mean_recall_is_balanced_accuracy():
@@ -138,7 +138,7 @@ def test_mean_recall_is_balanced_accuracy():
 
 def test_the_test_of_the_gain_is_that_of_stats(table, folds, effort):
     told = gain_section(table, folds, effort)
-    scores = folds.accuracy
+    scores = folds.scores["accuracy"]
     expected = [corrected_resampled_ttest(scores[name], scores["no weights"], n_folds=3) for name in METHODS[1:]]
     assert [row["p"] for row in told["tests"]] == [json_number(test.p_value, 4) for test in expected]
     assert [row["p_holm"] for row in told["tests"]] == [json_number(p, 4) for p in holm([t.p_value for t in expected])]

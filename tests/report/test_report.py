@@ -40,7 +40,7 @@ def without_time(report):
 
 
 def test_everything_is_there_and_plain(wine):
-    assert set(wine.data) == {"schema", "title", "target", "notes", "summary", "caveats", *SECTIONS}
+    assert set(wine.data) == {"schema", "title", "target", "target_type", "notes", "summary", "caveats", *SECTIONS}
 
     def check(value, path):
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The data of a report: coded rows, labels and names. This module also validates, codes and scales them."""
+"""The data of a report: coded rows, targets and names. This module also validates, codes and scales them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from sklearn.utils.validation import check_consistent_length
 from .._frames import as_pandas
 from .._names import require_text, unique_names
 from .._ranges import scale_columns
+from .._targets import Target, check_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels, require_labels
+from .._validation import TableCoder, require_labels
 from ..exceptions import InvalidDataError
 
 __all__ = ["ReportData", "prepare_report_data", "range_scaled"]
 
 MOST_CLASSES = 100
+#: With fewer rows, R² of a fold would rest on one or two rows.
+LEAST_ROWS = 10
 #: A column of integers with at most this many different values counts as discrete.
 FEW_VALUES = 20
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """Coded rows with their labels and the names of rows, columns and classes.
+    """Coded rows with their labels, or a numeric target, and the names of rows, columns and classes.
 
     Attributes
     ----------
@@ -36,8 +39,9 @@ class ReportData:
     nominal : bool ndarray of shape (M,)
         Which columns are categorical.
     codes : int ndarray of shape (n,)
-        Class number of each row.
+        Class number of each row. For a numeric target all are 0.
     classes : ndarray of shape (K,)
+        Empty for a numeric target.
     names : tuple of str
         Names of the columns, all different.
     row_labels : ndarray of shape (n,)
@@ -46,6 +50,8 @@ class ReportData:
         Categories of each categorical column, by column number.
     groups : ndarray of shape (n,) or None
         Group of each row. Rows of one group stay together in folds.
+    numbers : ndarray of shape (n,) or None
+        The numeric target. None for classes.
     """
 
     rows: FloatArray
@@ -56,6 +62,17 @@ class ReportData:
     row_labels: AnyArray
     categories: dict[int, Any]
     groups: AnyArray | None = None
+    numbers: FloatArray | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the target is a number."""
+        return self.numbers is not None
+
+    @property
+    def y(self) -> AnyArray:
+        """The target as weighers take it: class numbers, or the numeric target."""
+        return self.codes if self.numbers is None else self.numbers
 
     @property
     def n(self) -> int:
@@ -74,8 +91,8 @@ class ReportData:
 
     @cached_property
     def counts(self) -> IndexArray:
-        """Number of rows of each class."""
-        return np.bincount(self.codes, minlength=len(self.classes))
+        """Number of rows of each class. It is empty for a numeric target."""
+        return np.bincount(self.codes, minlength=len(self.classes))[: len(self.classes)]
 
     @cached_property
     def scaled(self) -> FloatArray:
@@ -84,9 +101,14 @@ class ReportData:
 
     def take(self, rows: IndexArray) -> ReportData:
         """Return a table with the given rows only. The list of classes is not changed."""
-        groups = None if self.groups is None else self.groups[rows]
+        groups, numbers = (None if part is None else part[rows] for part in (self.groups, self.numbers))
         return replace(
-            self, rows=self.rows[rows], codes=self.codes[rows], row_labels=self.row_labels[rows], groups=groups
+            self,
+            rows=self.rows[rows],
+            codes=self.codes[rows],
+            row_labels=self.row_labels[rows],
+            groups=groups,
+            numbers=numbers,
         )
 
     def discrete(self) -> IndexArray:
@@ -142,14 +164,18 @@ def range_scaled(rows: FloatArray, nominal: BoolArray, *others: FloatArray) -> l
     return [scale_columns(part, low, span) for part in (rows, *others)]
 
 
-def prepare_report_data(X: Any, y: Any, *, row_labels: Any = None, groups: Any = None) -> ReportData:
-    """Validate and code a table with its labels.
+def prepare_report_data(
+    X: Any, y: Any, *, row_labels: Any = None, groups: Any = None, target_type: str = "classes"
+) -> ReportData:
+    """Validate and code a table with its target.
+
+    ``target_type`` is "auto", "classes" or "numeric".
 
     Raises
     ------
     InvalidDataError
-        If there are fewer than two classes with at least two rows, or too many classes. Also if ``row_labels`` or
-        ``groups`` do not fit the rows.
+        If a numeric target has missing or infinite values, is constant or has too few rows. If there are fewer than two
+        classes with at least two rows, or too many classes. Also if ``row_labels`` or ``groups`` do not fit the rows.
     """
     require_labels(BaseEstimator(), y)
     X = X.toarray() if hasattr(X, "toarray") else as_pandas(X)
@@ -158,9 +184,10 @@ def prepare_report_data(X: Any, y: Any, *, row_labels: Any = None, groups: Any =
         X = X.set_axis(pd.Index(unique_names([str(name) for name in X.columns])[0], dtype=object), axis=1)
     coder = TableCoder()
     rows = coder.fit_transform(BaseEstimator(), X)
-    classes, codes = check_labels(y)
+    target = check_target(y, target_type)
+    codes = target.codes
     check_consistent_length(rows, codes)
-    _check_classes(classes, np.bincount(codes))
+    _check_target(target)
     labels = X.index if framed and row_labels is None else row_labels
     row_names = np.array([str(i) for i in (range(len(codes)) if labels is None else labels)], dtype=object)
     require_text(row_names, "row label")
@@ -168,11 +195,23 @@ def prepare_report_data(X: Any, y: Any, *, row_labels: Any = None, groups: Any =
     for name, values in (("row_labels", row_names), ("groups", part)):
         if values is not None and len(values) != len(codes):
             raise InvalidDataError(f"{name} needs one entry per row ({len(codes)}); got {len(values)}")
-    _check_groups(part, codes)
+    _check_groups(part, target)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     names = tuple(coder.names or [f"x{j}" for j in range(rows.shape[1])])
     nominal = coder.nominal_of(rows).copy()
-    return ReportData(rows, nominal, codes, classes, names, row_names, dict(coder.categories), part)
+    categories = dict(coder.categories)
+    return ReportData(rows, nominal, codes, target.classes, names, row_names, categories, part, target.numbers)
+
+
+def _check_target(target: Target) -> None:
+    """Raise `InvalidDataError` if the classes, or the rows of a numeric target, are too few or too many."""
+    if target.numbers is None:
+        _check_classes(target.classes, np.bincount(target.codes))
+    elif len(target.numbers) < LEAST_ROWS:
+        raise InvalidDataError(
+            f"a report on a numeric target needs at least {LEAST_ROWS} rows, to learn from some and test on others; "
+            f"got {len(target.numbers)}"
+        )
 
 
 def _check_classes(classes: AnyArray, counts: IndexArray) -> None:
@@ -191,16 +230,19 @@ def _check_classes(classes: AnyArray, counts: IndexArray) -> None:
     if len(classes) > MOST_CLASSES:
         raise InvalidDataError(
             f"the target has {len(classes)} different values, and a report takes at most {MOST_CLASSES} classes. "
-            "Is it a number to predict, or an identifier? Choose another column, or join values into classes"
+            "Is it a number to predict, or an identifier? Write target_type='numeric' (--target-type numeric) for a "
+            "number, choose another column, or join values into classes"
         )
 
 
-def _check_groups(groups: AnyArray | None, codes: IndexArray) -> None:
-    """Raise `InvalidDataError` if fewer than two classes occur in at least two groups.
-
-    ``codes`` are the class numbers of the rows.
-    """
+def _check_groups(groups: AnyArray | None, target: Target) -> None:
+    """Raise `InvalidDataError` if there are fewer than two groups, or fewer than two classes that are in two groups."""
     if groups is None:
+        return
+    codes = target.codes
+    if target.numbers is not None and len(np.unique(groups)) < 2:
+        raise InvalidDataError("with groups, at least 2 are needed, to learn from one and test on the other; got 1")
+    if target.numbers is not None:
         return
     parts = [len(np.unique(groups[codes == c])) for c in np.unique(codes)]
     if sum(part >= 2 for part in parts) < 2:

@@ -21,6 +21,7 @@ from ..plots import (
     StabilityCurveDisplay,
     WeightsDisplay,
 )
+from ._words import is_numeric
 
 __all__ = ["draw_figures"]
 
@@ -48,13 +49,11 @@ _UNUSED = {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}
 
 def draw_figures(data: dict[str, Any]) -> dict[str, str]:
     """Draw the figures of a report, and return their SVG texts by name. Figures without content are left out."""
-    made: dict[str, Callable[[dict[str, Any], Any], float | None]] = {
-        "weights": _weights,
-        "classes": _classes,
-        "stability": _stability,
-        "instances": _instances,
-        "intervals": _intervals,
-    }
+    made: dict[str, Callable[[dict[str, Any], Any], float | None]] = {"weights": _weights, "stability": _stability}
+    if is_numeric(data):
+        made |= {"instances": _residuals}
+    else:
+        made |= {"classes": _classes, "instances": _instances, "intervals": _intervals}
     drawn = {name: _draw_svg(name, draw, data) for name, draw in made.items()}
     return {name: text for name, text in drawn.items() if text}
 
@@ -148,7 +147,7 @@ def _weights(data: dict[str, Any], ax: Any) -> float:
         spread=f"middle 80 % of {data['features']['n_runs']} resamples",
         found_label="more than chance gives",
     ).plot(ax, top=25)
-    display.ax_.set_xlabel("ReliefF weight")
+    display.ax_.set_xlabel(f"{data['features']['method']} weight")
     return 1.2 + 0.26 * len(rows)
 
 
@@ -168,10 +167,10 @@ def _stability(data: dict[str, Any], ax: Any) -> float | None:
     s = data["stability"]
     if "reason" in s:
         return None
-    repeats = {"learned from the labels": s["n_repeats"], "shuffled labels": 1}
+    what = "target" if is_numeric(data) else "labels"
+    shown = ((f"learned from the {what}", "curve", s["n_repeats"]), (f"shuffled {what}", "shuffled", 1))
     curves = {
-        name: _curve(s[key], s["n_folds"], repeats[name], data["features"]["n_features"])
-        for name, key in (("learned from the labels", "curve"), ("shuffled labels", "shuffled"))
+        name: _curve(s[key], s["n_folds"], repeats, data["features"]["n_features"]) for name, key, repeats in shown
     }
     StabilityCurveDisplay(curves).plot(ax)
     return 3.8
@@ -204,6 +203,22 @@ def _instances(data: dict[str, Any], ax: Any) -> float:
         [classes[c] for c in shown["class"]],
         rows=[names.get(row, row) for row in shown["row"]],
         explained=shown["explained"],
+    ).plot(ax)
+    return 4.4
+
+
+def _residuals(data: dict[str, Any], ax: Any) -> float:
+    """Draw the map of the rows, coloured by the numeric target, and return the height of the figure in inches."""
+    shown = data["instances"]["map"]
+    names = {row["row"]: row["label"] for row in data["instances"]["lowest"]}
+    InstanceMapDisplay(
+        np.column_stack([shown["x"], shown["y"]]).astype(np.float64),
+        # Rows far from what their neighbours say count as the most unusual ones.
+        -np.array(shown["residual"], dtype=np.float64),
+        np.array(shown["target"], dtype=np.float64),
+        rows=[names.get(row, row) for row in shown["row"]],
+        explained=shown["explained"],
+        target_type="numeric",
     ).plot(ax)
     return 4.4
 

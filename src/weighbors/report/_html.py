@@ -12,7 +12,7 @@ from .._names import shorten_name
 from ..exceptions import MissingDependencyError
 from ._figures import draw_figures
 from ._text import format_cell
-from ._words import percent, points
+from ._words import is_numeric, percent, points, signed
 
 __all__ = ["render_html"]
 
@@ -35,6 +35,7 @@ def render_html(data: dict[str, Any]) -> str:
         numbers=embedded_json(data),
         shown_features=SHOWN_FEATURES,
         shown_intervals=SHOWN_INTERVALS,
+        numeric=is_numeric(data),
         few_classes=len(data["classes"]["labels"]) <= _MANY_CLASSES,
     )
 
@@ -55,7 +56,12 @@ def _environment() -> Any:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters.update(
-        short=shorten_name, figure=format_cell, percent=percent, points=points, pair=lambda text: (text, 1)
+        short=shorten_name,
+        figure=format_cell,
+        percent=percent,
+        points=points,
+        signed=signed,
+        pair=lambda text: (text, 1),
     )
     return environment
 

@@ -16,9 +16,10 @@ from ..classifiers import WeightedKNeighborsClassifier
 from ..evaluation import PermutationResult, StabilityCurve, kuncheva_curve, permutation_test
 from ..evaluation.folds import Split, make_folds
 from ..exceptions import InvalidDataError, WeighborsWarning
-from ..weighers import MBIW, ClassRelief, ReliefF, RepresentativeIntervals
+from ..weighers import MBIW, ClassRelief, ReliefF, RepresentativeIntervals, RReliefF
 from ..weights import Weights
 from ._data import ReportData, range_scaled
+from ._measure_numbers import WholeNumbers, measure_whole_numbers, number_scores, predict_numbers
 
 __all__ = [
     "METHODS",
@@ -27,6 +28,7 @@ __all__ = [
     "OnStep",
     "WholeTableResults",
     "effort_for",
+    "measure_all_rows",
     "measure_chance",
     "measure_folds",
     "measure_whole",
@@ -35,6 +37,8 @@ __all__ = [
 
 METHODS = ("no weights", "feature weights", "feature and instance weights")
 RELIEF_NEIGHBORS = 10
+#: Largest number of rows that are used of a table with a numeric target.
+MOST_NUMBERS = 1500
 OnStep = Callable[[int, int, str], Any]
 
 
@@ -66,19 +70,29 @@ def effort_for(table: ReportData) -> Effort:
     It depends only on the table, so that it is the same on every computer. There are at most 5 folds, and not more
     folds than the second largest class has rows (or groups), so that every training part contains two classes.
     """
-    rows = 3000 if len(table.classes) <= 10 else 2000
+    # Learned votes solve for all rows at once, so that a numeric target has fewer.
+    rows = MOST_NUMBERS if table.numeric else 3000 if len(table.classes) <= 10 else 2000
     n, M = min(table.n, rows), table.n_features
     holes, nominal = int(np.isnan(table.rows).any(axis=0).sum()), int(table.nominal.sum())
     # approximate time of one step in seconds, fitted to measured times
-    cost = 1e-10 * n * n * M + 1.5e-7 * n * M + 5e-5 * holes * len(table.classes) + 1.5e-3 * nominal
+    cost = 1e-10 * n * n * M + 1.5e-7 * n * M + 5e-5 * holes * max(1, len(table.classes)) + 1.5e-3 * nominal
     repeats = 5 if cost < 0.3 else 3 if cost < 0.8 else 2
     # With fewer than 20 permutations, no feature could be significant at 5 %. A fit of ReliefF takes up to half a step.
     permutations = 100 if cost < 0.1 else 50 if cost < 0.3 else 30 if cost < 0.8 else 0
-    return Effort(rows, repeats, permutations, int(min(5, np.sort(_splittable_units(table))[-2])))
+    units = _splittable_units(table)
+    folds = min(5, int(np.sort(units)[-2] if len(units) > 1 else units[0]))
+    if table.numeric:
+        repeats = 5 if n <= 400 else 3 if n <= 800 else 2
+    return Effort(rows, repeats, permutations, folds)
 
 
 def _splittable_units(table: ReportData) -> IndexArray:
-    """Return for each class how many units folds can split: its rows, or the groups in which it occurs."""
+    """Return for each class how many units folds can split: its rows, or the groups in which it occurs.
+
+    A numeric target counts as one class.
+    """
+    if table.numeric:
+        return np.array([table.n if table.groups is None else len(np.unique(table.groups))])
     if table.groups is None:
         return table.counts
     return np.array([len(np.unique(table.groups[table.codes == c])) for c in range(len(table.classes))])
@@ -91,6 +105,9 @@ def sample_rows(table: ReportData, most: int, rng: np.random.Generator) -> tuple
     """
     if table.n <= most:
         return table, np.arange(table.n)
+    if table.numeric:
+        rows = np.sort(rng.choice(table.n, size=most, replace=False))
+        return table.take(rows), rows
     # Rounding down could leave a rare class without rows. It could then not be learned and tested.
     wanted = np.maximum(np.minimum(table.counts, 2), np.floor(table.counts * most / table.n).astype(np.int64))
     drawn = [
@@ -107,11 +124,12 @@ class FoldResults:
     Attributes
     ----------
     weights : ndarray of shape (n_runs, M)
-        ReliefF's weights, learned from the training part of each fold.
+        ReliefF's weights (RReliefF's for a numeric target), learned from the training part of each fold.
     repetition : ndarray of shape (n_runs,)
         Number of the repetition of each run.
-    accuracy, balanced : dict of method to ndarray of shape (n_runs,)
-        Accuracy and balanced accuracy on the test parts, for each of `METHODS` and for "most frequent class".
+    scores : dict of measure to dict of method to ndarray of shape (n_runs,)
+        Scores on the test parts. For classes "accuracy" and "balanced accuracy", for each of `METHODS` and for "most
+        frequent class". For a numeric target "r2", "rmse" and "mae", for each of `NUMBER_METHODS` and for "mean".
     curve : StabilityCurve or None
         Stability of the selected features. None if there is only one feature.
     shuffled : StabilityCurve or None
@@ -120,8 +138,7 @@ class FoldResults:
 
     weights: FloatArray
     repetition: IndexArray
-    accuracy: dict[str, FloatArray]
-    balanced: dict[str, FloatArray]
+    scores: dict[str, dict[str, FloatArray]]
     curve: StabilityCurve | None
     shuffled: StabilityCurve | None
 
@@ -139,47 +156,57 @@ def measure_folds(
     ``k`` is the number of neighbours. ``progress`` is called with the steps done, all steps, and the current work.
     """
     fold_seed, shuffle_seed = seed.spawn(2)
-    repetitions = _folds(table.codes, table.groups, effort, effort.repeats, fold_seed)
+    repetitions = _folds(table.y, table.groups, effort, effort.repeats, fold_seed, numeric=table.numeric)
     runs = [(r, fold) for r, repetition in enumerate(repetitions) for fold in repetition]
-    weights, accuracy, balanced = [], [], []
+    weights, scores = [], []
     for done, (_, fold) in enumerate(runs):
         progress(done, effort.steps, "cross-validation")
         weight, predicted = _one_fold(table, fold, k=k, n_jobs=n_jobs)
         weights.append(weight)
-        truth = table.codes[fold[1]]
-        accuracy.append({name: float(np.mean(label == truth)) for name, label in predicted.items()})
-        balanced.append({name: mean_recall(truth, label) for name, label in predicted.items()})
+        truth, own = table.y[fold[1]], table.y[fold[0]]
+        score = number_scores if table.numeric else _label_scores
+        scores.append({name: score(truth, found, own) for name, found in predicted.items()})
     part = np.array([r for r, _ in runs])
     shuffled = _measure_shuffled(
         table, effort, shuffle_seed, n_jobs, lambda i: progress(len(runs) + i, effort.steps, "shuffled labels")
     )
+    measures = next(iter(scores[0].values()))
     return FoldResults(
         np.array(weights),
         part,
-        {name: np.array([row[name] for row in accuracy]) for name in accuracy[0]},
-        {name: np.array([row[name] for row in balanced]) for name in balanced[0]},
+        {one: {name: np.array([run[name][one] for run in scores]) for name in scores[0]} for one in measures},
         _curve(np.array(weights), part),
         shuffled,
     )
 
 
-def _folds(codes: IndexArray, groups: Any, effort: Effort, repeats: int, seed: Any) -> list[list[Split]]:
+def _label_scores(truth: AnyArray, predicted: AnyArray, train: AnyArray) -> dict[str, float]:
+    """Return the scores of predicted labels. ``train``, the labels of the training rows, is not needed."""
+    return {"accuracy": float(np.mean(predicted == truth)), "balanced accuracy": mean_recall(truth, predicted)}
+
+
+def _folds(
+    y: AnyArray, groups: Any, effort: Effort, repeats: int, seed: Any, *, numeric: bool = False
+) -> list[list[Split]]:
     """Return the folds of each repetition. Raise `InvalidDataError` if a training part has only one class.
 
     ``effort`` has the number of folds, ``repeats`` is the number of repetitions, and rows of one of the ``groups`` stay
     together.
 
-    ``codes`` are the class numbers of the rows, and ``seed`` is a seed sequence.
+    ``y`` are the class numbers of the rows, or their targets if ``numeric``, and ``seed`` is a seed sequence.
     """
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", UserWarning
         )  # the warning says that a class has fewer rows than folds; the report mentions small classes
         # Folds depend on the labels only, so the table is a placeholder.
-        found = make_folds(effort.folds, np.zeros((len(codes), 1)), codes, groups, n_repeats=repeats, seeds=seed)
-    if any(len(np.unique(codes[train])) < 2 for repetition in found for train, _ in repetition):
+        found = make_folds(
+            effort.folds, np.zeros((len(y), 1)), y, groups, n_repeats=repeats, seeds=seed, numeric=numeric
+        )
+    if any(len(np.unique(y[train])) < 2 for repetition in found for train, _ in repetition):
+        lacking = "one value of the target" if numeric else "one class"
         raise InvalidDataError(
-            "kept together, the groups leave a training part with one class only. Give more groups, each class in "
+            f"kept together, the groups leave a training part with {lacking} only. Give more groups, each class in "
             "several of them, or none"
         )
     return found
@@ -199,15 +226,16 @@ def _curve(weights: FloatArray, part: IndexArray) -> StabilityCurve | None:
     return kuncheva_curve(weights, sizes, repetition=part)
 
 
-def _fit_relief(table: ReportData, rows: FloatArray, codes: IndexArray, n_jobs: int | None) -> ReliefF:
-    """Return ReliefF, fitted to ``rows`` with the class numbers ``codes``.
+def _fit_relief(table: ReportData, rows: FloatArray, y: AnyArray, n_jobs: int | None) -> ReliefF | RReliefF:
+    """Return ReliefF, fitted to ``rows`` with the class numbers ``y``, or RReliefF with the numeric target ``y``.
 
-    ``table`` is used only to know which columns are categorical.
+    ``table`` is used only to know which columns are categorical, and what the target is.
     """
+    kind = RReliefF if table.numeric else ReliefF
     with _quiet():
-        model: ReliefF = ReliefF(RELIEF_NEIGHBORS, categorical_features=table.categorical_features, n_jobs=n_jobs).fit(
-            rows, codes
-        )
+        model: ReliefF | RReliefF = kind(
+            RELIEF_NEIGHBORS, categorical_features=table.categorical_features, n_jobs=n_jobs
+        ).fit(rows, y)
     return model
 
 
@@ -225,7 +253,7 @@ def _fit_knn(
 
 
 def _add_instance_votes(
-    relief: ReliefF, table: ReportData, rows: FloatArray, codes: IndexArray, n_jobs: int | None
+    relief: ReliefF | RReliefF, table: ReportData, rows: FloatArray, codes: IndexArray, n_jobs: int | None
 ) -> Weights:
     """Return the feature weights of ReliefF combined with the instance weights of MBIW, which multiply the votes.
 
@@ -246,7 +274,11 @@ def _one_fold(table: ReportData, fold: Split, *, k: int, n_jobs: int | None) -> 
     codes = table.codes[train]
     # Test rows are scaled by the column ranges of the training rows, because they must not influence the model.
     rows, queries = range_scaled(table.rows[train], table.nominal, table.rows[test])
-    relief = _fit_relief(table, rows, codes, n_jobs)
+    relief = _fit_relief(table, rows, table.y[train], n_jobs)
+    if table.numeric:
+        with _quiet():
+            found = predict_numbers(table, relief.weights_, rows, table.y[train], queries, k, n_jobs)
+        return relief.feature_weights_, found
     votes = _add_instance_votes(relief, table, rows, codes, n_jobs)
     predicted: dict[str, AnyArray] = {}
     for name, weights in zip(METHODS, (None, relief.weights_, votes), strict=True):
@@ -279,12 +311,12 @@ def _measure_shuffled(
     """
     # Separate seeds for the labels and the folds keep each of them the same if the other one changes.
     first, second = seed.spawn(2)
-    codes = np.random.default_rng(first).permutation(table.codes)
+    y = np.random.default_rng(first).permutation(table.y)
     weights = []
     # Shuffled labels have no groups: a label is exchanged between any two rows.
-    for done, (train, _) in enumerate(_folds(codes, None, effort, 1, second)[0]):
+    for done, (train, _) in enumerate(_folds(y, None, effort, 1, second, numeric=table.numeric)[0]):
         progress(done)
-        weights.append(_fit_relief(table, table.rows[train], codes[train], n_jobs).feature_weights_)
+        weights.append(_fit_relief(table, table.rows[train], y[train], n_jobs).feature_weights_)
     return _curve(np.array(weights), np.zeros(len(weights), dtype=np.int64))
 
 
@@ -300,17 +332,18 @@ def measure_chance(
     before = effort.steps - 1 - (effort.permutations + 1)
     fits = itertools.count(before)
 
-    def weigh(rows: FloatArray, codes: IndexArray) -> FloatArray:
+    def weigh(rows: FloatArray, y: AnyArray) -> FloatArray:
         """Return the weights of ReliefF, and report the progress."""
         progress(next(fits), effort.steps, "permutation test")
-        return _fit_relief(table, rows, codes, n_jobs).feature_weights_
+        return _fit_relief(table, rows, y, n_jobs).feature_weights_
 
     return permutation_test(
         weigh,
         table.rows,
-        table.codes,
+        table.y,
         n_permutations=effort.permutations,
         groups=table.groups,
+        target_type="numeric" if table.numeric else "classes",
         random_state=integer_seed(seed),
     )
 
@@ -328,6 +361,20 @@ class WholeTableResults:
     predicted: IndexArray  # (n,), class predicted by leave-one-out k-NN
     intervals: Any  # DataFrame or None
     interval_columns: IndexArray
+
+
+def measure_all_rows(
+    table: ReportData, order: IndexArray, *, k: int, n_jobs: int | None, most_intervals: int
+) -> WholeTableResults | WholeNumbers:
+    """Compute what is found with all rows together, for classes or for a numeric target.
+
+    The parameters are as in `measure_whole`.
+    """
+    if not table.numeric:
+        return measure_whole(table, order, k=k, n_jobs=n_jobs, most_intervals=most_intervals)
+    relief = _fit_relief(table, table.scaled, table.y, n_jobs)
+    with _quiet():
+        return measure_whole_numbers(table, relief.weights_, k=k, n_jobs=n_jobs)
 
 
 def measure_whole(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .._typing import IndexArray
+from .._typing import FloatArray, IndexArray
 from ..evaluation import PermutationResult, StabilityCurve
 from ..evaluation.curve import chance_deviation
 from ..evaluation.projection import project
@@ -17,7 +17,19 @@ from ..stats import corrected_resampled_ttest, holm
 from ._data import ReportData
 from ._measure import METHODS, Effort, FoldResults, WholeTableResults
 
-__all__ = ["json_number", "json_numbers", "build_sections"]
+__all__ = [
+    "MAP_POINTS",
+    "MOST_INSTANCES",
+    "SHOWN_VALUES",
+    "build_sections",
+    "compare_methods",
+    "feature_section",
+    "json_number",
+    "json_numbers",
+    "shown_cell",
+    "stability_section",
+    "table_section",
+]
 
 MOST_FEATURES = 200  # number of rows in the tables of features
 MOST_INTERVAL_FEATURES = 12
@@ -101,12 +113,12 @@ def table_section(full: ReportData, table: ReportData) -> dict[str, Any]:
 
 
 def _count_copies(table: ReportData) -> tuple[int, int]:
-    """Return how many rows have an exact copy, and how many rows have a copy in another class."""
+    """Return how many rows have an exact copy, and how many rows have a copy with another target."""
     rows = (
         np.where(np.isnan(table.rows), np.nan, table.rows) + 0.0
     )  # NaN and 0 have several bit patterns. This leaves one of each, so that bytes can be compared
     kind = pd.factorize(np.array([row.tobytes() for row in rows], dtype=object))[0]
-    counts = pd.Series(table.codes).groupby(kind)
+    counts = pd.Series(table.y).groupby(kind)
     return int((counts.transform("size") > 1).sum()), int((counts.transform("nunique") > 1).sum())
 
 
@@ -135,7 +147,7 @@ def feature_section(
         for rank, j in enumerate(order[:MOST_FEATURES].tolist(), 1)
     ]
     return {
-        "method": "ReliefF",
+        "method": "RReliefF" if table.numeric else "ReliefF",
         "n_runs": len(folds.weights),
         "best": best,
         "test": None if chance is None else _describe_test(chance),
@@ -262,7 +274,7 @@ def instance_section(
                 "own_share": json_number(whole.own_share[i], 4),
                 "neighbors_say": str(table.classes[whole.predicted[i]]),
                 "kind": "noisy" if whole.own_share[i] < 0.5 else "outlying",
-                "values": [_cell(value) for value in values.iloc[i]],
+                "values": [shown_cell(value) for value in values.iloc[i]],
             }
             for i in odd.tolist()
         ],
@@ -282,7 +294,7 @@ def instance_section(
     }
 
 
-def _cell(value: Any) -> Any:
+def shown_cell(value: Any) -> Any:
     """Return a cell of the table as a rounded number, as text, or as None if it is missing."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
@@ -294,37 +306,17 @@ def gain_section(table: ReportData, folds: FoldResults, effort: Effort) -> dict[
     counts = table.counts[table.counts > 0]
     # If the sizes of classes are very different, accuracy is high for models that predict only the largest class.
     measure = "balanced accuracy" if counts.max() > 3 * counts.min() else "accuracy"
-    scores = folds.balanced if measure == "balanced accuracy" else folds.accuracy
+    scores = folds.scores[measure]
     rows = []
     for name in ("most frequent class", *METHODS):
         rows.append(
             {
                 "method": name,
-                "accuracy": json_number(folds.accuracy[name].mean(), 5),
-                "accuracy_deviation": json_number(folds.accuracy[name].std(ddof=1), 5),
-                "balanced_accuracy": json_number(folds.balanced[name].mean(), 5),
-                "balanced_accuracy_deviation": json_number(folds.balanced[name].std(ddof=1), 5),
+                **_mean_and_deviation("accuracy", folds.scores["accuracy"][name]),
+                **_mean_and_deviation("balanced_accuracy", folds.scores["balanced accuracy"][name]),
             }
         )
-    tests = [corrected_resampled_ttest(scores[name], scores[METHODS[0]], n_folds=effort.folds) for name in METHODS[1:]]
-    # Two comparisons are made with the same baseline, so their p-values are adjusted.
-    adjusted = holm([test.p_value for test in tests])
-    from scipy.stats import t as student
-
-    compared = [
-        {
-            "method": name,
-            "against": METHODS[0],
-            "difference": json_number(test.mean_difference, 5),
-            "low": json_number(test.mean_difference - student.ppf(0.975, test.df) * test.standard_error, 5),
-            "high": json_number(test.mean_difference + student.ppf(0.975, test.df) * test.standard_error, 5),
-            "t": json_number(test.statistic, 4),
-            "p": json_number(test.p_value, 4),
-            "p_holm": json_number(p, 4),
-            "note": test.note,
-        }
-        for name, test, p in zip(METHODS[1:], tests, adjusted, strict=True)
-    ]
+    compared = compare_methods(scores, METHODS, effort.folds)
     return {
         "measure": measure,
         "n_folds": effort.folds,
@@ -333,6 +325,37 @@ def gain_section(table: ReportData, folds: FoldResults, effort: Effort) -> dict[
         "tests": compared,
         "test": "corrected resampled t-test (Nadeau and Bengio), two-sided; Holm over the two comparisons",
     }
+
+
+def _mean_and_deviation(name: str, values: FloatArray) -> dict[str, Any]:
+    """Return the mean and the standard deviation of a score over the runs, for one row of the table of scores."""
+    return {name: json_number(values.mean(), 5), f"{name}_deviation": json_number(values.std(ddof=1), 5)}
+
+
+def compare_methods(scores: dict[str, FloatArray], methods: Sequence[str], n_folds: int) -> list[dict[str, Any]]:
+    """Return paired tests of every method against the first one, with 95 % intervals of the differences.
+
+    ``scores`` holds the scores of all runs by method. ``n_folds`` is the number of folds of a repetition.
+    """
+    from scipy.stats import t as student
+
+    tests = [corrected_resampled_ttest(scores[name], scores[methods[0]], n_folds=n_folds) for name in methods[1:]]
+    # Several comparisons are made with the same baseline, so their p-values are adjusted.
+    adjusted = holm([test.p_value for test in tests])
+    return [
+        {
+            "method": name,
+            "against": methods[0],
+            "difference": json_number(test.mean_difference, 5),
+            "low": json_number(test.mean_difference - student.ppf(0.975, test.df) * test.standard_error, 5),
+            "high": json_number(test.mean_difference + student.ppf(0.975, test.df) * test.standard_error, 5),
+            "t": json_number(test.statistic, 4),
+            "p": json_number(test.p_value, 4),
+            "p_holm": json_number(p, 4),
+            "note": test.note,
+        }
+        for name, test, p in zip(methods[1:], tests, adjusted, strict=True)
+    ]
 
 
 def difficulty_section(table: ReportData, whole: WholeTableResults) -> dict[str, Any]:
@@ -369,8 +392,8 @@ def interval_section(table: ReportData, whole: WholeTableResults) -> dict[str, A
             {
                 "feature": str(feature),
                 "class": str(label),
-                "low": _cell(low),
-                "high": _cell(high),
+                "low": shown_cell(low),
+                "high": shown_cell(high),
                 "rows": json_number(magnitude),
                 "weight": json_number(weight, 4),
                 "kept": bool(kept),

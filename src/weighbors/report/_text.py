@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._names import shorten_name
-from ._words import percent
+from ._words import is_numeric, percent, signed
 
 __all__ = ["escape_markdown", "format_cell", "markdown", "terminal"]
 
@@ -50,7 +50,9 @@ def markdown(data: dict[str, Any]) -> str:
     """Return the whole report as Markdown, without figures."""
     lines = [f"# {escape_markdown(data['title'])}", "", *(f"- {_prose(line)}" for line in data["summary"]), ""]
     lines += ["## Caveats", "", *(f"- {_prose(line)}" for line in data["caveats"]), ""]
-    for part in (_features, _classes, _stability, _instances, _gain, _difficulty, _intervals, _provenance):
+    numbers = (_features, _stability, _residuals, _gain_of_numbers, _left_out)
+    classes = (_features, _classes, _stability, _instances, _gain, _difficulty, _intervals)
+    for part in (*(numbers if is_numeric(data) else classes), _provenance):
         lines += part(data)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -62,7 +64,7 @@ def _prose(line: str) -> str:
 
 def _features(data: dict[str, Any]) -> list[str]:
     """Return the section on the features."""
-    section = data["features"]
+    section, numbers = data["features"], is_numeric(data)
     head = (
         "rank",
         "feature",
@@ -71,6 +73,7 @@ def _features(data: dict[str, Any]) -> list[str]:
         f"among the best {section['best']}",
         "p, adjusted",
         "above chance",
+        *(["rank correlation"] if numbers else []),
     )
     rows = (
         (
@@ -81,6 +84,7 @@ def _features(data: dict[str, Any]) -> list[str]:
             percent(row["among_best"], 0),
             format_cell(row["p_adjusted"], 2),
             format_cell(row["above_chance"]),
+            *([signed(row["correlation"])] if numbers else []),
         )
         for row in section["rows"][:50]
     )
@@ -123,7 +127,8 @@ def _stability(data: dict[str, Any]) -> list[str]:
             strict=True,
         )
     )
-    head = ("features chosen", "stability", "standard error", "with shuffled labels")
+    what = "targets" if is_numeric(data) else "labels"
+    head = ("features chosen", "stability", "standard error", f"with shuffled {what}")
     return ["## How stable is the choice", "", *_markdown_table(head, rows)]
 
 
@@ -142,6 +147,53 @@ def _instances(data: dict[str, Any]) -> list[str]:
         for row in data["instances"]["lowest"]
     )
     return ["## Which rows are outlying or noisy", "", *_markdown_table(head, rows)]
+
+
+def _residuals(data: dict[str, Any]) -> list[str]:
+    """Return the section on the rows that their neighbours predict worst, for a numeric target."""
+    head = ("row", "target", "neighbours say", "residual", "in standard deviations")
+    rows = (
+        (
+            escape_markdown(row["label"]),
+            format_cell(row["target"], 5),
+            format_cell(row["predicted"], 5),
+            format_cell(row["residual"], 4),
+            signed(row["in_deviations"], 1),
+        )
+        for row in data["instances"]["lowest"]
+    )
+    return ["## Which rows are unlike their neighbours", "", *_markdown_table(head, rows)]
+
+
+def _gain_of_numbers(data: dict[str, Any]) -> list[str]:
+    """Return the section on R² of plain and weighted neighbours, for a numeric target."""
+    section = data["gain"]
+    rows = (
+        (
+            row["method"],
+            f"{signed(row['r2'], 3)} ({signed(row['low'], 3)} to {signed(row['high'], 3)})",
+            format_cell(row["rmse"], 4),
+            format_cell(row["mae"], 4),
+        )
+        for row in section["rows"]
+    )
+    lines = ["## How well neighbours predict", ""]
+    lines += _markdown_table(("method", "R² (95 % interval)", "RMSE", "MAE"), rows)
+    tests = (
+        (
+            test["method"],
+            f"{signed(test['difference'], 3)} ({signed(test['low'], 3)} to {signed(test['high'], 3)})",
+            format_cell(test["p_holm"], 2),
+        )
+        for test in section["tests"]
+    )
+    lines += _markdown_table(("against no weights", "change of R² (95 % interval)", "p, Holm"), tests)
+    return [*lines, f"{section['test']}; {section['n_repeats']} × {section['n_folds']} folds.", ""]
+
+
+def _left_out(data: dict[str, Any]) -> list[str]:
+    """Return the sentence on the sections that need classes."""
+    return [f"Class weights, class difficulty and intervals are left out: {data['classes']['reason']}.", ""]
 
 
 def _gain(data: dict[str, Any]) -> list[str]:

@@ -20,8 +20,9 @@ from .._names import require_text
 from .._random import seed_sequence
 from ..exceptions import InvalidDataError
 from ._data import prepare_report_data
-from ._measure import OnStep, effort_for, measure_chance, measure_folds, measure_whole, sample_rows
+from ._measure import OnStep, effort_for, measure_all_rows, measure_chance, measure_folds, sample_rows
 from ._sections import MOST_INTERVAL_FEATURES, build_sections
+from ._sections_numbers import build_number_sections
 from ._text import markdown, terminal
 from ._words import caveats, summary
 
@@ -38,7 +39,7 @@ class Report:
     Attributes
     ----------
     data : dict
-        Strings, numbers, lists and dicts only: schema, title, target, summary, caveats, notes, table,
+        Strings, numbers, lists and dicts only: schema, title, target, target_type, summary, caveats, notes, table,
         features, classes, stability, instances, gain, difficulty, intervals and made.
     """
 
@@ -112,6 +113,7 @@ def build_report(
     groups: Any = None,
     notes: Iterable[str] = (),
     n_neighbors: int = 5,
+    target_type: str = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: OnStep | None = None,
@@ -124,11 +126,15 @@ def build_report(
     weights learned only in the training parts. A permutation test on all rows finds the features whose weights are
     larger than expected by chance. A large table is sampled, and the report says so.
 
+    For a numeric target, `RReliefF` weighs the features, with the rank correlation of each one with the target. R² of a
+    k-NN without and with these weights, and of `KernelVotesRegressor`, is compared with that of the mean. Unusual rows
+    are those that their neighbours predict worst. Sections that need classes are left out.
+
     Parameters
     ----------
     X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Class of each row.
+        Class of each row, or a numeric target.
     target : str, default="class"
         Name of the target.
     title : str, optional
@@ -140,6 +146,8 @@ def build_report(
         Messages about earlier changes of the table, such as columns that were left out. They are shown as caveats.
     n_neighbors : int, default=5
         Number of neighbours of the k-NN.
+    target_type : {"auto", "classes", "numeric"}, default="auto"
+        What ``y`` holds. "auto": floats with a fraction or with many values are numbers.
     random_state : int, RandomState or None, default=0
         Seed for folds, permutations and samples.
     n_jobs : int or None, default=None
@@ -161,13 +169,23 @@ def build_report(
     ['od280/od315_of_diluted_wines', 'flavanoids']
     >>> report.data["gain"]["measure"]
     'accuracy'
+
+    A number to predict:
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> report = build_report(X[::4], y[::4], target="progression")
+    >>> report.data["target_type"], report.data["gain"]["measure"]
+    ('numeric', 'R²')
     """
     begun = time.perf_counter()
     tell = progress or (lambda done, total, what: None)
     n_neighbors = whole_number(n_neighbors, "n_neighbors")
     notes = [str(note) for note in notes]
     require_text([target, title, *notes], "title, target or note")
-    full = prepare_report_data(X, y, row_labels=row_labels, groups=groups)
+    if target_type not in ("auto", "classes", "numeric"):
+        raise InvalidDataError(f"target_type must be 'auto', 'classes' or 'numeric'; got {target_type!r}")
+    full = prepare_report_data(X, y, row_labels=row_labels, groups=groups, target_type=target_type)
     root = seed_sequence(random_state)
     # Separate seeds: more permutations, for example, do not change the folds.
     sample_seed, fold_seed, chance_seed = root.spawn(3)
@@ -179,13 +197,15 @@ def build_report(
     chance = measure_chance(table, effort, seed=chance_seed, n_jobs=n_jobs, progress=tell)
     tell(effort.steps - 1, effort.steps, "all rows")
     order = np.argsort(-folds.mean, kind="stable")
-    whole = measure_whole(table, order, k=k, n_jobs=n_jobs, most_intervals=MOST_INTERVAL_FEATURES)
+    whole = measure_all_rows(table, order, k=k, n_jobs=n_jobs, most_intervals=MOST_INTERVAL_FEATURES)
+    build: Callable[..., dict[str, Any]] = build_number_sections if full.numeric else build_sections
     data: dict[str, Any] = {
         "schema": SCHEMA,
-        "title": str(title) if title is not None else f"What tells {target} apart",
+        "title": str(title) if title is not None else _default_title(target, full.numeric),
         "target": str(target),
+        "target_type": "numeric" if full.numeric else "classes",
         "notes": notes,
-        **build_sections(full, table, drawn, effort, folds, chance, whole, order),
+        **build(full, table, drawn, effort, folds, chance, whole, order),
     }
     data["made"] = {
         "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
@@ -204,6 +224,11 @@ def build_report(
     data["summary"], data["caveats"] = summary(data), caveats(data)
     tell(effort.steps, effort.steps, "done")
     return Report(data)
+
+
+def _default_title(target: str, numeric: bool) -> str:
+    """Return the title of a report that was given none."""
+    return f"What goes with {target}" if numeric else f"What tells {target} apart"
 
 
 def _plain_seed(random_state: Any) -> Any:
