@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ._frames import as_vector
 from ._labels import NUMERIC_ALTERNATIVES, check_labels, label_vector, looks_numeric
+from ._names import require_text
 from ._typing import AnyArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError
 
@@ -160,6 +161,7 @@ def _refuse_numbers_as_text(vector: AnyArray) -> None:
     """Raise InvalidDataError if text holds so many different numbers that a numeric target was probably meant."""
     import pandas as pd
 
+    require_text(vector, "label")  # pandas cannot hold text with half of a character
     labels = pd.unique(pd.Series(vector))
     if not all(isinstance(label, str) for label in labels):
         return
