@@ -70,6 +70,7 @@ def ours():
     return {
         "RReliefF": run(RReliefF(10)),
         "RReliefF, sigma=20": run(RReliefF(50, sigma=20)),
+        "RReliefF, by distance": run(RReliefF(10, neighbor_weights="distance")),
         "SURF": run(SURF(target_type="numeric")),
         "MultiSURF": run(MultiSURF(target_type="numeric")),
     }
@@ -83,7 +84,6 @@ def rebate():
 
     return {
         "scikit-rebate ReliefF": run(lambda: skrebate.ReliefF(n_neighbors=10)),
-        "scikit-rebate SURF": run(lambda: skrebate.SURF()),
         "scikit-rebate MultiSURF": run(lambda: skrebate.MultiSURF()),
     }
 
@@ -102,17 +102,18 @@ def orange():
         ]
         return Table.from_numpy(Domain(columns, ContinuousVariable("y")), X, y)
 
-    def run(k):
-        # All rows are compared; by default it draws 50.
-        return lambda X, y, nominal: RReliefF(n_iterations=len(y), k_nearest=k, random_state=0)(data(X, y, nominal))
-
-    return {"Orange RReliefF": run(10), "Orange RReliefF, 50 neighbours": run(50)}
+    # As many rows are drawn as there are; by default it draws 50.
+    return {
+        "Orange RReliefF": lambda X, y, nominal: RReliefF(n_iterations=len(y), k_nearest=10, random_state=0)(
+            data(X, y, nominal)
+        )
+    }
 
 
 def found_rows(methods, draws):
-    """The share of the relevant features among the best ones, for each problem, draw and method."""
-    for problem, make in PROBLEMS.items():
-        for draw in range(draws):
+    """The share of the relevant features among the best ones, for each draw, problem and method."""
+    for draw in draws:
+        for problem, make in PROBLEMS.items():
             X, y, relevant = make(draw)
             for name, score in methods.items():
                 scores = np.asarray(score(X, y, np.zeros(X.shape[1], dtype=bool)))
@@ -133,11 +134,10 @@ def score_rows(methods, folder):
 
 
 def add(path, rows, key):
-    """Write rows to a csv file; rows of the same methods that are there already are replaced."""
+    """Write rows to a csv file; rows of the same key that are there already are replaced."""
     new = pd.DataFrame(rows)
     if path.exists():
-        old = pd.read_csv(path)
-        new = pd.concat([old[~old["method"].isin(new["method"])], new])
+        new = pd.concat([pd.read_csv(path), new]).drop_duplicates(key, keep="last")
     new.sort_values(key, kind="stable").to_csv(path, index=False)
 
 
@@ -146,14 +146,20 @@ def main():
     parser.add_argument("methods", nargs="+", choices=["ours", "rebate", "orange"])
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/R_regression"))
-    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument(
+        "--draws", type=int, nargs=2, default=(0, DRAWS), help="the first one, and the one after the last"
+    )
+    parser.add_argument("--no-tables", action="store_true", help="leave the regression tables out")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     for group in options.methods:
         methods = {"ours": ours, "rebate": rebate, "orange": orange}[group]()
-        add(options.output / "scores.csv", list(score_rows(methods, options.data)), ["table", "method"])
-        add(options.output / "found.csv", list(found_rows(methods, options.draws)), ["problem", "method", "draw"])
+        if not options.no_tables:
+            add(options.output / "scores.csv", list(score_rows(methods, options.data)), ["table", "method", "feature"])
+        for first in range(*options.draws, 5):  # What is done is kept, if the run is stopped.
+            some = range(first, min(first + 5, options.draws[1]))
+            add(options.output / "found.csv", list(found_rows(methods, some)), ["problem", "method", "draw"])
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from harness import best_of, show, verdict
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
-from weighbors import MBIW, MultiSURF, ReliefF, Simba, SimbaMBIW
+from weighbors import MBIW, MultiSURF, ReliefF, RReliefF, Simba, SimbaMBIW
 from weighbors.engine import NeighborEngine
 
 THREADS = 2
@@ -68,6 +68,34 @@ def relief_family() -> None:
         start = time.perf_counter()
         skrebate.ReliefF(n_neighbors=10, n_jobs=THREADS).fit(X, y)
         verdict("scikit-rebate ReliefF / ours", (time.perf_counter() - start) / best["weighbors ReliefF"], 200)
+
+
+def numeric_targets() -> None:
+    """RReliefF beside our ReliefF, and beside scikit-rebate's ReliefF with a continuous endpoint."""
+    X, y = data()
+    number = X[:, 0] + X[:, 1] * X[:, 2]
+    best = best_of(
+        {
+            "weighbors ReliefF": lambda: ReliefF(10, n_jobs=1).fit(X, y),
+            "weighbors RReliefF": lambda: RReliefF(10, n_jobs=1).fit(X, number),
+            "weighbors MultiSURF, classes": lambda: MultiSURF(n_jobs=1).fit(X, y),
+            "weighbors MultiSURF, numbers": lambda: MultiSURF(n_jobs=1).fit(X, number),
+        },
+        rounds=5,
+    )
+    show("numeric targets, k = 10, 5000 x 100, float64, one thread", best, "weighbors RReliefF")
+    verdict("RReliefF / ReliefF", best["weighbors RReliefF"] / best["weighbors ReliefF"], 1.5, at_most=True)
+    import skrebate
+
+    n = len(X) if "--rebate" in sys.argv else 1000
+    part = best_of(
+        {
+            "weighbors RReliefF": lambda: RReliefF(10, n_jobs=1).fit(X[:n], number[:n]),
+            "scikit-rebate ReliefF": lambda: skrebate.ReliefF(n_neighbors=10, n_jobs=1).fit(X[:n], number[:n]),
+        },
+        rounds=1,
+    )
+    verdict(f"scikit-rebate / ours, {n} x 100", part["scikit-rebate ReliefF"] / part["weighbors RReliefF"], 100)
 
 
 def fresh_process() -> None:
@@ -166,6 +194,7 @@ def growth() -> None:
 
 if __name__ == "__main__":
     relief_family()
+    numeric_targets()
     fresh_process()
     margins()
     growth()

@@ -105,7 +105,14 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("page", "silent"), [("guide/kernel_votes.md", 0), ("guide/imbalanced_learn.md", 0), ("guide/lazy.md", 1)]
+    ("page", "silent"),
+    [
+        ("guide/kernel_votes.md", 0),
+        ("guide/imbalanced_learn.md", 0),
+        ("guide/lazy.md", 1),
+        ("guide/relief.md", 1),
+        ("guide/relief_numeric.md", 0),
+    ],
 )
 def test_pages_print_what_they_show(page, silent, capsys):
     text = (DOCS / page).read_text(encoding="utf8")

@@ -9,6 +9,7 @@ from numeric_tables import numeric_table
 from scipy import sparse
 
 from weighbors import ClassRelief, Relief, ReliefF, RelievedF, RReliefF
+from weighbors.evaluation import permutation_test
 from weighbors.exceptions import FewNeighborsWarning, InvalidDataError, NoPositiveWeightWarning
 from weighbors.weighers.slots import NeighborWeights, share_slots
 
@@ -191,3 +192,26 @@ def test_all_rows_drawn_are_all_rows():
 def test_nothing_positive_is_said():
     with pytest.warns(NoPositiveWeightWarning):
         RReliefF(1).fit(np.zeros((6, 2)), np.arange(6.0))
+
+
+def test_permutation_p_values_of_noise_are_uniform():
+    # Ten draws of noise with five features each: 50 p-values, each feature compared with its own permutations.
+    from scipy.stats import kstest
+
+    p_values = []
+    for seed in range(10):
+        rng = RNG(seed)
+        found = permutation_test(
+            RReliefF(5),
+            rng.normal(size=(50, 5)),
+            rng.normal(size=50),
+            n_permutations=99,
+            null="feature",
+            random_state=seed,
+        )
+        p_values.extend(found.p_values)
+    assert len(p_values) == 50
+    assert kstest(p_values, "uniform").pvalue > 0.05
+    # A relevant feature is found.
+    X = RNG(0).normal(size=(80, 5))
+    assert permutation_test(RReliefF(5), X, X[:, 2], n_permutations=99, random_state=0).p_values.argmin() == 2

@@ -1,0 +1,77 @@
+"""Fill the tables of docs/guide/relief_numeric.md from the csv files of benchmarks/relief_numeric.py.
+
+python tools/relief_numeric_page.py            # writes the page
+python tools/relief_numeric_page.py --check    # says whether it is up to date
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+from scipy.stats import spearmanr
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "guide" / "relief_numeric.md"
+RESULTS = ROOT / "docs" / "results" / "relief_numeric"
+#: Pairs of our method and a peer's whose scores are compared on the tables.
+PAIRS = {
+    "`MultiSURF`, scikit-rebate's": ("MultiSURF (few)", "scikit-rebate MultiSURF"),
+    "`RReliefF`, scikit-rebate's ReliefF": ("RReliefF (few)", "scikit-rebate ReliefF"),
+    "`RReliefF` by distance, Orange's": ("RReliefF, by distance", "Orange RReliefF"),
+}
+
+
+def found_table() -> str:
+    """Return the mean share of relevant features that each method puts on top, over the draws that all methods have."""
+    found = pd.read_csv(RESULTS / "found.csv")
+    methods = found["method"].nunique()
+    complete = found.groupby(["problem", "draw"])["method"].transform("nunique") == methods
+    wide = found[complete].pivot_table(
+        index="method", columns="problem", values="found", aggfunc=["mean", "sem", "size"]
+    )
+    problems = list(wide["mean"].columns)
+    draws = ", ".join(f"{problem} ({wide['size'][problem].min()} draws)" for problem in problems)
+    lines = ["| method | " + draws.replace(", ", " | ") + " |", "|---|" + "---|" * len(problems)]
+    for method in wide.index:
+        cells = [f"{wide['mean'][p][method]:.3f} ± {wide['sem'][p][method]:.3f}" for p in problems]
+        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def ranking_table() -> str:
+    """Return Spearman's correlation of scores on each table, and in brackets their largest difference."""
+    scores = pd.read_csv(RESULTS / "scores.csv")
+    wide = scores.pivot_table(index=["table", "feature"], columns="method", values="score")
+    lines = ["| table | features | " + " | ".join(PAIRS) + " |", "|---|---|" + "---|" * len(PAIRS)]
+    for table, part in wide.groupby("table"):
+        cells = []
+        for ours, theirs in PAIRS.values():
+            apart = (part[ours] - part[theirs]).abs().max()
+            cells.append(f"{spearmanr(part[ours], part[theirs]).statistic:.2f} ({apart:.3f})")
+        lines.append(f"| {table} | {len(part)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def filled(text: str) -> str:
+    """Return the page with its tables between their marks."""
+    for name, make in {"found": found_table, "rankings": ranking_table}.items():
+        pattern = rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
+        text, count = re.subn(pattern, lambda m, make=make: f"{m[1]}\n{make()}\n\n{m[2]}", text, flags=re.DOTALL)
+        if count != 1:
+            raise ValueError(f"the page needs one pair of marks for {name!r}; it has {count}")
+    return text
+
+
+def outdated() -> bool:
+    """Return whether the page differs from the csv files."""
+    text = PAGE.read_text(encoding="utf8")
+    return filled(text) != text
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit("run: python tools/relief_numeric_page.py" if outdated() else 0)
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf8")), encoding="utf8")
