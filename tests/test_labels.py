@@ -19,7 +19,7 @@ MODELS = [ReliefF(1), WeightedKNeighborsClassifier(1), KStar(), distributed.Reli
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__module__)
 @pytest.mark.parametrize("y", [X[:, 0], X[:, 0].round(1).astype(np.float32), np.arange(100) % 4 + 0.5])
 def test_numbers_that_are_not_whole_are_no_classes(model, y):
-    told = f"looks like a numeric target.*{len(np.unique(y))} different values in 100 rows.*RReliefF.*pandas.cut"
+    told = f"looks like a numeric target.*{len(np.unique(y))} different values in 100 rows.*needs classes.*pandas.cut"
     with pytest.raises(InvalidDataError, match=told):
         model.fit(X, y)
 

@@ -134,6 +134,12 @@ CLASS_ONLY = {
     "MBIW": "KernelVotesRegressor",
     "RepresentativeIntervals": "Use RReliefF or NCAWeights",
     "WIBK": "Use WeightedKNeighborsRegressor",
+    "WeightedKNeighborsClassifier": "Use WeightedKNeighborsRegressor",
+    "KernelVotesClassifier": "Use KernelVotesRegressor",
+    "IB1": "Use IB1Regressor",
+    "IBk": "Use IBkRegressor",
+    "LWL": "Use LWLRegressor",
+    "KStar": "Use KStarRegressor",
 }
 
 

@@ -25,7 +25,12 @@ __all__ = [
 #: For estimators that take classes only: what to use for a number to predict. This is the only place of these pairs.
 NUMERIC_ALTERNATIVES = {
     "ClassRelief": "RReliefF",
+    "IB1": "IB1Regressor",
+    "IBk": "IBkRegressor",
     "IRelief": "RReliefF or NCAWeights",
+    "KStar": "KStarRegressor",
+    "KernelVotesClassifier": "KernelVotesRegressor",
+    "LWL": "LWLRegressor",
     "MBIW": "no instance weights: a KernelVotesRegressor learns a vote for each row itself",
     "Relief": "RReliefF",
     "ReliefF": "RReliefF",
@@ -34,6 +39,7 @@ NUMERIC_ALTERNATIVES = {
     "Simba": "RReliefF or NCAWeights",
     "SimbaMBIW": "RReliefF or NCAWeights",
     "WIBK": "WeightedKNeighborsRegressor",
+    "WeightedKNeighborsClassifier": "WeightedKNeighborsRegressor",
 }
 #: What estimators that are not in the table get as advice.
 _ANY_REGRESSION = (

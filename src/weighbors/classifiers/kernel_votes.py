@@ -397,7 +397,7 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         self
         """
         coder, table, rows = self._check_rows(X, y)
-        self.classes_, codes = check_labels(y)
+        self.classes_, codes = check_labels(y, who=type(self).__name__)
         check_consistent_length(rows, codes)
         weight = check_sample_weight(sample_weight, rows)
         repetition = repetition_weights(codes, self.classes_, weight, self.class_weight)

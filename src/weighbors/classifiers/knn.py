@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
@@ -200,7 +201,8 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
         -------
         self
         """
-        return self._fit_rows(X, y, check_target, sample_weight, least_classes=2)
+        check = partial(check_target, who=type(self).__name__)
+        return self._fit_rows(X, y, check, sample_weight, least_classes=2)
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def partial_fit(

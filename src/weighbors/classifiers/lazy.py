@@ -96,7 +96,7 @@ class LazyClassifier(ClassifierMixin, BaseLazy):
     def _store(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Validate the rows and their labels, and store those whose sample weight is above 0."""
         coder, rows = self._code_rows(X, y)
-        classes, codes = check_labels(y)
+        classes, codes = check_labels(y, who=type(self).__name__)
         repetition, kept = weigh_rows(rows, codes, sample_weight)
         if len(np.unique(codes[kept])) < 2:
             raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
