@@ -121,7 +121,7 @@ def test_what_is_not_offered():
     ]:
         with pytest.raises(InvalidDataError, match=message):
             wd.WeightedKNeighborsRegressor(3, weigher).fit(X, y)
-    with pytest.raises(InvalidDataError, match="RReliefF needs a numeric target, and this is a classifier"):
+    with pytest.raises(InvalidDataError, match="RReliefF needs a numeric target, and these are classes. Use ReliefF"):
         wd.WeightedKNeighborsClassifier(3, wd.RReliefF()).fit(X, y > 0)
     with pytest.raises(ForeignWeightsError, match="no classes"):
         wd.WeightedKNeighborsRegressor(3, Weights(feature_weights=np.ones((2, 4)), classes=[0, 1])).fit(X, y)
