@@ -13,17 +13,15 @@ from weighbors.evaluation import kuncheva_curve, permutation_test
 from weighbors.exceptions import InvalidDataError
 from weighbors.report import _measure
 from weighbors.report._data import prepare_report_data, range_scaled
+from weighbors.report._effort import Effort, effort_for, sample_rows
 from weighbors.report._measure import (
     METHODS,
-    Effort,
     WholeTableResults,
     _folds,
-    effort_for,
     mean_recall,
     measure_chance,
     measure_folds,
     measure_whole,
-    sample_rows,
 )
 from weighbors.report._sections import (
     _count_copies,

@@ -15,7 +15,8 @@ from weighbors.evaluation.folds import make_folds
 from weighbors.exceptions import InvalidDataError
 from weighbors.report import Report, build_report
 from weighbors.report._data import prepare_report_data
-from weighbors.report._measure import Effort, measure_all_rows, measure_folds
+from weighbors.report._effort import Effort
+from weighbors.report._measure import measure_all_rows, measure_folds
 from weighbors.report._measure_numbers import number_scores
 from weighbors.report._sections_numbers import number_gain_section
 from weighbors.stats import corrected_resampled_ttest

@@ -15,7 +15,8 @@ from ..evaluation.projection import project
 from ..evaluation.selections import top_selections
 from ..stats import corrected_resampled_ttest, holm
 from ._data import ReportData
-from ._measure import METHODS, Effort, FoldResults, WholeTableResults
+from ._effort import Effort
+from ._measure import METHODS, FoldResults, WholeTableResults
 
 __all__ = [
     "MAP_POINTS",

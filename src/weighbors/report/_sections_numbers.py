@@ -11,7 +11,8 @@ from ..evaluation import PermutationResult
 from ..evaluation.projection import project
 from ..stats import corrected_resampled_ttest
 from ._data import ReportData
-from ._measure import Effort, FoldResults
+from ._effort import Effort
+from ._measure import FoldResults
 from ._measure_numbers import NUMBER_METHODS, WholeNumbers
 from ._sections import (
     MAP_POINTS,

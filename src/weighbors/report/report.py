@@ -20,7 +20,8 @@ from .._names import require_text
 from .._random import seed_sequence
 from ..exceptions import InvalidDataError
 from ._data import prepare_report_data
-from ._measure import OnStep, effort_for, measure_all_rows, measure_chance, measure_folds, sample_rows
+from ._effort import effort_for, sample_rows
+from ._measure import OnStep, measure_all_rows, measure_chance, measure_folds
 from ._sections import MOST_INTERVAL_FEATURES, build_sections
 from ._sections_numbers import build_number_sections
 from ._text import markdown, terminal
