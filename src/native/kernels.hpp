@@ -16,6 +16,8 @@ template <class T> struct Kernels {
 
   void (*find_k_nearest[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
                                   const Lists<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
+  void (*find_within[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
+                               const T* limits, Hits<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
   void (*rerank[2])(const Candidates<T>&, const Features<T>&, const Lists<T>&, Rows begin, Rows end);  // [p - 1]
   void (*compute_distances[2][2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
                                   T* distance, Rows begin, Rows end);  // [p - 1][missing]

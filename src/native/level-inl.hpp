@@ -20,7 +20,9 @@
 // clang-format off: each of these needs those before it.
 #include "simd-inl.hpp"
 #include "distance-inl.hpp"
+#include "scan-inl.hpp"
 #include "k_nearest-inl.hpp"
+#include "within-inl.hpp"
 #include "rerank-inl.hpp"
 #include "pairs-inl.hpp"
 #include "bytes-inl.hpp"
@@ -44,6 +46,10 @@ constexpr Kernels<T> KERNELS = {
                         {find_k_nearest<T, 1, true, false>, find_k_nearest<T, 1, true, true>}},
                        {{find_k_nearest<T, 2, false, false>, find_k_nearest<T, 2, false, true>},
                         {find_k_nearest<T, 2, true, false>, find_k_nearest<T, 2, true, true>}}},
+    .find_within = {{{find_within<T, 1, false, false>, find_within<T, 1, false, true>},
+                     {find_within<T, 1, true, false>, find_within<T, 1, true, true>}},
+                    {{find_within<T, 2, false, false>, find_within<T, 2, false, true>},
+                     {find_within<T, 2, true, false>, find_within<T, 2, true, true>}}},
     .rerank = {rerank<T, 1>, rerank<T, 2>},
     .compute_distances = {{compute_distances<T, 1, false>, compute_distances<T, 1, true>},
                           {compute_distances<T, 2, false>, compute_distances<T, 2, true>}},

@@ -31,13 +31,21 @@ double py_pack(Array<T, 2> source, Array<int64_t, 1> order, Output<T, 3> packed,
   return pack(job, begin, end);
 }
 
+// What a scan reads: queries, references and the recheck of folded distances, after their shapes were checked.
+template <class T> struct ScanJob {
+  Queries<T> queries;
+  References<T> references;
+  Features<T> features;
+  Recheck<T> recheck;
+};
+
 template <class T>
-void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Array<T, 3> packed, Optional<T, 3> weights,
-                       Optional<T, 1> scales, Array<int64_t, 1> ids, Array<int64_t, 1> group_start,
-                       Array<T, 1> missing_distance, int64_t n_numeric, bool missing, int p, Output<T, 3> distance,
-                       Output<int64_t, 3> id, Optional<T, 2> source, Optional<int64_t, 1> order,
-                       Optional<T, 2> exact_queries, Optional<T, 1> exact_weights,
-                       Optional<T, 1> exact_missing_distance, Optional<T, 1> slack, int64_t begin, int64_t end) {
+ScanJob<T> scan_job(const Array<T, 2>& queries, const Optional<int64_t, 1>& query_ids, const Array<T, 3>& packed,
+                    const Optional<T, 3>& weights, const Optional<T, 1>& scales, const Array<int64_t, 1>& ids,
+                    const Array<int64_t, 1>& group_start, const Array<T, 1>& missing_distance, int64_t n_numeric, int p,
+                    const Optional<T, 2>& source, const Optional<int64_t, 1>& order,
+                    const Optional<T, 2>& exact_queries, const Optional<T, 1>& exact_weights,
+                    const Optional<T, 1>& exact_missing_distance, const Optional<T, 1>& slack) {
   const int64_t n = dim(queries, 0), m = dim(queries, 1), groups = dim(group_start, 0) - 1;
   const auto lanes = packed.shape(0) * packed.shape(2);
   require(p == 1 || p == 2, "p: 1 or 2 is needed");
@@ -48,16 +56,13 @@ void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Arra
   require(ids.shape(0) == lanes && (!scales || scales->shape(0) == lanes), "ids, scales: one per lane is needed");
   require_features(missing_distance, n_numeric, m);
   require(groups >= 1 && group_start.data()[groups] == dim(packed, 0), "group_start: wrong last block");
-  require_lists(distance, id, n, groups);
   require(!query_ids || dim(*query_ids, 0) == n, "query_ids: one per query is needed");
-  require_range(begin, end, n);
   if (source) {
     require(order && exact_queries && exact_weights && exact_missing_distance && slack && order->shape(0) == lanes &&
                 dim(*source, 1) == m && dim(*exact_queries, 0) == n && dim(*exact_queries, 1) == m &&
                 dim(*exact_weights, 0) == m && dim(*exact_missing_distance, 0) == m && dim(*slack, 0) == n,
             "a recheck needs order, exact_queries, exact_weights, exact_missing_distance and slack");
   }
-  const Queries<T> query{.rows = queries.data(), .ids = data_or_null(query_ids)};
   const References<T> references{
       .packed = packed.data(),
       .weights = data_or_null(weights),
@@ -66,7 +71,6 @@ void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Arra
       .group_start = group_start.data(),
       .n_groups = groups,
   };
-  const Features<T> features{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m};
   const Recheck<T> recheck{
       .source = data_or_null(source),
       .order = data_or_null(order),
@@ -75,9 +79,59 @@ void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Arra
       .slack = data_or_null(slack),
       .features = {.missing_distance = data_or_null(exact_missing_distance), .numeric = n_numeric, .count = m},
   };
+  return {
+      .queries = {.rows = queries.data(), .ids = data_or_null(query_ids)},
+      .references = references,
+      .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
+      .recheck = recheck,
+  };
+}
+
+template <class T>
+void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Array<T, 3> packed, Optional<T, 3> weights,
+                       Optional<T, 1> scales, Array<int64_t, 1> ids, Array<int64_t, 1> group_start,
+                       Array<T, 1> missing_distance, int64_t n_numeric, bool missing, int p, Output<T, 3> distance,
+                       Output<int64_t, 3> id, Optional<T, 2> source, Optional<int64_t, 1> order,
+                       Optional<T, 2> exact_queries, Optional<T, 1> exact_weights,
+                       Optional<T, 1> exact_missing_distance, Optional<T, 1> slack, int64_t begin, int64_t end) {
+  const auto job =
+      scan_job<T>(queries, query_ids, packed, weights, scales, ids, group_start, missing_distance, n_numeric, p, source,
+                  order, exact_queries, exact_weights, exact_missing_distance, slack);
+  require_lists(distance, id, dim(queries, 0), job.references.n_groups);
+  require_range(begin, end, dim(queries, 0));
   const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
-  level->of<T>().find_k_nearest[p - 1][weights.has_value()][missing](query, references, features, recheck, lists, begin,
-                                                                     end);
+  level->of<T>().find_k_nearest[p - 1][weights.has_value()][missing](job.queries, job.references, job.features,
+                                                                     job.recheck, lists, begin, end);
+}
+
+// A NumPy array that owns the values.
+template <class V> nb::ndarray<nb::numpy, V, nb::ndim<1>> owned_array(std::vector<V>&& values) {
+  auto* held = new std::vector<V>(std::move(values));
+  const nb::capsule owner(held, [](void* vector) noexcept { delete static_cast<std::vector<V>*>(vector); });
+  return nb::ndarray<nb::numpy, V, nb::ndim<1>>(held->data(), {held->size()}, owner);
+}
+
+// The GIL is released here and not by a guard of the call, since the arrays of the result are made with it.
+template <class T>
+nb::tuple py_find_within(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Array<T, 3> packed,
+                         Optional<T, 3> weights, Optional<T, 1> scales, Array<int64_t, 1> ids,
+                         Array<int64_t, 1> group_start, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
+                         int p, Array<T, 1> limits, Optional<T, 2> source, Optional<int64_t, 1> order,
+                         Optional<T, 2> exact_queries, Optional<T, 1> exact_weights,
+                         Optional<T, 1> exact_missing_distance, Optional<T, 1> slack, int64_t begin, int64_t end) {
+  const auto job =
+      scan_job<T>(queries, query_ids, packed, weights, scales, ids, group_start, missing_distance, n_numeric, p, source,
+                  order, exact_queries, exact_weights, exact_missing_distance, slack);
+  require(dim(limits, 0) == dim(queries, 0), "limits: one per query is needed");
+  require_range(begin, end, dim(queries, 0));
+  Hits<T> hits;
+  {
+    const nb::gil_scoped_release release;
+    level->of<T>().find_within[p - 1][weights.has_value()][missing](job.queries, job.references, job.features,
+                                                                    job.recheck, limits.data(), hits, begin, end);
+  }
+  return nb::make_tuple(owned_array(std::move(hits.count)), owned_array(std::move(hits.distance)),
+                        owned_array(std::move(hits.id)));
 }
 
 template <class T>
@@ -171,6 +225,11 @@ template <class T> void bind_for(nb::module_& m) {
         array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a, array("distance"), array("id"),
         array_or_none("source"), array_or_none("order"), array_or_none("exact_queries"), array_or_none("exact_weights"),
         array_or_none("exact_missing_distance"), array_or_none("slack"), "begin"_a, "end"_a, release);
+  m.def("find_within", &py_find_within<T>, nb::kw_only(), array("queries"), array_or_none("query_ids"), array("packed"),
+        array_or_none("weights"), array_or_none("scales"), array("ids"), array("group_start"),
+        array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a, array("limits"), array_or_none("source"),
+        array_or_none("order"), array_or_none("exact_queries"), array_or_none("exact_weights"),
+        array_or_none("exact_missing_distance"), array_or_none("slack"), "begin"_a, "end"_a);
   m.def("rerank", &py_rerank<T>, nb::kw_only(), array("queries"), array("source"), array("candidates"),
         array_or_none("weights"), array_or_none("weight_row"), array_or_none("scales"), array_or_none("own_row"),
         array("missing_distance"), "n_numeric"_a, "p"_a, array("distance"), array("id"), "begin"_a, "end"_a, release);

@@ -110,6 +110,13 @@ template <class T> struct Lists {
   std::int64_t k = 0;
 };
 
+// What a search within limits finds: the lists of some queries, one after the other.
+template <class T> struct Hits {
+  std::vector<std::int64_t> count;  // the length of each list
+  std::vector<T> distance;          // p = 2: squared
+  std::vector<std::int64_t> id;
+};
+
 // Candidates that another search proposed, for `rerank`.
 template <class T> struct Candidates {
   const T* queries = nullptr;                // (n_queries, m) unfolded

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from .regressors import KStarRegressor as KStarRegressor
     from .regressors import LWLRegressor as LWLRegressor
     from .regressors import WeightedKNeighborsRegressor as WeightedKNeighborsRegressor
+    from .weighers import DROP3 as DROP3
+    from .weighers import DROP5 as DROP5
+    from .weighers import FCNN as FCNN
+    from .weighers import HMNEI as HMNEI
+    from .weighers import IB2 as IB2
+    from .weighers import IB3 as IB3
+    from .weighers import ICF as ICF
     from .weighers import MBIW as MBIW
     from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief

@@ -2,7 +2,7 @@
 
 Who calls what::
 
-    engine.backends.scan    -> pack, find_k_nearest
+    engine.backends.scan    -> pack, find_k_nearest, find_within
     engine.backends.bytes   -> round_to_bytes, find_k_nearest_by_bytes
     engine.backends.certify -> rerank
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
@@ -76,6 +76,29 @@ def find_k_nearest(
     begin: int,  # queries [begin, end)
     end: int,
 ) -> None: ...
+def find_within(
+    *,
+    queries: FloatArray,  # this and the other arguments as in find_k_nearest
+    query_ids: IndexArray | None,
+    packed: FloatArray,
+    weights: FloatArray | None,
+    scales: FloatArray | None,
+    ids: IndexArray,
+    group_start: IndexArray,
+    missing_distance: FloatArray,
+    n_numeric: int,
+    missing: bool,
+    p: int,
+    limits: FloatArray,  # (n_queries,) distances below are wanted; p = 2: squared
+    source: FloatArray | None,
+    order: IndexArray | None,
+    exact_queries: FloatArray | None,
+    exact_weights: FloatArray | None,
+    exact_missing_distance: FloatArray | None,
+    slack: FloatArray | None,
+    begin: int,
+    end: int,
+) -> tuple[IndexArray, FloatArray, IndexArray]: ...  # length of each list, and distances and ids of all lists
 def rerank(
     *,
     queries: FloatArray,

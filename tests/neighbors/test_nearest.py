@@ -20,7 +20,7 @@ from weighbors import (
     Weights,
 )
 from weighbors.engine import NeighborEngine, search_radius
-from weighbors.engine import radius as radius_module
+from weighbors.engine import engine as engine_module
 from weighbors.exceptions import BackendError, ForeignWeightsError, InvalidDataError, InvalidWeightsError
 
 REAL = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits}
@@ -144,36 +144,30 @@ def test_mixed_tables_are_searched_by_the_book(kind, p):
 
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", ["none", "feature", "a column left out"])
-def test_both_searches_within_a_radius_agree_to_the_bit(kind, dtype, p, monkeypatch):
+@pytest.mark.parametrize("kind", ["none", "feature", "a column left out", "instance", "scales", "mask"])
+def test_lists_within_a_radius_are_the_beginnings_of_all_neighbours(kind, dtype, p, monkeypatch):
+    """To the bit, also where a distance is exactly the radius, in parts of references, batches and threads."""
     frame, rng = messy(1, 150)
     X = coded(frame).astype(dtype)
-    weights = Weights(feature_weights=weights_of(kind, len(X), rng).get("a"))
-    engine = NeighborEngine(X, weights=weights, p=p, nominal=np.array([False, False, True]))
-    own = np.arange(len(X))
-    radii = [0.0, 0.5, 1.0, float(engine.search(X, 9)[0].max()), 50.0]  # some distances are exactly a radius
-    for radius in radii:
-        scanned = search_radius(engine, X, radius, own_row=own)
-        grown = radius_module._grow(engine, X, radius, own, 1)
-        for at in range(len(X)):
-            part = slice(scanned.start[at], scanned.start[at + 1])
-            np.testing.assert_array_equal(scanned.row[part], grown[at][1])
-            np.testing.assert_array_equal(scanned.distance[part], grown[at][0])
-        monkeypatch.setattr(radius_module, "_QUERIES", 7)
-        again = search_radius(engine, X, radius, own_row=own, n_jobs=2)
-        for one, other in zip(scanned, again, strict=True):
-            np.testing.assert_array_equal(one, other)
+    weights = Weights(**{NAMES[name]: value for name, value in weights_of(kind, len(X), rng).items()})
+    options = {"weights": weights, "p": p, "nominal": np.array([False, False, True])}
+    engine, own = NeighborEngine(X, **options), np.arange(len(X))
+    distance, row = engine.search(X, engine.n_references, own_row=own)
+    in_parts = NeighborEngine(X, **options, part_bytes=1)
+    monkeypatch.setattr(engine_module, "_MOST_FOUND", 1)
+    for radius in (0.0, 0.5, 1.0, float(distance[3, 9]), float(distance[4, 11]), 50.0):
+        inside = (distance <= radius) & (row >= 0)
+        for one, n_jobs in ((engine, 1), (engine, 2), (in_parts, 1)):
+            found = search_radius(one, X, radius, own_row=own, n_jobs=n_jobs)
+            np.testing.assert_array_equal(found.start, np.append(0, np.cumsum(inside.sum(axis=1))))
+            np.testing.assert_array_equal(found.row, row[inside])
+            np.testing.assert_array_equal(found.distance, distance[inside])
 
 
-def test_a_search_that_grows_takes_batches(monkeypatch):
-    X = TABLES["made 15"]
-    scales = Weights(instance_scales=np.linspace(0.5, 2, len(X)))
-    model = WeightedNearestNeighbors(weigher=scales).fit(X)
-    expected = model.radius_neighbors_graph(radius=30.0, mode="distance")
-    monkeypatch.setattr(radius_module, "_BATCH_CELLS", 500)
-    monkeypatch.setattr(radius_module, "_FIRST_WIDTH", 2)
-    assert (model.radius_neighbors_graph(radius=30.0, mode="distance") != expected).nnz == 0
-    assert expected.nnz > 1000
+def test_a_search_within_limits_needs_one_group():
+    engine = NeighborEngine(np.eye(3), groups=np.array([0, 1, 1]), n_groups=2)
+    with pytest.raises(InvalidDataError, match="one group"):
+        next(engine.search_within(np.eye(3), np.ones(3)))
 
 
 def test_containers_threads_and_dtypes_change_nothing():

@@ -2,10 +2,10 @@
 
 from .contributions import contributions
 from .engine import NeighborEngine, rooted
-from .lists import merge_lists
+from .lists import NeighborLists, merge_lists
 from .plan import Plan, make_plan
 from .protocol import SearchEngine
-from .radius import NeighborLists, search_radius
+from .radius import search_radius
 from .references import ColumnRanges, References, build_references
 from .votes import combine_votes, decide, distance_votes, mass_votes, mean_targets, tally
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,10 +14,13 @@ from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .backends.bytes import Bytes
 from .backends.scan import Scan
+from .lists import NeighborLists
 from .plan import Plan, make_plan, part_bytes_of, queries_at_once
 from .references import ColumnRanges, References, build_references
 
 __all__ = ["NeighborEngine", "rooted"]
+
+_MOST_FOUND = 20_000_000  # how many neighbours within limits may be in memory at the same time
 
 
 def rooted(ranked: FloatArray, p: int) -> FloatArray:
@@ -38,9 +42,8 @@ class Backend(Protocol):
     ) -> tuple[FloatArray, IndexArray]: ...
 
 
-def _build_backend(plan: Plan, references: References, part_bytes: int) -> Backend:
+def _build_backend(plan: Plan, references: References, scan: Scan) -> Backend:
     """Build the backend of the plan. Every backend uses the scan for queries that it cannot serve itself."""
-    scan = Scan(references, part_bytes=part_bytes)
     if plan.backend == "bytes":
         return Bytes(references, scan)
     if plan.backend == "tree":
@@ -120,7 +123,8 @@ class NeighborEngine:
         self._batch = queries_at_once(self.references, part_bytes)
         self.plan = make_plan(self.references, backend=backend, part_bytes=self.part_bytes)
         self.n_jobs = n_jobs
-        self._backend = _build_backend(self.plan, self.references, self.part_bytes)
+        self._scan = Scan(self.references, part_bytes=self.part_bytes)
+        self._backend = _build_backend(self.plan, self.references, self._scan)
 
     @property
     def n_references(self) -> int:
@@ -164,20 +168,13 @@ class NeighborEngine:
         distance, row : ndarrays of shape (n_queries, k), or with ``grouped`` (n_queries, n_groups, k)
             If there are fewer than k rows, the last distances are infinite and the last rows are -1.
         """
-        # Queries are cut into batches, so that their dense and padded copies stay within the memory budget.
         references, n = self.references, queries.shape[0]
         if references.n_groups != 1 and not grouped:
             raise InvalidDataError("this engine has several groups: use search_groups")
         shape = (n, references.n_groups, k)
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
-        own_slot = None if own_row is None else self.slots_of(own_row)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
-        for begin in range(0, n, self._batch):
-            batch = slice(begin, begin + self._batch)
-            part = queries[batch]
-            part = references.select(part.toarray() if sparse.issparse(part) else part)
-            missing = references.check_queries(part)
-            own = None if own_slot is None else own_slot[batch]
+        for batch, part, own, missing in self._batches(queries, own_row, self._batch):
             found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
             distance[batch] = found
             # Backends count kept rows in slots. Callers know the row numbers of the training data.
@@ -185,6 +182,54 @@ class NeighborEngine:
         if not ranked:
             distance = rooted(distance, references.p)
         return (distance, row) if grouped else (distance[:, 0], row[:, 0])
+
+    def search_within(
+        self, queries: Any, limits: FloatArray, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+    ) -> Iterator[tuple[slice, NeighborLists]]:
+        """Yield all rows nearer than the limit of each query, for batches of queries. All rows are measured.
+
+        Parameters
+        ----------
+        queries, own_row, n_jobs
+            As in `search`. The engine must have one group.
+        limits : ndarray of shape (n_queries,)
+            Distances below are wanted; squared for p = 2.
+
+        Yields
+        ------
+        batch : slice
+            Which queries.
+        lists : NeighborLists
+            Their neighbours, sorted by distance and then row number. Distances are squared for p = 2.
+        """
+        references = self.references
+        if references.n_groups != 1:
+            raise InvalidDataError("a search within limits needs an engine with one group")
+        threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
+        limits = np.ascontiguousarray(limits, dtype=references.dtype)
+        # In the worst case every query finds all rows.
+        size = max(96, _MOST_FOUND // max(1, references.n))
+        for batch, part, own, missing in self._batches(queries, own_row, min(size, self._batch)):
+            distance, slot, count = self._scan.search_within(
+                part, limits[batch], own_slot=own, missing=missing, n_jobs=threads
+            )
+            yield batch, NeighborLists(distance, references.row_of_slot[slot], np.cumsum(np.append(0, count)))
+
+    def _batches(
+        self, queries: Any, own_row: IndexArray | None, size: int
+    ) -> Iterator[tuple[slice, FloatArray, IndexArray | None, bool]]:
+        """Cut queries into batches, so that their dense and padded copies stay within the memory budget.
+
+        Yield, for each batch, its place among the queries, its rows as the backends read them, their own slots or
+        None, and whether values are missing. ``size`` is the number of queries in a batch.
+        """
+        own_slot = None if own_row is None else self._slot_of(own_row)
+        for begin in range(0, queries.shape[0], size):
+            batch = slice(begin, begin + size)
+            part = queries[batch]
+            part = self.references.select(part.toarray() if sparse.issparse(part) else part)
+            missing = self.references.check_queries(part)
+            yield batch, part, None if own_slot is None else own_slot[batch], missing
 
     def search_groups(
         self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
@@ -210,7 +255,7 @@ class NeighborEngine:
         """Return None: all references are in memory."""
         return None
 
-    def slots_of(self, own_row: IndexArray) -> IndexArray:
+    def _slot_of(self, own_row: IndexArray) -> IndexArray:
         """Return the slot of each row number, or -1 if the row is not stored."""
         # Row numbers of slots ascend, so a binary search finds the slot of a row.
         slots = np.searchsorted(self.references.row_of_slot, own_row)

@@ -1,14 +1,31 @@
-"""Merge lists of nearest rows that were found in parts of a table."""
+"""Lists of neighbours: lists of different lengths, and lists that were found in parts of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
+from .._typing import AnyArray, FloatArray, IndexArray
 
-__all__ = ["merge_lists"]
+__all__ = ["NeighborLists", "merge_lists"]
+
+
+class NeighborLists(NamedTuple):
+    """Lists of neighbours of different lengths, one after the other: the parts of a CSR matrix."""
+
+    distance: FloatArray  # (total,)
+    row: IndexArray  # (total,) row numbers of the training data
+    start: IndexArray  # (n_queries + 1,) where the list of each query begins
+
+    def split(self, values: AnyArray) -> AnyArray:
+        """Return an array of objects with the part of ``values`` that belongs to each query."""
+        lists = np.empty(len(self.start) - 1, dtype=object)
+        for number, (begin, end) in enumerate(pairwise(self.start.tolist())):
+            lists[number] = values[begin:end]
+        return lists
 
 
 def merge_lists(parts: Sequence[tuple[FloatArray, IndexArray]]) -> tuple[FloatArray, IndexArray]:

@@ -20,7 +20,14 @@ __all__ = ["expect_numbers", "fit_weigher", "learned_weights"]
 
 
 def fit_weigher(
-    model: Any, table: Any, y: AnyArray, X: Any, coder: TableCoder, sample_weight: FloatArray | None
+    model: Any,
+    table: Any,
+    y: AnyArray,
+    X: Any,
+    coder: TableCoder,
+    sample_weight: FloatArray | None,
+    *,
+    labels: bool = False,
 ) -> Any:
     """Return a clone of the weigher of ``model``, fitted to a table.
 
@@ -35,9 +42,11 @@ def fit_weigher(
     coder : TableCoder
         Column coding of the model. The weigher gets the same categorical columns.
     sample_weight : ndarray of shape (n,), or None
+    labels : bool
+        Whether ``y`` holds labels although ``model`` is no classifier.
     """
     weigher = clone(model.weigher)
-    if is_classifier(model):
+    if is_classifier(model) or labels:
         expect_target(weigher, numeric=False)
     elif is_regressor(model):  # other models do not know what the target holds
         expect_numbers(weigher, y.shape[1] if y.ndim == 2 else 1)

@@ -7,6 +7,13 @@ if TYPE_CHECKING:
     from .class_relief import ClassRelief as ClassRelief
     from .evolution import EvolutionaryWeigher as EvolutionaryWeigher
     from .gradient_weights import GradientWeights as GradientWeights
+    from .instances import DROP3 as DROP3
+    from .instances import DROP5 as DROP5
+    from .instances import FCNN as FCNN
+    from .instances import HMNEI as HMNEI
+    from .instances import IB2 as IB2
+    from .instances import IB3 as IB3
+    from .instances import ICF as ICF
     from .intervals import RepresentativeIntervals as RepresentativeIntervals
     from .irelief import IRelief as IRelief
     from .mbiw import MBIW as MBIW
@@ -29,9 +36,16 @@ if TYPE_CHECKING:
 #: The module of each weigher. A new weigher is one line here; `weighbors` itself takes its names from this table.
 WEIGHERS = {
     "ClassRelief": "class_relief",
+    "DROP3": "instances",
+    "DROP5": "instances",
     "Democratic": "strata",
     "EvolutionaryWeigher": "evolution",
+    "FCNN": "instances",
     "GradientWeights": "gradient_weights",
+    "HMNEI": "instances",
+    "IB2": "instances",
+    "IB3": "instances",
+    "ICF": "instances",
     "IRelief": "irelief",
     "MBIW": "mbiw",
     "MultiSURF": "surf",

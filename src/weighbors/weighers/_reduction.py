@@ -1,4 +1,4 @@
-"""Weighers that select rows as well as columns: reduced tables, and a sampler for pipelines."""
+"""Weighers that select rows, and maybe columns: reduced tables, and a sampler for pipelines."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from ..exceptions import InvalidDataError
 from .base import WarningSelector, kept_part
 from .sampler import NUMERIC_TARGET, InstanceSampler
 
-__all__ = ["TableReducer"]
+__all__ = ["RowReducer", "TableReducer"]
 
 
-class TableReducer(WarningSelector):
-    """Adds ``reduce`` and ``as_sampler`` to a weigher that selects rows and columns."""
+class RowReducer:
+    """Adds ``reduce`` and ``as_sampler`` to a weigher that selects rows."""
+
+    n_features_in_: int
 
     @abstractmethod
     def _instance_mask(self) -> BoolArray:
         """Return which rows of the fit are kept. Raise an error if the fit selects neither rows nor columns."""
 
-    @abstractmethod
     def _feature_mask(self) -> BoolArray:
-        """Return which columns are kept."""
+        """Return which columns are kept. Here these are all columns."""
+        return np.ones(self.n_features_in_, dtype=bool)
 
     @abstractmethod
     def _check_same_rows(self, X: Any) -> None:
@@ -71,10 +73,19 @@ class TableReducer(WarningSelector):
             raise InvalidDataError(NUMERIC_TARGET)
         own = clone(self)
         # A fit of the sampler must not write to the checkpoint of another search, or continue it.
-        search = getattr(own, "weigher", own)  # the estimator that may have a checkpoint
-        if search is own or getattr(search, "checkpoint", None) is not None:
-            search.set_params(checkpoint=None, resume=False)
+        searches: tuple[Any, ...] = (own, getattr(own, "weigher", None))
+        for search in searches:
+            if getattr(search, "checkpoint", None) is not None:
+                search.set_params(checkpoint=None, resume=False)
         return InstanceSampler(own)
+
+
+class TableReducer(RowReducer, WarningSelector):
+    """Adds ``reduce`` and ``as_sampler`` to a weigher that selects rows and columns."""
+
+    @abstractmethod
+    def _feature_mask(self) -> BoolArray:
+        """Return which columns are kept."""
 
     def _get_support_mask(self) -> BoolArray:
         """Return which columns are kept, for scikit-learn's mixin."""

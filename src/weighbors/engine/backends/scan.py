@@ -183,38 +183,76 @@ class Scan:
         slot : ndarray of the same shape
             -1 if a group has fewer than k members.
         """
-        references, fold = self.references, self.references.fold()
-        shape = (len(queries), references.n_groups, k)
-        distance = np.full(shape, np.inf, dtype=references.dtype)
+        shape = (len(queries), self.references.n_groups, k)
+        distance = np.full(shape, np.inf, dtype=self.references.dtype)
         slot = np.full(shape, -1, dtype=np.int64)
-        folded = queries if fold is None else fold(queries)
         ranges = row_ranges(len(queries), n_jobs)
         # Parts follow one another, and the lists of a query are carried from part to part.
-        for part in self.parts(n_jobs):
-            recheck = self._recheck(part, queries, folded)
+        for arguments in self._kernel_arguments(queries, own_slot, missing, n_jobs):
 
-            def task(begin: int, end: int, part: Part = part, recheck: dict[str, Any] = recheck) -> None:
-                _native.find_k_nearest(
-                    queries=folded,
-                    query_ids=own_slot,
-                    packed=part.packed,
-                    weights=part.weights,
-                    scales=part.scales,
-                    ids=part.ids,
-                    group_start=part.group_start,
-                    missing_distance=references.missing_distance if fold is None else fold.missing_distance,
-                    n_numeric=references.n_numeric,
-                    missing=references.missing or missing,
-                    p=references.p,
-                    distance=distance,
-                    id=slot,
-                    **recheck,
-                    begin=begin,
-                    end=end,
-                )
+            def task(begin: int, end: int, arguments: dict[str, Any] = arguments) -> None:
+                _native.find_k_nearest(**arguments, distance=distance, id=slot, begin=begin, end=end)
 
             run_ranges(task, ranges, n_jobs)
         return distance, slot
+
+    def search_within(
+        self,
+        queries: FloatArray,
+        limits: FloatArray,
+        *,
+        own_slot: IndexArray | None = None,
+        missing: bool = False,
+        n_jobs: int = 1,
+    ) -> tuple[FloatArray, IndexArray, IndexArray]:
+        """Return all references nearer than the limit of each query, one list after the other, for one group.
+
+        Parameters
+        ----------
+        queries, own_slot, missing, n_jobs
+            As in `search`.
+        limits : ndarray of shape (n_queries,)
+            Distances below are wanted; squared for p = 2.
+
+        Returns
+        -------
+        distance, slot : ndarrays
+            Each list is sorted by distance and then slot. Distances are squared for p = 2.
+        count : ndarray of shape (n_queries,)
+            Lengths of the lists.
+        """
+        ranges, found = row_ranges(len(queries), n_jobs), []
+        for arguments in self._kernel_arguments(queries, own_slot, missing, n_jobs):
+
+            def task(begin: int, end: int, arguments: dict[str, Any] = arguments) -> Any:
+                return _native.find_within(**arguments, limits=limits, begin=begin, end=end)
+
+            parts = run_ranges(task, ranges, n_jobs)
+            count, distance, slot = (np.concatenate(one) for one in zip(*parts, strict=True))
+            found.append((distance, slot, count))
+        return found[0] if len(found) == 1 else _join_lists(found)
+
+    def _kernel_arguments(
+        self, queries: FloatArray, own_slot: IndexArray | None, missing: bool, n_jobs: int
+    ) -> Iterator[dict[str, Any]]:
+        """Yield, for each packed part, what the kernels read. The parameters are those of `search`."""
+        references, fold = self.references, self.references.fold()
+        folded = queries if fold is None else fold(queries)
+        for part in self.parts(n_jobs):
+            yield {
+                "queries": folded,
+                "query_ids": own_slot,
+                "packed": part.packed,
+                "weights": part.weights,
+                "scales": part.scales,
+                "ids": part.ids,
+                "group_start": part.group_start,
+                "missing_distance": references.missing_distance if fold is None else fold.missing_distance,
+                "n_numeric": references.n_numeric,
+                "missing": references.missing or missing,
+                "p": references.p,
+                **self._recheck(part, queries, folded),
+            }
 
     def _recheck(self, part: Part, queries: FloatArray, folded: FloatArray) -> dict[str, Any]:
         """Return the arguments with which the kernel measures candidates again without the rounding of folded data."""
@@ -239,3 +277,13 @@ class Scan:
         # center, factor and product round once each on either side; the rest is margin
         slack: FloatArray = (8 * np.finfo(self.references.dtype).eps * largest_sum).astype(self.references.dtype)
         return slack
+
+
+def _join_lists(
+    found: list[tuple[FloatArray, IndexArray, IndexArray]],
+) -> tuple[FloatArray, IndexArray, IndexArray]:
+    """Join the lists that were found in parts of the references. The parameter holds results of `search_within`."""
+    distance, slot = (np.concatenate([part[column] for part in found]) for column in (0, 1))
+    query = np.concatenate([np.repeat(np.arange(len(count)), count) for _, _, count in found])
+    order = np.lexsort((slot, distance, query))
+    return distance[order], slot[order], np.sum([count for _, _, count in found], axis=0)

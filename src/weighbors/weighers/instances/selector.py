@@ -1,0 +1,166 @@
+"""Base of the classical instance selectors: input validation, the distance, and the attributes of a selection."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils.validation import check_consistent_length
+
+from ..._frames import as_pandas
+from ..._typing import BoolArray, IndexArray
+from ..._validation import TableCoder, TakesTables, check_labels, require_labels
+from ..._warnings import warn
+from ...exceptions import InvalidDataError, InvalidWeightsError, LostClassWarning
+from ...neighbors.checks import check_fits, class_of_row
+from ...neighbors.metric import fit_weigher, learned_weights
+from ...weights import Weights, fingerprint
+from .._reduction import RowReducer
+from ..base import require_fitted_rows
+from ..neighborhoods import to_dense
+from .rows import LabelledRows
+
+__all__ = ["InstanceSelector"]
+
+
+class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
+    """Base of the estimators that select rows by a rule: a subclass brings `select_rows`.
+
+    It inherits ``fit``, ``reduce``, ``as_sampler``, tags and ``weights_``. The subclass has the parameters ``weigher``,
+    ``p``, ``categorical_features`` and ``n_jobs``.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+        "weigher": [None, Weights, HasMethods(["fit", "get_params"])],
+        "p": [Options(Real, {1, 2})],
+        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+        "n_jobs": [None, Integral],
+    }
+
+    weigher: Any
+    p: int
+    categorical_features: Any
+    n_jobs: int | None
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> Any:
+        """Select rows of a table.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Sparse rows are converted to dense rows if these need at most 2 GiB.
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        require_labels(self, y)
+        table, coder = as_pandas(X), TableCoder(self.categorical_features)
+        rows = to_dense(coder.fit_transform(self, table), type(self).__name__)
+        self.classes_, codes = check_labels(y)
+        check_consistent_length(rows, codes)
+        self.weigher_, weights = self._find_weights(table if hasattr(table, "shape") else rows, rows, codes, coder)
+        labelled = LabelledRows(
+            rows,
+            codes,
+            len(self.classes_),
+            coder.nominal if coder.nominal.any() else None,
+            weights,
+            class_of_row(weights, self.classes_, codes),
+            int(self.p),
+            self.n_jobs,
+        )
+        self._coder = coder
+        self._publish(self._keep_every_class(labelled, self.select_rows(labelled)), rows, weights)
+        return self
+
+    @abstractmethod
+    def select_rows(self, table: LabelledRows) -> BoolArray:
+        """Return which rows are kept. Every selector must define this method.
+
+        Parameters
+        ----------
+        table : LabelledRows
+
+        Returns
+        -------
+        bool ndarray of shape (n_samples,)
+            It may keep no row of a class, or no row at all: `fit` adds a row and warns.
+        """
+
+    def _find_weights(self, table: Any, rows: Any, codes: IndexArray, coder: TableCoder) -> tuple[Any, Weights]:
+        """Return the fitted weigher, or None, and the weights of the distance.
+
+        Parameters
+        ----------
+        table, rows
+            The rows as the user gave them, and coded.
+        codes : ndarray of shape (n,)
+        coder : TableCoder
+        """
+        weigher, weights = None, Weights()
+        if isinstance(self.weigher, Weights):
+            check_fits(self.weigher, rows, coder.names)
+            weights = self.weigher
+        elif self.weigher is not None:
+            weigher = fit_weigher(self, table, self.classes_[codes], rows, coder, None, labels=True)
+            weights = learned_weights(weigher)
+        if weights.instance_mask is not None:
+            raise InvalidWeightsError(
+                f"{type(self).__name__} selects rows itself, and these weights have selected some already "
+                "(instance_mask). Fit it to the rows that they keep, or give weights of features only"
+            )
+        return weigher, weights
+
+    def _keep_every_class(self, table: LabelledRows, kept: BoolArray) -> BoolArray:
+        """Add the central row of each class of which no row is kept, and warn."""
+        lost = np.flatnonzero(np.bincount(table.codes[kept], minlength=table.n_classes) == 0)
+        if len(lost):
+            named = self.classes_[lost[:5]].tolist()
+            warn(
+                f"{type(self).__name__} would remove all rows of {len(lost)} class(es) ({named}): its rule finds no "
+                "use for them. The row nearest to the centre of each such class is kept, so that it is not lost. "
+                "Check labels and scales, or use a selector that never removes a class, such as FCNN",
+                LostClassWarning,
+            )
+            kept = kept.copy()
+            kept[table.central_rows(lost)] = True
+        return kept
+
+    def _publish(self, kept: BoolArray, rows: Any, weights: Weights) -> None:
+        """Set the attributes of the selection ``kept``. ``rows`` are the coded rows of the fit."""
+        self.instance_support_, self.sample_indices_ = kept, np.flatnonzero(kept)
+        self.reduction_ = float(1 - kept.mean())
+        names = getattr(self, "feature_names_in_", None)
+        self.weights_ = replace(
+            weights,
+            instance_mask=kept,
+            n_samples=len(kept),
+            fingerprint=fingerprint(rows),
+            feature_names=weights.feature_names if names is None else tuple(names),
+        )
+
+    def _require_neighbors(self, table: LabelledRows, k: int) -> None:
+        """Raise InvalidDataError if no row has ``k`` other rows."""
+        if table.n <= k:
+            raise InvalidDataError(
+                f"{type(self).__name__} with n_neighbors={k} needs more than {k} rows; got n_samples = {table.n}. Use "
+                "a smaller n_neighbors, or more rows"
+            )
+
+    def _instance_mask(self) -> BoolArray:
+        """Return which rows of the fit are kept."""
+        mask: BoolArray = self.instance_support_
+        return mask
+
+    def _check_same_rows(self, X: Any) -> None:
+        """Raise an error if ``X`` does not hold the rows of the fit."""
+        coded = to_dense(self._coder.transform(self, X), type(self).__name__)
+        require_fitted_rows(coded, self.weights_.fingerprint)
