@@ -16,6 +16,7 @@ _MADE = {
     "EvolutionaryWeigher": _search,
     "InstanceSampler": lambda: weighers.InstanceSampler(_search("IS")),
     "RepresentativeIntervals": lambda: weighers.RepresentativeIntervals(discretize="mdlp"),
+    "IB3": lambda: weighers.IB3(random_state=0),
     "Simba": lambda: weighers.Simba(random_state=0),
     "SimbaMBIW": lambda: weighers.SimbaMBIW(random_state=0),
     "Stratified": lambda: weighers.Stratified(_search(), random_state=0),

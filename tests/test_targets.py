@@ -140,6 +140,9 @@ CLASS_ONLY = {
     "IBk": "Use IBkRegressor",
     "LWL": "Use LWLRegressor",
     "KStar": "Use KStarRegressor",
+    **dict.fromkeys(
+        ("DROP3", "DROP5", "FCNN", "HMNEI", "IB2", "IB3", "ICF"), "Use EvolutionaryWeigher with the task IS"
+    ),
 }
 
 
@@ -147,6 +150,7 @@ CLASS_ONLY = {
 @pytest.mark.filterwarnings("ignore::weighbors.exceptions.NoPositiveWeightWarning")
 @pytest.mark.filterwarnings("ignore::weighbors.exceptions.FewNeighborsWarning")
 @pytest.mark.filterwarnings("ignore::weighbors.exceptions.NumericTargetWarning")  # WIBK's k-NN says it again
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.LostClassWarning")
 @pytest.mark.parametrize(("name", "told"), CLASS_ONLY.items())
 def test_what_needs_classes_refuses_numbers_and_says_what_to_use(name, told):
     model = getattr(weighbors, name)()

@@ -40,6 +40,10 @@ NUMERIC_ALTERNATIVES = {
     "SimbaMBIW": "RReliefF or NCAWeights",
     "WIBK": "WeightedKNeighborsRegressor",
     "WeightedKNeighborsClassifier": "WeightedKNeighborsRegressor",
+    **dict.fromkeys(
+        ("DROP3", "DROP5", "FCNN", "HMNEI", "IB2", "IB3", "ICF"),
+        "EvolutionaryWeigher with the task IS, which selects rows for numbers too",
+    ),
 }
 #: What estimators that are not in the table get as advice.
 _ANY_REGRESSION = (

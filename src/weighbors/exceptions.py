@@ -20,7 +20,7 @@ The tree::
     └── WeighborsWarning               all warnings of this library
         ├── NoVoteWarning              all neighbours of a query have a vote of zero
         ├── LonelyClassWarning         a class has one instance, and so no nearest hit
-        ├── LostClassWarning           a selection recognises no row of a class
+        ├── LostClassWarning           a selection recognises, or would keep, no row of a class
         ├── NoSkillWarning             a selection predicts a numeric target no better than a constant
         ├── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
         ├── NumericTargetWarning       labels are so many numbers that they look like a target to predict
@@ -133,7 +133,7 @@ class LonelyClassWarning(WeighborsWarning):
 
 
 class LostClassWarning(WeighborsWarning):
-    """A selection recognises no training row of a class, so that the recall of this class is 0."""
+    """A selection recognises no training row of a class, or would remove all its rows, so that one is kept."""
 
 
 class NoSkillWarning(WeighborsWarning):

@@ -72,6 +72,7 @@ PAGES = {
     "guide/intervals.md": [integers],
     "guide/evolution.md": [],
     "guide/imbalanced_learn.md": [],
+    "guide/instances.md": [],
     "guide/lazy.md": [],
     "guide/stability.md": [groups],
     "guide/statistics.md": [accuracies],
@@ -109,6 +110,7 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     [
         ("guide/kernel_votes.md", 0),
         ("guide/imbalanced_learn.md", 0),
+        ("guide/instances.md", 0),
         ("guide/lazy.md", 1),
         ("guide/relief.md", 1),
         ("guide/relief_numeric.md", 0),

@@ -12,7 +12,14 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 from sklearn.utils.validation import has_fit_parameter
 
 from weighbors import (
+    DROP3,
+    DROP5,
+    FCNN,
+    HMNEI,
     IB1,
+    IB2,
+    IB3,
+    ICF,
     LWL,
     MBIW,
     SURF,
@@ -145,6 +152,16 @@ ESTIMATORS = {
     "Stratified": (Stratified(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80)), 40, {}),
     "Stratified, small strata": (Stratified(ReliefF(1), stratum_size=12), 40, {}),
     "Democratic": (Democratic(EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80), 2), 40, {}),
+    "FCNN": (FCNN(), 35, {}),
+    "FCNN, city-block, with weights": (FCNN(Weights(), p=1, n_jobs=2), 35, {}),
+    "IB2": (IB2(), 35, {}),
+    "IB3": (IB3(random_state=0), 35, {}),
+    "DROP3": (DROP3(), 35, {}),
+    "DROP3 with a weigher": (DROP3(1, ReliefF(3)), 35, {}),
+    "DROP5": (DROP5(), 35, {}),
+    "ICF": (ICF(), 35, {}),
+    "HMNEI": (HMNEI(), 35, {}),
+    "k-NN with a selector": (WeightedKNeighborsClassifier(1, FCNN()), 55, {}),
     "InstanceSampler": (EvolutionaryWeigher("IS", population_size=8, max_evaluations=80).as_sampler(), 35, {}),
     "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, {}),
     "k-NN over blocks": (over_blocks.WeightedKNeighborsClassifier(3), 55, {}),
@@ -209,15 +226,15 @@ def test_checks_pass(name):
 
 def test_every_public_estimator_is_checked():
     assert {type(estimator) for estimator, _, _ in ESTIMATORS.values()} == set(public_classes().values())
-    assert len(public_classes()) == 46
-    assert len(ESTIMATORS) == 78
+    assert len(public_classes()) == 53
+    assert len(ESTIMATORS) == 88
 
 
 #: The checks that scikit-learn's own tests/test_common.py runs beside those of `check_estimator`, and how many of the
 #: public estimators each of them concerns.
 EXTRAS = {
-    "check_dataframe_column_names_consistency": 46,
-    "check_param_validation": 46,
+    "check_dataframe_column_names_consistency": 53,
+    "check_param_validation": 53,
     "check_transformer_get_feature_names_out": 23,
     "check_transformer_get_feature_names_out_pandas": 23,
     "check_get_feature_names_out_error": 24,  # also the sampler, which has no transform
@@ -251,7 +268,7 @@ def extra_cases():
 def test_the_extra_checks_are_all_there():
     found = [check for check, _ in extra_cases()]
     assert {check: found.count(check) for check in EXTRAS} == EXTRAS
-    assert len(found) == sum(EXTRAS.values()) == 313
+    assert len(found) == sum(EXTRAS.values()) == 327
 
 
 @pytest.mark.parametrize(("check", "name"), extra_cases())

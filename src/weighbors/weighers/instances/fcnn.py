@@ -24,7 +24,7 @@ def select_fcnn(table: LabelledRows) -> tuple[BoolArray, int]:
     --------
     >>> table = LabelledRows(np.array([[0.0], [1.0], [2.0], [2.2], [3.0]]), np.array([0, 0, 0, 1, 1]), 2)
     >>> select_fcnn(table)
-    (array([False,  True, False,  True, False]), 1)
+    (array([False,  True,  True,  True, False]), 2)
     """
     kept = np.zeros(table.n, dtype=bool)
     ranked, nearest = np.full(table.n, np.inf, dtype=table.X.dtype), np.full(table.n, -1, dtype=np.int64)
@@ -113,7 +113,7 @@ class FCNN(InstanceSelector):
     >>> selector = FCNN().fit(scale(X), y)
     >>> X_small, y_small = selector.reduce(scale(X), y)
     >>> len(X), len(X_small)
-    (178, 26)
+    (178, 25)
     """
 
     def __init__(

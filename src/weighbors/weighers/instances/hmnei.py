@@ -152,7 +152,7 @@ class HMNEI(InstanceSelector):
     >>> from weighbors import HMNEI
     >>> X, y = load_wine(return_X_y=True)
     >>> len(HMNEI().fit(scale(X), y).sample_indices_)
-    67
+    61
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012

@@ -116,7 +116,7 @@ class ICF(InstanceSelector):
     >>> from weighbors import ICF
     >>> X, y = load_wine(return_X_y=True)
     >>> len(ICF().fit(scale(X), y).sample_indices_)
-    38
+    22
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012

@@ -84,7 +84,7 @@ def success_interval(successes: Any, attempts: Any, z: float) -> tuple[FloatArra
     --------
     >>> low, high = success_interval([0, 9], [0, 10], 1.645)
     >>> low.round(3), high.round(3)
-    (array([0.   , 0.664]), array([1.   , 0.976]))
+    (array([0.   , 0.652]), array([1.   , 0.977]))
     """
     n = np.asarray(attempts, dtype=np.float64)
     rate = np.divide(successes, n, out=np.zeros(n.shape), where=n > 0)
@@ -268,7 +268,7 @@ class IB2(_Incremental):
     >>> X, y = load_wine(return_X_y=True)
     >>> selector = IB2(shuffle=True, random_state=0).fit(scale(X), y)
     >>> len(selector.sample_indices_)
-    22
+    18
     """
 
     def __init__(

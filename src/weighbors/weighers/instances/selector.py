@@ -42,6 +42,8 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
         "n_jobs": [None, Integral],
     }
 
+    _takes_numeric_targets = False
+
     weigher: Any
     p: int
     categorical_features: Any
@@ -64,7 +66,7 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
         require_labels(self, y)
         table, coder = as_pandas(X), TableCoder(self.categorical_features)
         rows = to_dense(coder.fit_transform(self, table), type(self).__name__)
-        self.classes_, codes = check_labels(y)
+        self.classes_, codes = check_labels(y, who=type(self).__name__)
         check_consistent_length(rows, codes)
         self.weigher_, weights = self._find_weights(table if hasattr(table, "shape") else rows, rows, codes, coder)
         labelled = LabelledRows(
