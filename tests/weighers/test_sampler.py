@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from weighbors import Democratic, EvolutionaryWeigher, ReliefF, Stratified
+from weighbors import Democratic, EvolutionaryWeigher, IRelief, Stratified
 from weighbors.exceptions import InvalidDataError
 from weighbors.weighers.sampler import InstanceSampler
 
@@ -102,7 +102,7 @@ def test_what_is_no_single_label_is_refused():
     with pytest.raises(ValueError, match="inconsistent"):
         SAMPLERS["search"].fit_resample(X, Y[:-1])
     with pytest.raises(AttributeError, match="sample_indices_"):
-        InstanceSampler(ReliefF()).fit_resample(X, Y)
+        InstanceSampler(IRelief()).fit_resample(X, Y)
 
 
 def test_the_library_does_not_import_imbalanced_learn():
