@@ -20,6 +20,7 @@
 namespace wb::bindings {
 
 namespace nb = nanobind;
+using std::int16_t;
 using std::int32_t;
 using std::int64_t;
 using std::uint64_t;

@@ -49,6 +49,9 @@ struct Level {
   void (*sum_signs)(const double* queries, const double* packed, const Features<double>&, std::int64_t n_blocks,
                     const double* coefficient, double* out, std::int64_t begin, std::int64_t end);
 
+  void (*predict_classes_from_ranks)(const RankJob<std::int32_t>&, std::int64_t begin, std::int64_t end);
+  void (*predict_numbers_from_ranks)(const RankJob<double>&, std::int64_t begin, std::int64_t end);
+
   template <class T> const Kernels<T>& of() const {
     if constexpr (sizeof(T) == sizeof(float)) return in_float;
     else return in_double;

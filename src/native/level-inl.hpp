@@ -31,6 +31,7 @@
 #include "individual-inl.hpp"
 #include "population_scan-inl.hpp"
 #include "population_matrix-inl.hpp"
+#include "population_ranks-inl.hpp"
 #include "kernel_votes-inl.hpp"
 // clang-format on
 
@@ -72,6 +73,8 @@ constinit const Level LEVEL = {
     .add_zone_differences = add_zone_differences,
     .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
     .sum_signs = sum_signs,
+    .predict_classes_from_ranks = predict_from_ranks<std::int32_t>,
+    .predict_numbers_from_ranks = predict_from_ranks<double>,
 };
 
 }  // namespace wb::WB_LEVEL

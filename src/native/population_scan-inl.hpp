@@ -384,6 +384,7 @@ WB_KERNEL void predict_by_scan(const PopulationJob<T>& job, std::int64_t first, 
 }
 
 // Squared distances, without weights, of the rows [begin, end) to all rows; infinite to itself and for padding.
+// `square` has one row for each of these rows.
 template <class T, bool MISSING>
 WB_KERNEL void compute_squared_distances(const PopulationJob<T>& job, T* square, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
@@ -405,11 +406,12 @@ WB_KERNEL void compute_squared_distances(const PopulationJob<T>& job, T* square,
           {.missing_distance = all.missing_distance.data(), .numeric = all.numeric, .count = all.width()}, sum);
       for (int q = 0; q < used; ++q)
         for (int v = 0; v < TILE_VECTORS; ++v)
-          store<T>(square + (first + q) * stride + block * LANES + v * VECTOR_LANES<T>, sum[q][v]);
+          store<T>(square + (first - begin + q) * stride + block * LANES + v * VECTOR_LANES<T>, sum[q][v]);
     }
     for (std::int64_t row = first; row < first + used; ++row) {
-      std::fill(square + row * stride + job.n, square + (row + 1) * stride, infinity);
-      square[row * stride + row] = infinity;
+      T* of_row = square + (row - begin) * stride;
+      std::fill(of_row + job.n, of_row + stride, infinity);
+      of_row[row] = infinity;
     }
   }
 }

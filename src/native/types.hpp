@@ -237,6 +237,24 @@ template <class T> struct PopulationJob {
   double* numbers = nullptr;          // (n_individuals, n_queries): predictions of numeric targets
 };
 
+constexpr int RANKS_AT_ONCE = 64;        // rows whose ranks are compared together
+constexpr std::int16_t NO_RANK = 32767;  // rank of a row in its own list, and of padding
+
+// Nearest selected instances from ranks (population_ranks-inl.hpp). V is what a row contributes, as in
+// population_lists.hpp.
+template <class V> struct RankJob {
+  // (n_blocks, n, RANKS_AT_ONCE): for blocks of lists, the place of row x in each of them, or NO_RANK.
+  const std::int16_t* ranks = nullptr;
+  const std::int32_t* lists = nullptr;     // (n, n - 1) all other rows by (distance, row)
+  const std::int32_t* selected = nullptr;  // selected rows of all individuals, one after the other
+  const std::int64_t* start = nullptr;     // (n_individuals + 1,) first selected row of each individual
+  int code_bits = 0;                       // lowest bits of a rank that hold the class of row x; 0: see the list
+  const V* values = nullptr;               // (n,)
+  V otherwise = 0;                         // prediction if no other row is selected
+  std::int64_t n = 0, n_individuals = 0;
+  V* predicted = nullptr;  // (n_individuals, n)
+};
+
 // Learned votes of the k nearest rows of each query (kernel_votes-inl.hpp).
 template <class T> struct LocalVotesJob {
   const T* rows = nullptr;  // (n, m) all stored rows, with the feature weights folded into them

@@ -7,7 +7,8 @@ Who calls what::
     engine.backends.certify -> rerank
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
                                add_differences, sum_distances, add_listed_differences
-    engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, compute_squared_distances
+    engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks,
+                               compute_squared_distances
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
     engine.pairs            -> sum_signs
     kernel.local            -> solve_local_votes
@@ -291,7 +292,7 @@ def compute_squared_distances(
     n_numeric: int,
     missing: bool,
     query: IndexArray,  # all rows in order
-    square: FloatArray,  # (n, whole blocks of lanes) written; infinite to itself and for padding
+    square: FloatArray,  # (end - begin, whole blocks of lanes) written; infinite to itself and for padding
     begin: int,
     end: int,
 ) -> None: ...
@@ -320,6 +321,19 @@ def predict_from_lists(
     unlisted: float,  # written if the list is too short
     n_classes: int,
     k: int,
+    predicted: AnyArray,  # (n_individuals, n) of the dtype of values, written
+    begin: int,  # rows [begin, end)
+    end: int,
+) -> None: ...
+def predict_from_ranks(
+    *,
+    ranks: AnyArray,  # (n_blocks, n, 64) int16: place of row x in 64 lists; 32767 in its own list and for padding
+    code_bits: int,  # lowest bits of a rank that hold the class of row x; 0: it is looked up in values
+    lists: AnyArray,  # (n, n - 1) int32, all other rows by (distance, row); ranks and entries must fit together
+    selected: AnyArray,  # int32, the selected rows of all individuals, one after the other
+    start: IndexArray,  # (n_individuals + 1,) first selected row of each individual
+    values: AnyArray,  # (n,) as in predict_from_lists, for k = 1
+    otherwise: float,
     predicted: AnyArray,  # (n_individuals, n) of the dtype of values, written
     begin: int,  # rows [begin, end)
     end: int,

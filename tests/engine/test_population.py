@@ -5,7 +5,13 @@ import pytest
 from naive import evolution as naive
 
 from weighbors import _native
-from weighbors.engine.population import PopulationNeighbors, Selections, bit_words, choose_population_method
+from weighbors.engine.population import (
+    PopulationNeighbors,
+    Selections,
+    bit_words,
+    choose_population_method,
+    sort_neighbors,
+)
 
 RNG = np.random.default_rng
 
@@ -172,12 +178,55 @@ def test_many_rows_in_parts_threads_and_levels(dtype):
             np.testing.assert_array_equal(y[row[:, 0]], answer[i])
 
 
+@pytest.mark.parametrize("kind", ["classes", "many classes", "numbers"])
+@pytest.mark.parametrize("n", [2, 63, 64, 200])
+def test_ranks_and_walks_give_the_answers_of_the_scan(n, kind):
+    rng = RNG(n)
+    X = rng.integers(0, 5, size=(n, 3)).astype(np.float32)  # many ties
+    codes = np.arange(n) % (2 if kind == "classes" else n)
+    classes = {"classes": 2, "many classes": 2**15, "numbers": 1}[kind]  # many: they do not fit beside the ranks
+    numbers = rng.normal(size=n) if kind == "numbers" else None
+    options = {"n_classes": classes, "numbers": numbers}
+    codes = codes * 0 if kind == "numbers" else codes
+    mask = rng.random((70, n)) < np.linspace(0, 1, 70)[:, None]
+    mask[0], mask[1] = False, np.arange(n) == n - 1
+    selections = Selections(70, None, None, mask)
+    wanted = PopulationNeighbors(X, codes, **options).predict(selections)
+    level = _native.cpu_level()
+    for name in {level, "baseline"}:
+        _native.set_cpu_level(name)
+        try:
+            for jobs in (1, 3):
+                walk = PopulationNeighbors(X, codes, features_change=False, scales_change=False, n_jobs=jobs, **options)
+                assert walk.method.ranked
+                assert (walk._code_bits > 0) == (kind == "classes")
+                for way in (walk._compare_ranks, walk._walk, walk._take_first):
+                    found = np.empty_like(wanted)
+                    way(selections, found)
+                    np.testing.assert_array_equal(found, wanted)
+        finally:
+            _native.set_cpu_level(level)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbours_are_sorted_by_distance_and_row(dtype):
+    square = RNG(0).integers(0, 6, size=(20, 50)).astype(dtype)
+    square[:, 7] = np.inf  # the row itself
+    rows = np.broadcast_to(np.arange(50), square.shape)
+    wanted = np.lexsort((rows, square), axis=1)
+    np.testing.assert_array_equal(sort_neighbors(square, 49), wanted[:, :49])
+    np.testing.assert_array_equal(sort_neighbors(square, 9), wanted[:, :9])
+
+
 def test_plans():
     def way(n, **options):
         return choose_population_method(n, 8, **options).way
 
     assert way(2, features_change=False, scales_change=False) == "walk"
     assert way(10**6, features_change=False, scales_change=False) == "walk"
+    assert choose_population_method(6000, 8, features_change=False, scales_change=False).ranked
+    assert not choose_population_method(7000, 8, features_change=False, scales_change=False).ranked  # 6 n² bytes
+    assert not choose_population_method(60, 8, features_change=False, scales_change=False, n_neighbors=3).ranked
     assert way(10**8, features_change=False, scales_change=False) == "scan"
     assert way(5000, features_change=False, scales_change=True) == "matrix"
     assert way(50_000, features_change=False, scales_change=True) == "scan"

@@ -5,7 +5,9 @@ the same predictions. `choose_population_method` chooses one:
 
 - ``walk``: only instances are selected, so distances never change. Neighbour lists are sorted once,
   and an evaluation goes through a list to the first selected neighbour, for 64 individuals at a time. Lists are
-  cut to fit the byte limit. Rows with too few selected neighbours in their list are scanned.
+  cut to fit the byte limit. Rows with too few selected neighbours in their list are scanned. If few instances are
+  selected, a walk is long; the places of all rows in all lists are stored too, and the smallest place of a selected
+  instance is taken.
 - ``matrix``: instances are weighed, features are not. Distances are computed once, if they fit in the byte limit.
 - ``scan``: everything else. The selected instances and features of an individual are packed and compared.
 
@@ -33,6 +35,12 @@ __all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationMethod", "Selections
 CACHE_BYTES = 256 * 2**20
 _LEAST_WIDTH = 16  # shorter lists than this are not worth their memory
 _GUESSES = 4  # near rows that give a scan its first limit
+NO_RANK = 32767  # place of a row in its own list
+_RANK_BLOCK = 64  # lists whose ranks stand side by side
+# Individuals that select at most the square root of this many times n rows are predicted from ranks: with classes in
+# the ranks, and with a look into the lists. Measured with 300 to 2000 rows.
+_RANKED, _LISTED = 9, 2
+_SORTED_SHARE = 8  # lists of at least the n-th part of all rows are sorted, shorter ones are kept in heaps
 _ENOUGH = 12  # selected neighbours expected in a list for a walk to be worth it
 
 
@@ -71,6 +79,7 @@ class PopulationMethod:
     reason: str
     width: int  # neighbours per list
     cache_bytes: int
+    ranked: bool = False  # whether the places of all rows in all lists are kept as well
 
     def __str__(self) -> str:
         kept = f"{self.cache_bytes / 2**20:.3g} MiB kept for the whole search" if self.cache_bytes else "nothing kept"
@@ -78,17 +87,24 @@ class PopulationMethod:
 
 
 def choose_population_method(
-    n: int, itemsize: int, *, features_change: bool, scales_change: bool, limit: int = CACHE_BYTES
+    n: int,
+    itemsize: int,
+    *,
+    features_change: bool,
+    scales_change: bool,
+    n_neighbors: int = 1,
+    limit: int = CACHE_BYTES,
 ) -> PopulationMethod:
     """Choose how predictions are computed, from the sizes and from what differs between individuals.
 
-    ``n`` is the number of rows, ``itemsize`` the bytes of a number, and ``limit`` the memory that may be kept.
+    ``n`` is the number of rows, ``itemsize`` the bytes of a number, ``n_neighbors`` the number of neighbours that
+    vote, and ``limit`` the memory that may be kept.
 
     Examples
     --------
     >>> print(choose_population_method(2000, 4, features_change=False, scales_change=False))
     walk: only instances are selected: neighbour lists are sorted once
-      memory      15.3 MiB kept for the whole search
+      memory      23.1 MiB kept for the whole search
     >>> choose_population_method(100_000, 4, features_change=False, scales_change=True).way
     'scan'
     """
@@ -106,7 +122,9 @@ def choose_population_method(
         return PopulationMethod("scan", "neighbour lists do not fit the byte limit", 0, 0)
     cut = "" if width == n - 1 else f", cut to the {width} nearest"
     reason = f"only instances are selected: neighbour lists are sorted once{cut}"
-    return PopulationMethod("walk", reason, width, 4 * n * width)
+    size, ranks = 4 * n * width, 2 * n * _RANK_BLOCK * -(-n // _RANK_BLOCK)
+    ranked = n_neighbors == 1 and width == n - 1 and n < NO_RANK and size + ranks <= limit
+    return PopulationMethod("walk", reason, width, size + ranks * ranked, ranked)
 
 
 class PopulationNeighbors:
@@ -182,9 +200,14 @@ class PopulationNeighbors:
             self.references.dtype.itemsize,
             features_change=features_change,
             scales_change=scales_change,
+            n_neighbors=n_neighbors,
             limit=cache_bytes,
         )
         self._lists = self._sorted_lists(self.method.width) if self.method.way == "walk" else None
+        # Classes are stored in the lowest bits of ranks, if both fit in 15 bits.
+        bits = int(n_classes - 1).bit_length() if numbers is None else 0
+        self._code_bits = bits if (self.references.n - 1) << bits < NO_RANK else 0
+        self._ranks = self._ranks_of(self._lists) if self._lists is not None and self.method.ranked else None
         self._guesses = np.empty((self.references.n, 0), dtype=np.int32)
         # Near rows without weights are probably near with weights, too. They give the scan a first limit, with which it
         # can stop early.
@@ -207,7 +230,7 @@ class PopulationNeighbors:
         """
         predicted = np.empty((selections.count, self.references.n), dtype=self._values.dtype)
         if self.method.way == "walk" and selections.instance_mask is not None:
-            self._walk(selections, predicted)
+            self._take_first(selections, predicted)
         elif self.method.way == "matrix":
             self._read(selections, predicted)
         else:
@@ -266,6 +289,49 @@ class PopulationNeighbors:
                 predicted=predicted,
                 first=0,
                 last=count,
+                begin=begin,
+                end=end,
+            )
+
+        self._by_rows(task)
+
+    def _take_first(self, selections: Selections, predicted: AnyArray) -> None:
+        """Predict all rows from ranks for individuals that select few instances, from lists for the others."""
+        mask, ranks, n = selections.instance_mask, self._ranks, self.references.n
+        assert mask is not None
+        if ranks is None:
+            self._walk(selections, predicted)
+            return
+        # A walk takes time in proportion to n / selected, shared by 64 individuals; a minimum, to selected / 16.
+        ranked = np.square(mask.sum(axis=1)) <= (_RANKED if self._code_bits else _LISTED) * n
+        for few, predict in ((ranked, self._compare_ranks), (~ranked, self._walk)):
+            if few.all():
+                predict(selections, predicted)
+            elif few.any():
+                part = np.empty((int(few.sum()), n), dtype=predicted.dtype)
+                predict(selections.take(few), part)
+                predicted[few] = part
+
+    def _compare_ranks(self, selections: Selections, predicted: AnyArray) -> None:
+        """Predict all rows from the ranks of the selected instances, and write the predictions to ``predicted``."""
+        mask, ranks, lists = selections.instance_mask, self._ranks, self._lists
+        assert mask is not None
+        assert ranks is not None
+        assert lists is not None
+        selected = (np.flatnonzero(mask) % mask.shape[1]).astype(np.int32)
+        start = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+
+        def task(begin: int, end: int) -> None:
+            """Predict rows [begin, end) for all individuals."""
+            _native.predict_from_ranks(
+                ranks=ranks,
+                code_bits=self._code_bits,
+                lists=lists,
+                selected=selected,
+                start=start,
+                values=self._values,
+                otherwise=self._otherwise,
+                predicted=predicted,
                 begin=begin,
                 end=end,
             )
@@ -353,13 +419,16 @@ class PopulationNeighbors:
     def _by_rows(self, task: Any) -> None:
         """Run a task on ranges of all rows, in threads."""
         n = self.references.n
-        size = max(48, -(-n // (4 * self.n_jobs)))
+        size = max(_RANK_BLOCK, -(-n // (4 * self.n_jobs) // _RANK_BLOCK) * _RANK_BLOCK)
         run_ranges(task, [(begin, min(begin + size, n)) for begin in range(0, n, size)], self.n_jobs)
 
     def _sorted_lists(self, width: int) -> AnyArray:
         """Return the ``width`` nearest other rows of each row, ordered by distance and then row number."""
         n = self.references.n
         lists = np.empty((n, width), dtype=np.int32)
+        if width * _SORTED_SHARE >= n:
+            self._by_rows(lambda begin, end: self._sort_rows(lists, begin, end))
+            return lists
         # Neighbour lists of a batch take at most about 16 MB, since a scan gives distance and slot, 16 bytes together.
         size = max(6, 2**24 // (16 * max(1, width)) // 6 * 6)
         scan = Scan(self.references)
@@ -370,27 +439,81 @@ class PopulationNeighbors:
             lists[begin : begin + size] = slot[:, 0]
         return lists
 
+    def _sort_rows(self, lists: AnyArray, begin: int, end: int) -> None:
+        """Write the lists of rows [begin, end) to ``lists``. To sort all distances is faster than a heap of many."""
+        n, width = lists.shape
+        # Blocks of about 1 MB stay in the cache.
+        size = max(1, 2**17 // n)
+        for first in range(begin, end, size):
+            last = min(first + size, end)
+            lists[first:last] = sort_neighbors(self._distances(first, last)[:, :n], width)
+
+    def _ranks_of(self, lists: AnyArray) -> AnyArray:
+        """Return the place of each row in blocks of 64 lists: (n_blocks, n, 64)."""
+        n = self.references.n
+        ranks = np.full((-(-n // _RANK_BLOCK), n, _RANK_BLOCK), NO_RANK, dtype=np.int16)
+        places = np.arange(n - 1, dtype=np.int16)[None, :] << self._code_bits
+        for block in range(len(ranks)):  # The inverse of each list is a row here, and a column of the result.
+            part = lists[block * _RANK_BLOCK : (block + 1) * _RANK_BLOCK]
+            inverse = np.full((len(part), n), NO_RANK, dtype=np.int16)
+            classes = self._values[part].astype(np.int16) if self._code_bits else np.int16(0)
+            np.put_along_axis(inverse, part, places | classes, axis=1)
+            ranks[block, :, : len(part)] = inverse.T
+        return ranks
+
     def _all_distances(self) -> FloatArray:
         """Return the squared distances of all pairs of rows."""
+        n = self.references.n
+        square = self._empty_distances(n)
+        self._by_rows(lambda begin, end: self._write_distances(square[begin:end], begin, end))
+        return square
+
+    def _distances(self, begin: int, end: int) -> FloatArray:
+        """Return the squared distances of the rows [begin, end) to all rows, infinite to itself."""
+        square = self._empty_distances(end - begin)
+        self._write_distances(square, begin, end)
+        return square
+
+    def _empty_distances(self, count: int) -> FloatArray:
+        """Return an array for the distances of ``count`` rows. It is padded to whole vectors."""
         r = self.references
         lanes = lanes_of(r.dtype)
-        square = aligned_empty((r.n, -(-r.n // lanes) * lanes), r.dtype)
+        return aligned_empty((count, -(-r.n // lanes) * lanes), r.dtype)
 
-        def task(begin: int, end: int) -> None:
-            """Compute the distances of rows [begin, end)."""
-            _native.compute_squared_distances(
-                rows=r.rows,
-                missing_distance=r.missing_distance,
-                n_numeric=r.n_numeric,
-                missing=r.missing,
-                query=self._rows,
-                square=square,
-                begin=begin,
-                end=end,
-            )
+    def _write_distances(self, square: FloatArray, begin: int, end: int) -> None:
+        """Write the squared distances of the rows [begin, end) to ``square``."""
+        r = self.references
+        _native.compute_squared_distances(
+            rows=r.rows,
+            missing_distance=r.missing_distance,
+            n_numeric=r.n_numeric,
+            missing=r.missing,
+            query=self._rows,
+            square=square,
+            begin=begin,
+            end=end,
+        )
 
-        self._by_rows(task)
-        return square
+
+def sort_neighbors(square: FloatArray, width: int) -> AnyArray:
+    """Return the numbers of the ``width`` smallest distances of each row, by distance and then number.
+
+    ``square`` has shape (rows, n) and no negative numbers.
+
+    Examples
+    --------
+    >>> sort_neighbors(np.array([[np.inf, 4.0, 1.0, 4.0]], dtype=np.float32), 3)
+    array([[2, 1, 3]], dtype=int32)
+    """
+    if square.dtype == np.float32:
+        # The bits of floats that are not negative are ordered as the floats are. With the number in the lower half,
+        # one fast sort of integers also puts equal distances in order.
+        both = (np.ascontiguousarray(square).view(np.uint32).astype(np.uint64) << np.uint64(32)) | np.arange(
+            square.shape[1], dtype=np.uint64
+        )
+        both.sort(axis=1)
+        return (both[:, :width] & np.uint64(0xFFFFFFFF)).astype(np.int32)
+    return np.argsort(square, axis=1, kind="stable")[:, :width].astype(np.int32)
 
 
 def bit_words(mask: BoolArray) -> AnyArray:
@@ -403,7 +526,7 @@ def bit_words(mask: BoolArray) -> AnyArray:
     """
     count, n = mask.shape
     # A transposed mask puts the bits of 64 individuals side by side, so that one word serves all of them.
-    packed = np.packbits(mask.T, axis=1, bitorder="little")
+    packed = np.packbits(np.ascontiguousarray(mask.T), axis=1, bitorder="little")
     words = np.zeros((n, -(-count // 64) * 8), dtype=np.uint8)
     words[:, : packed.shape[1]] = packed
     return words.view("<u8").astype(np.uint64, copy=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -66,8 +66,13 @@ def write_generator(rng: np.random.Generator) -> str:
 
 def read_generator(state: str) -> np.random.Generator:
     """Return a generator with the state that `write_generator` wrote."""
-    bits = np.random.PCG64()
-    bits.state = json.loads(state)
+    return _generator_of(json.loads(state))
+
+
+def _generator_of(state: Any) -> np.random.Generator:
+    """Return a PCG64 generator with a state as ``bit_generator.state`` gives it."""
+    bits = np.random.PCG64(0)  # A seed spares the entropy of the operating system, which would not be used.
+    bits.state = state
     return np.random.Generator(bits)
 
 
@@ -202,7 +207,7 @@ class EvolutionSearch:
         """
         other = copy.copy(self)
         # The generator is copied by its state, so that both searches go on with the same random numbers.
-        other.rng, other._asked = read_generator(write_generator(self.rng)), None
+        other.rng, other._asked = _generator_of(self.rng.bit_generator.state), None
         return other
 
     def _first_population(self) -> Population:
