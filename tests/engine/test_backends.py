@@ -179,3 +179,64 @@ def test_pickling_drops_what_can_be_rebuilt(backend):
     before = engine.search(X[:20], 3)
     copy = pickle.loads(pickle.dumps(engine))
     assert copy.search(X[:20], 3)[0].tobytes() == before[0].tobytes()
+
+
+def hard_data(name, n=3000, m=6):
+    """Tables in which rounding to float32 changes the order of neighbours, or could."""
+    rng = RNG(4)
+    X = {
+        "normal": rng.normal(size=(n, m)),
+        "ties": rng.integers(0, 4, size=(n, m)).astype(float),
+        "offset": 1e9 + rng.normal(size=(n, m)),
+        "duplicates": np.repeat(rng.normal(size=(n // 4, m)), 4, axis=0),
+        "close to each other": 1.0 + 1e-9 * rng.integers(0, 50, size=(n, m)) + rng.integers(0, 2, (n, m)),
+        "one outlier": np.vstack([rng.normal(size=(n - 1, m)), np.full((1, m), 1e12)]),
+        "tiny": 1e-30 * rng.normal(size=(n, m)),
+        "huge": 1e30 * rng.normal(size=(n, m)),
+        "missing": np.where(rng.random((n, m)) < 0.1, np.nan, rng.normal(size=(n, m))),
+        "constant": np.ones((n, m)),
+    }[name]
+    return X
+
+
+NAMES = ["normal", "ties", "offset", "duplicates", "close to each other", "one outlier", "tiny", "huge", "missing"]
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("kind", ["none", "feature", "masked"])
+@pytest.mark.parametrize("nominal", [False, True])
+@pytest.mark.parametrize("name", [*NAMES, "constant"])
+def test_proposals_in_float32_give_the_lists_of_the_scan(name, nominal, kind, p):
+    X = hard_data(name)
+    options = {"weights": weights_of(kind, *X.shape), "p": p}
+    if nominal:
+        X[:, 2] = np.round(np.nan_to_num(RNG(0).normal(size=len(X))))
+        options["nominal"] = np.arange(X.shape[1]) == 2
+    scan, auto = NeighborEngine(X, backend="scan", **options), NeighborEngine(X, n_jobs=2, **options)
+    assert auto.plan.single
+    assert not scan.plan.single
+    queries, own = np.concatenate([X[:300], 1.5 * X[:40]]), np.append(np.arange(300), np.full(40, -1))
+    for k in (1, 7, 100):
+        expected, answer = scan.search(queries, k, own_row=own), auto.search(queries, k, own_row=own)
+        assert answer[0].tobytes() == expected[0].tobytes()
+        assert answer[1].tobytes() == expected[1].tobytes()
+
+
+def test_proposals_in_float32_are_given_up_where_they_decide_nothing():
+    plain, tied = (NeighborEngine(hard_data(name)) for name in ("normal", "duplicates"))
+    for engine in (plain, tied):
+        engine.search(engine.references.rows[:500], 3)
+    assert not plain._backend._doubtful
+    assert tied._backend._doubtful
+    again = pickle.loads(pickle.dumps(plain))
+    expected, answer = plain.search(np.zeros((3, 6)), 5), again.search(np.zeros((3, 6)), 5)
+    assert answer[0].tobytes() == expected[0].tobytes()
+
+
+def test_proposals_in_float32_settle_queries_far_away_and_with_holes():
+    X = hard_data("normal")
+    queries = np.vstack([np.full((1, 6), 1e60), np.full((1, 6), np.nan), X[:5] * 1e20, X[5:10]])
+    expected = NeighborEngine(X, backend="scan").search(queries, 4)
+    answer = NeighborEngine(X).search(queries, 4)
+    assert answer[0].tobytes() == expected[0].tobytes()
+    assert answer[1].tobytes() == expected[1].tobytes()

@@ -14,6 +14,7 @@ from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .backends.bytes import Bytes
 from .backends.scan import Scan
+from .backends.single import Single
 from .lists import NeighborLists
 from .plan import Plan, make_plan, part_bytes_of, queries_at_once
 from .references import ColumnRanges, References, build_references
@@ -46,6 +47,8 @@ def _build_backend(plan: Plan, references: References, scan: Scan) -> Backend:
     """Build the backend of the plan. Every backend uses the scan for queries that it cannot serve itself."""
     if plan.backend == "bytes":
         return Bytes(references, scan)
+    if plan.single:
+        return Single(references, scan)
     if plan.backend == "tree":
         from .backends.tree import Tree
 

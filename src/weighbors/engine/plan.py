@@ -18,6 +18,7 @@ BACKENDS = ("auto", "scan", "bytes", "tree", "faiss", "hnsw")
 PART_BYTES = 32 * 2**20
 # Least number of features, and of rows per group, for which rounding to bytes is worth its time.
 _BYTE_FEATURES, _BYTE_ROWS = 8, 512
+_SINGLE_ROWS = 2000  # least number of rows for which a scan in float32 is worth its time
 _MOST_BYTES = 128 * 2**20  # largest memory for rows as bytes, which are kept after the first search
 # Least number of queries for which packing the references again is worth its time, and the memory that wide queries
 # may take for that.
@@ -42,6 +43,7 @@ class Plan:
     n_groups: int
     n_parts: int
     part_bytes: int
+    single: bool = False  # whether the scan proposes in float32
 
     def __str__(self) -> str:
         metric = {1: "city-block", 2: "Euclidean"}[self.p]
@@ -93,6 +95,12 @@ def _byte_obstacle(references: References) -> str | None:
     return None
 
 
+def _proposes_single(references: References) -> bool:
+    """Return whether a scan in float32, which takes half the time, may propose neighbours among float64 rows."""
+    plain = references.dtype == np.float64 and not references.sparse and references.n_groups == 1
+    return plain and references.cells is None and references.scales is None and references.n >= _SINGLE_ROWS
+
+
 def _choose(references: References, backend: str) -> tuple[str, str]:
     """Return the backend to use, and the reason. ``backend`` is the name that the user gave, or "auto"."""
     obstacle = _obstacle(references)
@@ -111,6 +119,8 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
         fits = references.n * references.m <= _MOST_BYTES
         if not few and fits and _byte_obstacle(references) is None:
             return "bytes", "city-block: sums over rows rounded to bytes propose, exact distances decide"
+        if _proposes_single(references):
+            return "scan", "the compiled scan; sums in float32 propose, exact distances decide"
         return "scan", "the compiled scan serves every kind of distance"
     if backend == "bytes":
         obstacle = _byte_obstacle(references)
@@ -217,4 +227,5 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
         n_groups=references.n_groups,
         n_parts=-(-blocks // per_part),
         part_bytes=min(blocks, per_part) * block_bytes(references),
+        single=chosen == "scan" and backend == "auto" and _proposes_single(references),
     )

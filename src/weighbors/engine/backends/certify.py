@@ -91,6 +91,7 @@ def settle_lists(
     *,
     own_slot: IndexArray | None,
     n_jobs: int,
+    missing: bool = False,
 ) -> tuple[FloatArray, IndexArray]:
     """Return the lists of the certain queries, and the result of the scan for the other queries, as one group.
 
@@ -104,6 +105,8 @@ def settle_lists(
         As `certify` gives it.
     own_slot, n_jobs
         As in `measure_candidates`.
+    missing : bool
+        Whether queries have missing values.
     """
     k = distance.shape[1]
     # Lists of other backends have no groups. The scan's results have an axis for them.
@@ -112,6 +115,6 @@ def settle_lists(
     if len(doubtful):
         own = None if own_slot is None else own_slot[doubtful]
         distance[doubtful], slot[doubtful] = scan.search(
-            np.ascontiguousarray(queries[doubtful]), k, own_slot=own, n_jobs=n_jobs
+            np.ascontiguousarray(queries[doubtful]), k, own_slot=own, missing=missing, n_jobs=n_jobs
         )
     return distance, slot
