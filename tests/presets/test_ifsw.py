@@ -53,27 +53,29 @@ def test_all_combinations():
 
 def test_problems(papers_data):
     definition = load_preset("ifsw").build(False, None)
-    assert (len(ifsw.STANDARD), len(ifsw.IMBALANCED)) == (20, 20)
+    assert (len(ifsw.STANDARD), len(ifsw.IMBALANCED)) == (44, 46)
+    assert not set(ifsw.STANDARD) & set(ifsw.IMBALANCED)
     sizes = list_datasets().set_index(["group", "name"])["rows"]
     for name, load in definition.datasets.items():
         data = load()
-        assert len(data.X) <= sizes[(ifsw.STANDARD | ifsw.IMBALANCED)[name], name] <= 1000, name
+        assert len(data.X) <= sizes[(ifsw.STANDARD | ifsw.IMBALANCED)[name], name] <= 2500, name
         assert np.isfinite(data.X.to_numpy()).all(), name
         counts = pd.Series(data.y).value_counts()
         methods = definition.methods(name)
         if name in ifsw.IMBALANCED:
-            assert (len(counts), len(methods)) == (2, 32), name
+            assert (len(counts), len(methods)) == (2, 45), name
             assert counts.min() >= 10, name  # one in every test part
         else:
-            assert len(methods) == 16, name
+            assert len(methods) == 27, name
 
 
 @pytest.mark.parametrize("name", ["cleveland", "iris", "wisconsin"])
 def test_partitions_of_keel(papers_data, name):
     data = load_preset("ifsw").build(False, None).datasets[name]()
-    tested = np.concatenate([test for _, test in data.splits])
-    np.testing.assert_array_equal(np.sort(tested), np.arange(len(data.y)))
-    assert len(data.splits) == 10
+    assert len(data.splits) == 30
+    for repetition in (data.splits[:10], data.splits[10:20], data.splits[20:]):
+        tested = np.concatenate([test for _, test in repetition])
+        np.testing.assert_array_equal(np.sort(tested), np.arange(len(data.y)))
     shares = pd.Series(data.y).value_counts(normalize=True)
     for train, test in data.splits:
         assert len(np.intersect1d(train, test)) == 0
@@ -122,6 +124,39 @@ def test_a_cell_is_what_it_is_by_hand(papers_data, tmp_path):
     alone = cells.query("method == 'none, undersampled'")
     smallest = pd.Series(y).value_counts().min()
     np.testing.assert_allclose(alone["reduction"], 1 - 2 * smallest * 2 / 3 / (len(y) * 2 / 3), atol=0.02)
+
+
+@pytest.mark.parametrize("strategy", ["all", "auto"])
+@pytest.mark.parametrize("name", [name for name, made in ifsw.SELECTORS.items() if isinstance(made, str)])
+def test_samplers_of_imbalanced_learn_keep_the_same_rows(name, strategy):
+    under_sampling = pytest.importorskip("imblearn.under_sampling")
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 3)), rng.normal(1.0, size=(25, 3))])
+    y = np.array(["many"] * 60 + ["few"] * 25)
+    sampler = getattr(under_sampling, ifsw.SELECTORS[name])(sampling_strategy=strategy)
+    if "random_state" in sampler.get_params():
+        sampler.set_params(random_state=5)
+    sampler.fit_resample(X, (y == "many").astype(int))
+    kept = np.flatnonzero(ifsw.Resample(ifsw.SELECTORS[name], strategy, 5).fit(X, y).weights_.instance_mask)
+    np.testing.assert_array_equal(kept, np.sort(sampler.sample_indices_))
+    assert 0 < len(kept) < 85
+
+
+def test_selectors_beside_the_search_for_instances():
+    order = ["IS", "FCNN", "none", "ENN"]
+    cells = cells_of(falling(["bupa", "glass", "iris", "wine", "pima"], order))
+    found = ifsw.by_selector(ifsw.per_data_set(cells)).set_index("selector")
+    assert found.index.tolist() == order
+    assert (found["block"] == "standard").all()
+    np.testing.assert_allclose(found["score"], 1 - 0.03 * np.arange(4))
+    assert found.loc["FCNN", ["wins", "ties", "losses"]].tolist() == [0, 0, 5]
+    assert found.loc["FCNN", "p_value"] == pytest.approx(2 / 2**5)
+    assert found.loc["FCNN", "holm"] == pytest.approx(6 / 2**5)
+    assert np.isnan(found.loc["IS", "p_value"])
+    assert not len(ifsw.by_selector(ifsw.per_data_set(cells_of(falling(["iris"], order)))))
+    # Classical selectors do not change the ranks of the combinations.
+    ranks = ifsw.by_combination(ifsw.per_data_set(cells)).set_index("tasks")["rank"]
+    assert ranks.to_dict() == {"IS": 1, "none": 2}
 
 
 def test_means_over_folds():
@@ -229,9 +264,9 @@ def test_tables_of_what_is_there():
 def test_quick(papers_data, tmp_path):
     result = run_preset("ifsw", output=tmp_path, quick=True, n_jobs=1, progress=False)
     assert not len(result.failures)
-    assert result.made["cells"] == {"done": (3 * 16 + 3 * 32) * 3}
+    assert result.made["cells"] == {"done": (3 * 27 + 3 * 45) * 3}
     assert sorted(result.tables) == [
-        "claims", "combinations", "data_sets", "holm", "omnibus", "undersampling", "wilcoxon"]  # fmt: skip
+        "claims", "combinations", "data_sets", "holm", "omnibus", "selectors", "undersampling", "wilcoxon"]  # fmt: skip
     combined = result.tables["combinations"].set_index(["block", "tasks"])
     assert combined.loc[("standard", "none"), "reduction"] == 0
     assert combined.loc[("standard", "IS+FS"), "reduction"] > 0.9

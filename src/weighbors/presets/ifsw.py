@@ -1,4 +1,4 @@
-"""Instance and feature selection and weighting: the 15 combinations of paper 004."""
+"""Instance and feature selection and weighting: the 15 combinations of paper 004, and classical selectors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from .._random import generators
 from ..classifiers import WeightedKNeighborsClassifier
 from ..datasets import data_directory, load_dataset
 from ..evaluation import StudyData, StudyResults
+from ..exceptions import MissingDependencyError
 from ..stats import friedman, holm, iman_davenport, posthoc, wilcoxon
 from ..stats.pairwise import wins
-from ..weighers import EvolutionaryWeigher
+from ..weighers import DROP3, DROP5, FCNN, HMNEI, IB2, IB3, ICF, EvolutionaryWeigher
 from ..weighers.evolution.inputs import undersample_rows
 from ..weights import Weights
 from ._preset import Definition, Preset, Tables
 
-__all__ = ["COMBINATIONS", "IMBALANCED", "PRESET", "STANDARD", "Undersample"]
+__all__ = ["COMBINATIONS", "IMBALANCED", "PRESET", "SELECTORS", "STANDARD", "Resample", "Undersample"]
 
 SEED = 0
 NONE = "none"
@@ -33,24 +34,87 @@ UNDERSAMPLED = ", undersampled"
 COMBINATIONS = tuple("+".join(c) for size in range(1, 5) for c in combinations(("IS", "FS", "IW", "FW"), size))
 KEEL = "D_keel_partitions"
 # fmt: off
-#: Standard problems, scored by accuracy: name and group of the data set. Problems of KEEL have KEEL's own ten folds.
+#: Standard problems, scored by accuracy: name and group of the data set. The first twelve have KEEL's own ten folds and
+#: are repeated three times, as in the paper. The others are the smallest tables of D_uci (rows² × columns), with one
+#: version of each table; of rows with missing cells, at least 70 must be left.
 STANDARD = dict.fromkeys((
-    "bupa", "cleveland", "ecoli", "glass", "haberman", "iris", "monk-2", "new-thyroid", "pima", "vehicle", "wine",
-    "wisconsin",
+    "iris", "haberman", "new-thyroid", "glass", "wine", "bupa", "ecoli", "cleveland", "monk-2", "wisconsin", "pima",
+    "vehicle",
 ), KEEL) | dict.fromkeys((
-    "balance-scale", "dermatology-358", "hayes-roth", "heart-statlog", "ionosphere", "sonar", "tae", "wdbc",
+    "appendicitis", "hayes-roth", "tae", "hepatitis", "post-operative", "zoo", "bridges-v1", "heart-statlog",
+    "lymphography", "balance-scale", "led7digit", "autos", "saheart", "bands", "sonar", "solar-flare1",
+    "breast-cancer-286", "mammographic", "ionosphere", "primary-tumor", "dermatology-358", "vote-435", "australian",
+    "audiology", "wdbc", "movement_libras", "vowel", "titanic", "yeast", "cmc", "flare", "tic-tac-toe",
 ), "D_uci")
-#: Two-class problems, scored by G-mean, with an imbalance from 1.8 to 35. KEEL has five folds for these problems, so
-#: ten folds are drawn.
+#: Two-class problems, scored by G-mean: the smallest of D_imbalanced in which the smaller class has at least ten rows,
+#: so that each of ten folds has one of them. KEEL has five folds for these problems, so ten folds are drawn.
 IMBALANCED = dict.fromkeys((
-    "abalone-3_vs_11", "abalone9-18", "dermatology-6", "ecoli-0-3-4_vs_5", "ecoli1", "ecoli2", "ecoli3", "ecoli4",
-    "glass-0-1-2-3_vs_4-5-6", "glass0", "glass1", "glass2", "glass6", "new-thyroid1", "page-blocks-1-3_vs_4",
-    "winequality-red-8_vs_6", "yeast-0-5-6-7-9_vs_4", "yeast-1_vs_7", "yeast-2_vs_4", "yeast-2_vs_8",
+    "iris0", "ecoli-0-4-6_vs_5", "new-thyroid1", "new-thyroid2", "ecoli-0-2-3-4_vs_5", "ecoli-0-3-4-6_vs_5",
+    "ecoli-0-3-4_vs_5", "ecoli-0-6-7_vs_5", "glass-0-1-5_vs_2", "glass-0-1-6_vs_2", "ecoli-0-1_vs_5",
+    "ecoli-0-2-6-7_vs_3-5", "ecoli-0-6-7_vs_3-5", "glass-0-1-4-6_vs_2", "cleveland-0_vs_4", "glass2", "glass4",
+    "ecoli-0-1_vs_2-3-5", "glass6", "ecoli-0-1-4-6_vs_5", "ecoli-0-3-4-7_vs_5-6", "ecoli-0_vs_1",
+    "glass-0-1-2-3_vs_4-5-6", "shuttle-6_vs_2-3", "glass0", "glass1", "ecoli-0-1-4-7_vs_5-6", "ecoli4",
+    "ecoli-0-1-4-7_vs_2-3-5-6", "ecoli3", "ecoli2", "ecoli1", "led7digit-0-2-4-5-6-7-8-9_vs_1", "yeast-1_vs_7",
+    "yeast-2_vs_8", "yeast-0-3-5-9_vs_7-8", "yeast-2_vs_4", "page-blocks-1-3_vs_4", "yeast-0-5-6-7-9_vs_4",
+    "abalone-3_vs_11", "abalone-21_vs_8", "yeast-1-4-5-8_vs_7", "dermatology-6", "winequality-red-8_vs_6",
+    "winequality-red-3_vs_5", "abalone9-18",
 ), "D_imbalanced")
 # fmt: on
 #: The paper describes neither incest prevention nor restarts, and its fitness allows a class to lose all its rows.
 SWITCHES: dict[str, Any] = {"keep_classes": False, "incest_prevention": False, "restart": False}
+#: How often KEEL's folds are repeated.
+N_REPEATS = 3
 QUICK = ("iris", "wine", "new-thyroid", "ecoli-0-3-4_vs_5", "glass2", "new-thyroid1")
+
+
+#: Classical selectors of instances: those of this library, and the names of those of imbalanced-learn.
+SELECTORS: dict[str, Any] = {kind.__name__: kind for kind in (FCNN, IB2, IB3, DROP3, DROP5, ICF, HMNEI)} | {
+    "ENN": "EditedNearestNeighbours",
+    "RENN": "RepeatedEditedNearestNeighbours",
+    "AllKNN": "AllKNN",
+    "Tomek links": "TomekLinks",
+    "one-sided selection": "OneSidedSelection",
+    "neighbourhood cleaning": "NeighbourhoodCleaningRule",
+}
+#: Selectors that are made for imbalanced problems: they take one class apart from all others.
+IMBALANCED_ONLY = ("one-sided selection", "neighbourhood cleaning")
+
+
+class Resample(BaseEstimator):
+    """A sampler of imbalanced-learn as a weigher that selects the rows which the sampler keeps.
+
+    Parameters
+    ----------
+    sampler : str
+        The name of a class of ``imblearn.under_sampling``.
+    sampling_strategy : str
+        Which classes may lose rows: "all", or "auto" for all but the smallest.
+    random_state : int, RandomState or None, default=None
+        For samplers that draw rows.
+    """
+
+    def __init__(self, sampler: str, sampling_strategy: str = "auto", random_state: Any = None) -> None:
+        self.sampler = sampler
+        self.sampling_strategy = sampling_strategy
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Resample:
+        """Select rows."""
+        try:
+            from imblearn import under_sampling
+        except ImportError as error:
+            raise MissingDependencyError(
+                "the study ifsw compares with selectors of imbalanced-learn, which is not installed: "
+                "pip install imbalanced-learn"
+            ) from error
+        sampler = getattr(under_sampling, self.sampler)(sampling_strategy=self.sampling_strategy)
+        if "random_state" in sampler.get_params():
+            sampler.set_params(random_state=self.random_state)
+        kept = np.zeros(len(y), dtype=bool)
+        sampler.fit_resample(X, np.unique(y, return_inverse=True)[1])  # One of the samplers fails with text.
+        kept[sampler.sample_indices_] = True
+        self.weights_ = Weights(instance_mask=kept)
+        return self
 
 
 class Undersample(BaseEstimator):
@@ -85,9 +149,9 @@ def _model(weigher: Any) -> Pipeline:
 
 
 def _methods(name: str, *, quick: bool) -> dict[str, Pipeline]:
-    """Return the methods for a problem: 1-NN without weights, and all combinations.
+    """Return the methods for a problem: 1-NN without weights, all combinations, and the classical selectors.
 
-    For an imbalanced problem, each method is also returned with undersampling before it.
+    For an imbalanced problem, 1-NN and each combination are also returned with undersampling before it.
     """
     size, evaluations = (50, 1000) if quick else (100, 10_000)  # paper 004, section 4.1
 
@@ -103,11 +167,18 @@ def _methods(name: str, *, quick: bool) -> dict[str, Pipeline]:
             )
         )
 
+    classical = {other: _model(_selector(made, name in STANDARD)) for other, made in SELECTORS.items()}
     if name in STANDARD:
-        return {NONE: _model(None)} | {tasks: search(tasks, "accuracy") for tasks in COMBINATIONS}
+        classical = {other: model for other, model in classical.items() if other not in IMBALANCED_ONLY}
+        return {NONE: _model(None)} | {tasks: search(tasks, "accuracy") for tasks in COMBINATIONS} | classical
     plain = {NONE: _model(None)} | {tasks: search(tasks, "g_mean") for tasks in COMBINATIONS}
     under = {NONE: _model(Undersample())} | {tasks: search(tasks, "g_mean", True) for tasks in COMBINATIONS}
-    return plain | {tasks + UNDERSAMPLED: model for tasks, model in under.items()}
+    return plain | {tasks + UNDERSAMPLED: model for tasks, model in under.items()} | classical
+
+
+def _selector(made: Any, all_classes: bool) -> Any:
+    """Return a selector. Those of imbalanced-learn spare the smallest class unless ``all_classes``."""
+    return made() if isinstance(made, type) else Resample(made, "all" if all_classes else "auto")
 
 
 def _load(name: str, data_home: str | os.PathLike[str] | None, *, quick: bool) -> StudyData:
@@ -123,18 +194,19 @@ def _load(name: str, data_home: str | os.PathLike[str] | None, *, quick: bool) -
         return StudyData(X, y)
     folds = np.loadtxt(data_directory(data_home) / group / f"{name}.folds.txt", dtype=int)[whole]
     parts = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
-    return StudyData(X, y, splits=parts)
+    # Each fold stands three times: the searches of the repetitions have other seeds.
+    return StudyData(X, y, splits=N_REPEATS * parts)
 
 
 def data_sets(quick: bool) -> tuple[str, ...]:
-    """Return the names of 20 standard and 20 imbalanced problems, or with ``quick`` of three problems of each kind."""
+    """Return the names of 44 standard and 46 imbalanced problems, or with ``quick`` of three problems of each kind."""
     return QUICK if quick else (*STANDARD, *IMBALANCED)
 
 
 def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
     """Return the definition of the study: ten folds (three with ``quick``).
 
-    There are 16 methods for each standard problem and 32 for each imbalanced problem.
+    There are 27 methods for each standard problem and 45 for each imbalanced problem.
     """
     data_directory(data_home)
     return Definition(
@@ -186,11 +258,32 @@ def _testable(per_set: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def by_combination(per_set: pd.DataFrame) -> pd.DataFrame:
     """Return the mean score, rank, reduction and time of each combination in each block."""
+    per_set = per_set[per_set["tasks"].isin((NONE, *COMBINATIONS))]
     # Rank 1 is the best, and ties share their mean rank.
     ranks = per_set.groupby(["block", "dataset"])["score"].rank(ascending=False)
     grouped = per_set.assign(rank=ranks).groupby(["block", "tasks"], sort=False)
     columns = ["score", "rank", "training", "reduction", "seconds"]
     return grouped[columns].mean().assign(data_sets=grouped.size()).reset_index()
+
+
+def by_selector(per_set: pd.DataFrame) -> pd.DataFrame:
+    """Return the means of the classical selectors, of 1-NN and of the search for instances in each block.
+
+    The columns ``wins`` to ``holm`` compare a selector with the search for instances alone (IS), by Wilcoxon's
+    signed-rank test over the problems.
+    """
+    found = []
+    for block in ("standard", "imbalanced"):
+        part = per_set[(per_set["block"] == block) & per_set["tasks"].isin((NONE, "IS", *SELECTORS))]
+        scores = part.pivot_table("score", "dataset", "tasks", sort=False)
+        others = [name for name in scores.columns if name != "IS"]
+        if len(scores) < 2 or "IS" not in scores or len(others) < 2:
+            continue
+        means = part.groupby("tasks", sort=False)[["score", "reduction", "seconds"]].mean()
+        tests = _signed_ranks(scores, [(name, "IS") for name in others]).drop(columns="second")
+        means = means.reset_index().rename(columns={"tasks": "selector"})
+        found.append(means.merge(tests.rename(columns={"first": "selector"}), "left").assign(block=block))
+    return _first_column("block", found) if found else pd.DataFrame()
 
 
 def omnibus(per_set: pd.DataFrame) -> pd.DataFrame:
@@ -319,6 +412,8 @@ def tables(results: StudyResults) -> Tables:
     found = {"combinations": by_combination(per_set), "data_sets": per_set}
     if not (testable := _testable(per_set)):
         return found
+    if len(selectors := by_selector(per_set)):
+        found["selectors"] = selectors
     found |= {
         "claims": claims(per_set),
         "omnibus": omnibus(per_set),
@@ -354,9 +449,11 @@ PRESET = Preset(
     statement=(
         "1-NN; features standardised in each training part, categories as indicator columns, rows with missing cells "
         "left out. Population 100, 10 000 evaluations; the fitness is the accuracy on standard problems and the G-mean "
-        "on imbalanced ones, which are run without and with random undersampling in front. Ten stratified folds, once "
-        "(the paper repeats three times): KEEL's own where it has ten, drawn with seed 0 for the others. With --quick "
-        "1000 evaluations of 50 individuals and three folds."
+        "on imbalanced ones, which are run without and with random undersampling in front. Classical selectors stand "
+        "beside them; those of imbalanced-learn may drop rows of all classes on standard problems, and spare the "
+        "smallest class on imbalanced ones. Ten stratified folds: KEEL's own, three times as in the paper, where it "
+        "has ten; drawn with seed 0, once, for the others. With --quick 1000 evaluations of 50 individuals and three "
+        "folds."
     ),
     data_sets=data_sets,
     build=build,
