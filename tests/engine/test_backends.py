@@ -240,3 +240,29 @@ def test_proposals_in_float32_settle_queries_far_away_and_with_holes():
     answer = NeighborEngine(X).search(queries, 4)
     assert answer[0].tobytes() == expected[0].tobytes()
     assert answer[1].tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.parametrize("size", [1e-19, 1e-20, 1e-21, 10**-21.5, 1e-23, 1e-38, 1e-44])
+@pytest.mark.parametrize("p", [1, 2])
+def test_numbers_that_a_category_makes_too_small_for_float32_are_measured_exactly(p, size):
+    rng = RNG(3)
+    X = np.column_stack([size * rng.uniform(size=(3000, 3)), rng.integers(0, 2, 3000)])
+    options = {"p": p, "nominal": np.arange(4) == 3}
+    queries = np.column_stack([size * rng.uniform(size=(400, 3)), rng.integers(0, 2, 400)])
+    auto = NeighborEngine(X, **options)
+    assert auto.plan.single
+    expected, answer = NeighborEngine(X, backend="scan", **options).search(queries, 5), auto.search(queries, 5)
+    assert answer[0].tobytes() == expected[0].tobytes()
+    assert answer[1].tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_query_too_far_from_tiny_rows_for_float64_gives_no_warning():
+    X = 1e-200 * hard_data("normal")
+    queries = np.vstack([np.full((1, 6), 1e150), X[:3]])
+    expected = NeighborEngine(X, p=1, backend="scan").search(queries, 4)
+    engine = NeighborEngine(X, p=1)
+    assert engine.plan.single
+    answer = engine.search(queries, 4)
+    assert answer[0].tobytes() == expected[0].tobytes()
+    assert answer[1].tobytes() == expected[1].tobytes()

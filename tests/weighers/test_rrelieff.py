@@ -113,6 +113,13 @@ def test_parameters_that_contradict_each_other(cls):
             cls(1, neighbor_weights=kind, sigma=2).fit(X, y)
 
 
+@pytest.mark.parametrize(("sigma", "same"), [(1e-200, {"n_neighbors": 1}), (1e200, {"n_neighbors": 4})])
+def test_an_extreme_sigma_leaves_the_nearest_neighbor_or_equal_weights(sigma, same):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    found = RReliefF(4, sigma=sigma).fit(X, X[:, 0]).feature_weights_
+    np.testing.assert_allclose(found, RReliefF(**same).fit(X, X[:, 0]).feature_weights_, rtol=1e-12)
+
+
 def test_weights_of_neighbours_by_hand():
     distance = np.array([1.0, 2.0, 2.0, 4.0, np.inf])
     by_rank = NeighborWeights.of(None, 1.0)

@@ -104,8 +104,11 @@ class NeighborWeights:
         assert self.sigma is not None
         width = distance.shape[-1]
         place = np.arange(1, width + 1)
-        # The factor exp(1 / σ²) cancels when weights are normalised; without it, all could underflow to 0.
-        of_place = np.where(place <= k, np.exp((1.0 - place**2.0) / max(self.sigma**2, 1e-300)), 0.0)
+        # The factor exp(1 / σ²) cancels when weights are normalised; without it, all could underflow to 0. The square
+        # of an extreme σ would over- or underflow, so each factor of 1 − r² = (1 − r)(1 + r) is divided by σ.
+        width_of_ranks = max(self.sigma, 1e-150)
+        exponent = (1 - place) / width_of_ranks * ((1 + place) / width_of_ranks)
+        of_place = np.where(place <= k, np.exp(exponent), 0.0)
         of_place = np.where(np.isfinite(distance), of_place, 0.0)
         if ties == "index" or width < 2:
             return of_place

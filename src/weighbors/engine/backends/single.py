@@ -19,7 +19,7 @@ _SPARE = 1  # candidates beyond k: the last one bounds all others, and longer li
 _TRIAL = 240  # queries of the first part, after which it is decided whether float32 is good enough for the rest
 _MOST_DOUBT = 0.2  # share of queries that the scan may have to settle
 _LEAST_ROWS_PER_CANDIDATE = 32  # with fewer rows, measuring the candidates again takes as long as the scan
-_EPS = float(np.finfo(np.float32).eps)
+_EPS, _TINY = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
 
 
 class Single:
@@ -59,9 +59,9 @@ class Single:
 
     def _fold(self, rows: FloatArray) -> FloatArray:
         """Return centred rows in float32 with weights and scale folded in. Categories stay as they are."""
-        folded = rows - self._center
-        folded *= self._factor
         with np.errstate(over="ignore"):  # a query far outside of the range becomes infinite, and the scan settles it
+            folded = rows - self._center
+            folded *= self._factor
             return folded.astype(np.float32)
 
     @cached_property
@@ -128,9 +128,11 @@ class Single:
         distance, slot = measure_candidates(references, queries, candidates[:, 0], k, own_slot=own_slot, n_jobs=n_jobs)
         last = proposed[:, 0, -1].astype(np.float64)
         last = np.sqrt(last) if references.p == 2 else last
-        # Each coordinate rounds once on either side, and a sum rounds once per term.
+        # Each coordinate rounds once on either side, and a sum rounds once per term. Terms below the smallest normal
+        # number round by more than a share of themselves: all numbers are so small if a category outweighs them.
         with np.errstate(invalid="ignore"):
             shift = 2 * _EPS * (self._norms(folded, missing) + self._largest_norm)
+            shift += (references.m * _TINY) ** (1 / references.p)
             unseen = (last * (1 - (references.m + 8) * _EPS) - shift) / self._scale
         certain = certify(references, distance[:, -1], unseen)
         self._doubtful = self._doubtful or float(np.mean(certain)) < 1 - _MOST_DOUBT
