@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import weighbors
-from weighbors import NCAWeights, ReliefF, RReliefF, WeightedKNeighborsClassifier
-from weighbors._targets import check_numeric_target, check_target, expect_target, recognize_target
+from weighbors import GradientWeights, NCAWeights, ReliefF, RReliefF, WeightedKNeighborsClassifier
+from weighbors._targets import check_numeric_target, check_outputs, check_target, expect_target, recognize_target
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
 
 rng = np.random.default_rng(0)
@@ -215,3 +215,18 @@ def test_a_classifier_tells_its_weigher_that_there_are_classes():
     assert model.weigher_.target_type_ == "classes"
     assert expect_target(NCAWeights(target_type="numeric"), numeric=False).target_type == "numeric"
     assert expect_target(ReliefF(), numeric=False) is not None
+
+
+def test_outputs_of_different_lengths_and_whole_numbers_beyond_float64_are_refused():
+    with pytest.raises(InvalidDataError, match=r"\(n_samples, n_outputs\); its rows have different lengths"):
+        check_outputs([[1.0, 2.0], [3.0]])
+    for check in (check_outputs, check_numeric_target):
+        with pytest.raises(InvalidDataError, match="whole numbers that are too large for float64: rescale it"):
+            check([10**400, 1])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [2.0**1000, 2.0**-1000])
+def test_the_unit_of_a_target_does_not_change_gradient_weights(unit):
+    expected = GradientWeights(1.0).fit(X, X[:, 1]).feature_weights_
+    np.testing.assert_array_equal(GradientWeights(1.0).fit(X, unit * X[:, 1]).feature_weights_, expected)

@@ -231,7 +231,12 @@ def check_outputs(y: Any) -> FloatArray:
 
     if sparse.issparse(y):
         raise InvalidDataError("y is a sparse matrix; a numeric target must be dense. Use y.toarray()")
-    array = np.asarray(as_vector(y))
+    try:
+        array = np.asarray(as_vector(y))
+    except ValueError as error:  # lists of different lengths
+        raise InvalidDataError(
+            f"y must have the shape (n_samples,) or (n_samples, n_outputs); its rows have different lengths: {error}"
+        ) from error
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise InvalidDataError(
             f"y must have the shape (n_samples,) or (n_samples, n_outputs); got the shape {array.shape}"
@@ -251,8 +256,14 @@ def _check_numbers(values: AnyArray, for_classes: str) -> FloatArray:
     """
     found = values.dtype.kind
     if found == "O" and not any(isinstance(value, str) for value in values.ravel()):
-        with suppress(TypeError, ValueError):  # If it fails, the message below says what was found.
-            values, found = values.astype(np.float64), "f"
+        try:
+            with suppress(TypeError, ValueError):  # If it fails, the message below says what was found.
+                values, found = values.astype(np.float64), "f"
+        except OverflowError as error:
+            raise InvalidDataError(
+                "y holds whole numbers that are too large for float64: rescale it, for example divide it by a power "
+                "of 10"
+            ) from error
     if found not in "fiub":
         convert = "pandas.to_numeric(y)" if found in "OUST" else "y.astype(float)"
         convert = "y.real" if found == "c" else convert

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from naive.kernel_votes import eliminate, penalised_error
+from naive.kernel_votes import column_ranges, distances, eliminate, penalised_error
 from scipy import sparse
 
 from weighbors import KernelVotesClassifier, KernelVotesRegressor, Weights
@@ -145,6 +145,18 @@ def test_missing_cells_categories_and_weights():
     model = KernelVotesRegressor(n_stored=0.5).fit(frame, numbers, sample_weight=np.arange(80) % 3)
     assert model.plan_.n_voting == round(0.5 * np.count_nonzero(np.arange(80) % 3))
     assert np.isfinite(model.predict(frame)).all()
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_missing_cells_are_as_far_as_among_all_rows(p):
+    rng = np.random.default_rng(0)
+    X, numbers = rng.normal(size=(80, 3)), rng.normal(size=80)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = KernelVotesRegressor(n_stored=8, weigher=None, p=p).fit(X, numbers)
+    stored = np.flatnonzero(model.alpha_)
+    far = distances(X, X[stored], p=p, ranges=column_ranges(X, [False] * 3))
+    expected = np.exp(-far / model.width_) @ model.alpha_[stored] + model.intercept_
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_another_way_to_choose_is_refused():

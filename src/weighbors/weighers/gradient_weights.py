@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from .._parallel.threads import effective_n_jobs
 from .._random import generators
-from .._targets import TARGET_TYPES
+from .._targets import TARGET_TYPES, standardize_outputs
 from .._typing import FloatArray
 from ..kernel.gradient import Table, choose_feature_weights, learn_feature_weights
 from .base import CodedTable, ContributionWeigher
@@ -126,6 +126,5 @@ def votes_table(table: CodedTable) -> Table:
     if table.target is None:
         codes = table.codes[kept]
         return Table(table.rows[kept], table.nominal, np.eye(len(table.classes))[codes], codes, repetition)
-    y = table.target[kept]
-    scaled = (y - y.mean()) / (y.std() or 1.0)
-    return Table(table.rows[kept], table.nominal, scaled[:, None], None, repetition)
+    scaled, _, _ = standardize_outputs(table.target[kept][:, None])
+    return Table(table.rows[kept], table.nominal, scaled, None, repetition)
