@@ -1,5 +1,6 @@
 """Sphinx configuration: built by ``make docs``."""
 
+import re
 from importlib.metadata import version as _version
 
 project = "weighbors"
@@ -67,6 +68,12 @@ def skip_member(app, what, name, member, skip, options):
     return True if routing or name in ("get_metadata_routing", "plan_", "set_output") else None
 
 
+def unlink_labels(app, what, name, obj, options, lines):
+    """Turn links to labels of scikit-learn's pages, which inherited docstrings contain, into plain text."""
+    lines[:] = [re.sub(r":ref:`([^`<]+?) *<[^`]*>`", r"\1", line) for line in lines]
+
+
 def setup(app):
     """Connect the hooks."""
+    app.connect("autodoc-process-docstring", unlink_labels)
     app.connect("autodoc-skip-member", skip_member)

@@ -327,6 +327,7 @@ def test_frames_with_categories_missing_and_unknown_ones():
         assert np.isfinite(model.predict_proba(asked)).all()
         told = model.explain(asked)
         assert {"share of a", "share of colour", "share of b"} <= set(told.columns)
+    assert KernelVotesClassifier(random_state=0).fit(frame, y).weights_.feature_names == ("a", "colour", "b")
     strict = model_of("all rows", handle_unknown="error").fit(frame, y)
     with pytest.raises(WeighborsError, match="violet"):
         strict.predict(asked)

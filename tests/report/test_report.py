@@ -313,6 +313,7 @@ def test_a_report_without_the_test_says_nothing_of_chance(report):
         ({"n_rows": 50}, "50 rows are few"),
         ({"n_features": 500}, "more features than rows"),
         ({"n_missing": 9, "share_missing": 0.0123, "n_columns_with_missing": 2}, "1.23 % of the cells, in 2 columns"),
+        ({"n_missing": 9, "share_missing": 0.0123, "n_columns_with_missing": 1}, "in 1 column, are missing"),
         ({"n_copies": 30}, "30 rows are exact copies"),
         ({"n_contradicting": 4}, "4 rows have a twin"),
         ({"classes": [{"label": "a", "rows": 90, "share": 0.9}, {"label": "b", "rows": 9, "share": 0.1}]}, "uneven"),

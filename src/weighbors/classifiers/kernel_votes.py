@@ -134,7 +134,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         if training.in_memory:  # The stored rows are in the votes; a second copy would make the model twice as large.
             training = replace(training, rows=training.rows[:0])
         self._fitted, self._coder, self._training = fitted, coder, training
-        self.weights_, self.alpha_, self.intercept_ = fitted.weights, fitted.alpha, fitted.intercept
+        self.weights_, self.alpha_, self.intercept_ = self._named(fitted.weights), fitted.alpha, fitted.intercept
         if fitted.alpha is not None and self._leaves_out and training.in_memory:
             self.alpha_ = np.zeros((self._n_given, fitted.alpha.shape[1]))
             self.alpha_[self._row_numbers] = fitted.alpha
@@ -156,6 +156,13 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         table = rows if sparse.issparse(rows) else indexable(table, coder.nominal)
         self.weigher_ = fit_weigher(self, table, y, rows, coder, sample_weight)
         return learned_weights(self.weigher_)
+
+    def _named(self, weights: Weights) -> Weights:
+        """Return weights that were learned from the votes with the names of the features. Others have their own."""
+        names = getattr(self, "feature_names_in_", None)
+        if not isinstance(self.weigher, str) or names is None:
+            return weights
+        return replace(weights, feature_names=tuple(names))
 
     def _table_of(self, *parts: Any) -> Table:
         """Return the table from which votes are learned. ``parts`` are the fields of `Table`."""
@@ -255,11 +262,11 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         How many rows, or which share of them, are stored. Their votes are solved over all rows. None: all rows, or
         those that the weights select. An integer for ``n_neighbors`` goes first.
     stored_by : {"auto", "compression", "draw"}, default="auto"
-        How the ``n_stored`` rows are chosen. "draw": at random. "compression": all rows vote at first, and again and
-        again the row leaves that is missed least, that is, without which the others can best keep the scores as they
-        were [3]_. The votes of the stored rows are then fitted to the scores of all rows. Of more than 4000 rows, at
-        most 4000 are drawn first, and the votes are solved over the targets of all rows. "auto": "compression", but
-        rows in blocks are drawn, and so are 4000 or more stored rows.
+        How the ``n_stored`` rows are chosen. "draw": at random. "compression": all rows vote at first. Then rows are
+        removed one by one, always the one without which the others can best keep the scores as they were [3]_. The
+        votes of the stored rows are fitted to the scores of all rows. Of more than 4000 rows, at most 4000 are drawn
+        first, and the votes are solved over the targets of all rows. "auto": "compression", but rows in blocks are
+        drawn, and so are 4000 or more stored rows.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns whose values differ by 0 or 1. "from_dtype": the columns of a DataFrame that contain
         categories or text.

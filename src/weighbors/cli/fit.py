@@ -49,7 +49,9 @@ def run(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")],
     target: Target = None,
     target_type: TargetType = TargetKind.AUTO,
-    weigher: Annotated[Weigher, typer.Option(help="What learns the weights.")] = Weigher.RELIEFF,
+    weigher: Annotated[
+        Weigher, typer.Option(help="What learns the weights. For a number: relieff (its RReliefF), multisurf or none.")
+    ] = Weigher.RELIEFF,
     neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.")] = 5,
     votes: Annotated[Votes, typer.Option(help="Whether near neighbours count more.")] = Votes.UNIFORM,
     keep: Keep = None,

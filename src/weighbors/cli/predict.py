@@ -29,7 +29,9 @@ def run(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Table to write; otherwise csv on stdout.")
     ] = None,
-    shares: Annotated[bool, typer.Option("--shares", help="Also the share of the votes for every class.")] = False,
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Also the share of the votes for every class; not for numbers.")
+    ] = False,
     header: Header = True,
     force: Force = False,
     json: Json = False,

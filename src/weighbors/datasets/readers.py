@@ -301,10 +301,10 @@ def _describe_recognition(y: pd.Series, target: str) -> list[str]:
         return []
     number, name = y.nunique(), quote_name(target)
     if y.dtype.kind == "f":
-        return [
-            f"the target {name} is taken as a number to predict ({number} values, {y.min():g} to {y.max():g}); "
-            f"if these are names of classes: {_switch('classes')}"
-        ]
+        found = f"the target {name} is taken as a number to predict ({number} values, {y.min():g} to {y.max():g})"
+        # Numbers with a fraction are refused as classes, so the switch would not help.
+        whole = bool((y.dropna() % 1 == 0).all())
+        return [f"{found}; if these are names of classes: {_switch('classes')}" if whole else found]
     if number <= FEW_CLASSES:
         return []
     return [

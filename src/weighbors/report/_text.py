@@ -200,7 +200,11 @@ def _gain(data: dict[str, Any]) -> list[str]:
     """Return the section on the gain in accuracy."""
     section = data["gain"]
     rows = ((row["method"], percent(row["accuracy"]), percent(row["balanced_accuracy"])) for row in section["rows"])
-    lines = ["## What it buys", "", *_markdown_table(("k-NN with", "accuracy", "balanced accuracy"), rows)]
+    lines = [
+        "## How much accuracy the weights add",
+        "",
+        *_markdown_table(("k-NN with", "accuracy", "balanced accuracy"), rows),
+    ]
     tests = (
         (
             test["method"],

@@ -138,9 +138,10 @@ def _features(data: dict[str, Any]) -> str:
             f"{level}), so none of them is shown to matter."
         )
     some = "it" if n == 1 else f"all {n}" if above == n else f"{above} of {n}"
+    strictly = test["n_familywise"] or "none"
     return (
         f"{first} A permutation test finds {some} to weigh more than chance gives at a false discovery rate of "
-        f"{level}, and {test['n_familywise']} with a chance of at most {level} that any of these is false."
+        f"{level}, and {strictly} with a chance of at most {level} that any of these is false."
     )
 
 
@@ -320,9 +321,10 @@ def _table_caveats(table: dict[str, Any], settings: dict[str, Any]) -> list[str]
     found = []
     if table["n_missing"]:
         found.append(
-            f"{percent(table['share_missing'], 2)} of the cells, in {table['n_columns_with_missing']} columns, are "
-            "missing. In distances a missing value counts as far away from everything; in the weights it counts as "
-            f"what {'its class makes' if table['classes'] else 'its column makes'} likely."
+            f"{percent(table['share_missing'], 2)} of the cells, in {table['n_columns_with_missing']} "
+            f"column{'s' if table['n_columns_with_missing'] != 1 else ''}, are missing. In distances a missing value "
+            "counts as far away from everything; in the weights it counts as what "
+            f"{'its class makes' if table['classes'] else 'its column makes'} likely."
         )
     copies = table["n_copies"]
     # A few copies are normal in rounded data.
