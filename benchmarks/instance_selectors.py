@@ -43,11 +43,11 @@ def made(n: int) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def seconds_of(run: Callable[[], object]) -> tuple[float, object]:
-    """Return the time of one run, and its result."""
-    start = time.perf_counter()
+def seconds_of(run: Callable[[], object]) -> tuple[float, float, object]:
+    """Return the time of one run, its CPU time, which other programs do not lengthen, and its result."""
+    start, cpu = time.perf_counter(), time.process_time()
     result = run()
-    return time.perf_counter() - start, result
+    return time.perf_counter() - start, time.process_time() - cpu, result
 
 
 def time_all(n: int) -> dict[str, float]:
@@ -55,9 +55,9 @@ def time_all(n: int) -> dict[str, float]:
     X, y = made(n)
     taken = {}
     for name, make in SELECTORS.items():
-        taken[name], selector = seconds_of(lambda make=make: make().fit(X, y))
+        taken[name], cpu, selector = seconds_of(lambda make=make: make().fit(X, y))
         kept = len(selector.sample_indices_) / n
-        print(f"  {name:<6} {n:>6} rows {taken[name]:8.2f} s, {100 * kept:5.1f} % kept", flush=True)
+        print(f"  {name:<6} {n:>6} rows {taken[name]:8.2f} s, CPU {cpu:8.2f} s, {100 * kept:5.1f} % kept", flush=True)
     return taken
 
 
@@ -71,7 +71,7 @@ def condense(n: int) -> None:
 def against_condensed(n: int, limit: float) -> float:
     """Return the time of imbalanced-learn's condensed nearest neighbour, or ``limit`` seconds if it takes longer."""
     process = multiprocessing.get_context("spawn").Process(target=condense, args=(n,))
-    taken, _ = seconds_of(lambda: (process.start(), process.join(limit)))
+    taken, _, _ = seconds_of(lambda: (process.start(), process.join(limit)))
     if process.is_alive():
         process.kill()
         print(f"  imbalanced-learn's CNN {n:>6} rows: not finished after {limit:.0f} s", flush=True)

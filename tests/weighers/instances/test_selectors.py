@@ -26,7 +26,6 @@ from weighbors import (
     ICF,
     ClassRelief,
     Democratic,
-    EvolutionaryWeigher,
     NCAWeights,
     ReliefF,
     Stratified,
@@ -214,7 +213,7 @@ def test_one_class_is_refused(name):
 @every_selector
 def test_weights_that_select_rows_are_refused(name):
     with pytest.raises(InvalidWeightsError, match=f"{type(SELECTORS[name]).__name__} selects rows itself"):
-        fit(name, weigher=EvolutionaryWeigher("IS", population_size=8, max_evaluations=20, random_state=0))
+        fit(name, weigher=Weights(instance_mask=np.arange(len(X)) % 2 == 0))
     with pytest.raises(ForeignWeightsError, match="for 2 features"):
         fit(name, weigher=Weights(feature_weights=[1.0, 2.0]))
 
