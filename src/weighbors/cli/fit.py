@@ -50,7 +50,7 @@ def run(
     target: Target = None,
     target_type: TargetType = TargetKind.AUTO,
     weigher: Annotated[
-        Weigher, typer.Option(help="What learns the weights. For a number: relieff (its RReliefF), multisurf or none.")
+        Weigher, typer.Option(help="What learns the weights. For a number: relieff (then RReliefF), multisurf or none.")
     ] = Weigher.RELIEFF,
     neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.")] = 5,
     votes: Annotated[Votes, typer.Option(help="Whether near neighbours count more.")] = Votes.UNIFORM,
