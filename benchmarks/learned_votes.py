@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rivals import CLASSES_ONLY, FOLDS, OURS, RIVALS, STORED, VERSIONS, list_tables, load_table, make_folds
+from rivals import CLASSES_ONLY, FOLDS, OURS, RIVALS, VERSIONS, list_tables, load_table, make_folds
 
 from weighbors.stats import holm, wilcoxon
 
-METHODS = RIVALS | OURS | STORED
+METHODS = RIVALS | OURS
 SCORES = {"classes": ("accuracy", "log_loss", "brier"), "numeric": ("r2", "rmse")}
 HIGHER_IS_BETTER = ("accuracy", "r2")
 COLUMNS = ("table", "task", "fold", "method", "accuracy", "log_loss", "brier", "r2", "rmse",
@@ -197,9 +197,7 @@ def print_summary(given: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", type=Path, default=Path("learned_votes.csv"))
-    parser.add_argument(
-        "--methods", nargs="+", choices=[*METHODS, "rivals", "ours", "stored"], default=["rivals", "ours"]
-    )
+    parser.add_argument("--methods", nargs="+", choices=[*METHODS, "rivals", "ours"], default=["rivals", "ours"])
     parser.add_argument("--tables", nargs="+")
     parser.add_argument("--task", nargs="+", choices=list(SCORES), default=list(SCORES))
     parser.add_argument("--time-limit-per-cell", type=int, default=0, metavar="SECONDS", help="0 is none")
@@ -208,7 +206,7 @@ def main() -> None:
     parser.add_argument("--against", default="kernel votes", metavar="METHOD", help="compare the others with this one")
     parser.add_argument("--distinct", action="store_true", help="print: leave out second versions of a table")
     given = parser.parse_args()
-    groups = {"rivals": list(RIVALS), "ours": list(OURS), "stored": list(STORED)}
+    groups = {"rivals": list(RIVALS), "ours": list(OURS)}
     given.methods = [name for method in given.methods for name in groups.get(method, [method])]
     warnings.simplefilter("ignore")  # classes with fewer rows than folds, SVC(probability=True), constant columns
     signal.signal(signal.SIGALRM, raise_timeout)

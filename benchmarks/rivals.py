@@ -317,10 +317,4 @@ OURS = {
     "kernel votes, k=50": ours(n_neighbors=50),
     "weighted k-NN auto": weighted_knn_auto,
 }
-#: Few stored rows, whose votes are solved over all rows; the weights of features are equal, so that rows alone differ.
-STORED = {
-    f"{share:.0%} stored, {how}": ours(weigher=None, n_stored=share, stored_by=by)
-    for how, by in (("compressed", "compression"), ("drawn", "draw"))
-    for share in (0.2, 0.1, 0.05)
-}
 CLASSES_ONLY = ("NCA + k-NN", "weighted k-NN auto")

@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import learned_votes as study  # noqa: E402 - a script of benchmarks/
 import rivals  # noqa: E402
+import stored_votes  # noqa: E402
 
 RESULTS = ROOT / "docs" / "results" / "learned_votes"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "catboost", "xrfm", "torch")
@@ -324,9 +325,26 @@ def cells_of_numbers() -> str:
     return every_table("numeric", "r2")
 
 
+def stored() -> str:
+    """Return accuracy and stored share of the ways to choose the stored rows (`benchmarks/stored_votes.py`)."""
+    cells = stored_votes.read_store(RESULTS / "stored.csv")
+    found = stored_votes.summarize(cells)
+    rows = [
+        [
+            name,
+            f"{100 * row.share:.0f} %",
+            number(row.accuracy, 3),
+            "" if name == "all rows" else f"{100 * row.loss:.1f}",
+        ]
+        for name, row in found.iterrows()
+    ]
+    head = ["stored rows", "share", f"accuracy ({found.attrs['tables']} tables)", "points below all rows"]
+    return lines_of(head, rows)
+
+
 PAGES: dict[str, Blocks] = {
     "README.md": {"learned votes": headline},
-    "docs/guide/kernel_votes.md": {"headline": headline},
+    "docs/guide/kernel_votes.md": {"headline": headline, "stored": stored},
     "docs/guide/learned_votes_study.md": {
         "headline": headline, "made": made, "accuracy": accuracy, "distinct": distinct, "log_loss": log_loss,
         "brier": brier, "numeric": numeric, "unfinished": unfinished, "variants": variants, "seconds": seconds,

@@ -246,7 +246,7 @@ def test_auto_lets_the_nearest_rows_vote(kind):
 
 def test_targets_that_are_no_numbers():
     X, y = numbers(KINDS[1])
-    with pytest.raises(InvalidDataError, match="a finite number per row"):
+    with pytest.raises(InvalidDataError, match="must hold numbers"):
         wd.KernelVotesRegressor().fit(X, np.where(y > 100, "a", "b"))
     with pytest.raises(InvalidDataError, match="infinity"):
         wd.KernelVotesRegressor().fit(X, np.where(y > 110, np.inf, y))
