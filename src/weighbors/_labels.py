@@ -13,6 +13,7 @@ from ._warnings import warn
 from .exceptions import InvalidDataError, NumericTargetWarning
 
 __all__ = [
+    "as_column",
     "check_classes",
     "check_labels",
     "codes_of",
@@ -198,6 +199,28 @@ def _check_number(classes: AnyArray, n_rows: int, target_type: str | None = None
         )
 
 
+def as_column(y: Any, *, warn: bool = False) -> AnyArray:
+    """Return a target of shape (n,) or (n, 1) as a vector. ``warn``: the shape (n, 1) causes a warning.
+
+    Raises
+    ------
+    InvalidDataError
+        If ``y`` has another shape.
+
+    Examples
+    --------
+    >>> as_column([[1], [2]])
+    array([1, 2])
+    """
+    from sklearn.utils import column_or_1d
+
+    try:
+        vector: AnyArray = column_or_1d(as_vector(y), warn=warn)
+    except ValueError as error:
+        raise InvalidDataError(f"{error} Give one label or number per row") from error
+    return vector
+
+
 def label_vector(
     y: Any,
     *,
@@ -216,12 +239,8 @@ def label_vector(
         For the message: what is missing, and what to do about it.
     """
     import pandas as pd
-    from sklearn.utils import column_or_1d
 
-    try:
-        vector: AnyArray = column_or_1d(as_vector(y), warn=warn_column)
-    except ValueError as error:
-        raise InvalidDataError(str(error)) from error
+    vector = as_column(y, warn=warn_column)
     absent = np.flatnonzero(pd.isna(vector))
     if len(absent):
         raise InvalidDataError(

@@ -139,6 +139,19 @@ def test_targets_that_cannot_be_used(function, y, message):
         function(correlations, X, y)
 
 
+@pytest.mark.parametrize("function", [stability_curve, permutation_test])
+@pytest.mark.parametrize("y", [None, np.c_[Y, Y]])
+def test_one_target_per_row_is_needed(function, y):
+    with pytest.raises(InvalidDataError, match="Give one label or number per row"):
+        function(correlations, X, y)
+
+
+def test_whole_numbers_that_are_no_classes_are_named_with_the_switch():
+    with pytest.raises(InvalidDataError, match=r"cv=3 .* the largest of 80 classes has 1\. .* target_type='numeric'"):
+        stability_curve(correlations, X, np.arange(80), cv=3)
+    stability_curve(correlations, X, np.arange(80), cv=3, target_type="numeric")
+
+
 def test_one_row_and_unknown_type():
     with pytest.raises(InvalidDataError, match="at least 2 rows"):
         stability_curve(correlations, X[:1], Y[:1])

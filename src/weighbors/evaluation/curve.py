@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from .._frames import as_pandas, as_vector
+from .._frames import as_pandas
+from .._labels import as_column
 from .._random import integer_seed, seed_sequence
 from .._results import Result, number
 from .._typing import FloatArray, IndexArray
@@ -241,7 +241,7 @@ def stability_curve(
     """
     from joblib import Parallel, delayed
 
-    X, y = as_pandas(X), column_or_1d(as_vector(y))
+    X, y = as_pandas(X), as_column(y)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     X = X if hasattr(X, "shape") else np.asarray(X)
     check_consistent_length(X, y, groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -108,6 +109,13 @@ def _stratified_folds(
     """
     if n_folds < 2:
         raise InvalidDataError(f"at least 2 folds are needed; got cv={n_folds}")
+    counts = Counter(y.tolist())
+    largest = max(counts.values(), default=0)
+    if largest < n_folds:
+        raise InvalidDataError(
+            f"cv={n_folds} stratified folds need a class of at least {n_folds} rows; the largest of {len(counts)} "
+            f"classes has {largest}. Use fewer folds, or target_type='numeric' if y is a number to predict"
+        )
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     rows = np.zeros(len(y))
     return [

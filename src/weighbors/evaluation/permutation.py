@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from .._checks import whole_number
-from .._frames import as_pandas, as_vector
+from .._frames import as_pandas
+from .._labels import as_column
 from .._random import integer_seed, seed_sequence
 from .._results import Result, table_lines
 from .._typing import AnyArray, BoolArray, FloatArray
@@ -265,7 +265,7 @@ def permutation_test(
         raise InvalidDataError(f"null must be 'pooled' or 'feature'; got {null!r}")
     if not isinstance(level, Real) or isinstance(level, bool) or not 0 < level < 1:
         raise InvalidDataError(f"level must be a number between 0 and 1; got {level!r}")
-    X, y = as_pandas(X), column_or_1d(as_vector(y))
+    X, y = as_pandas(X), as_column(y)
     names = tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None
     X = X if hasattr(X, "shape") else np.asarray(X)
     check_consistent_length(X, y, groups)

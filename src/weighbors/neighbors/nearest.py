@@ -75,9 +75,10 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
 
     Notes
     -----
-    Neighbours are ordered by distance, and equal distances by row number; scikit-learn's order of equal distances is
-    arbitrary. So a query that occurs several times in the table finds the copy with the lowest row number first. If the
-    queries are left out (``kneighbors()``), no row is its own neighbour, however many copies it has.
+    Neighbours are ordered by distance (for p = 2 by squared distance, before the root rounds), and equal distances by
+    row number; scikit-learn's order of equal distances is arbitrary. So a query that occurs several times in the table
+    finds the copy with the lowest row number first. If the queries are left out (``kneighbors()``), no row is its own
+    neighbour, however many copies it has.
 
     A missing value (NaN) differs from every value by the full column range, also from another missing value (HEOM).
     Rows that an instance mask of the weights leaves out are never neighbours.

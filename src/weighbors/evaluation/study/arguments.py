@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from ..._frames import as_pandas, as_vector
+from ..._frames import as_pandas
+from ..._labels import as_column
 from ..._names import hint, require_text
 from ...datasets import Dataset, load_dataset
 from ...exceptions import InvalidDataError
@@ -75,7 +75,7 @@ def load_data(name: str, given: Any) -> StudyData:
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise InvalidDataError(f"data set {name!r} needs a table of rows and features; got shape {tuple(X.shape)}")
-    y = column_or_1d(as_vector(given.y))
+    y = as_column(given.y)
     check_consistent_length(X, y, given.groups)
     # A row without a target can be neither learned nor scored.
     if pd.isna(y).any():
