@@ -266,3 +266,15 @@ def test_a_query_too_far_from_tiny_rows_for_float64_gives_no_warning():
     answer = engine.search(queries, 4)
     assert answer[0].tobytes() == expected[0].tobytes()
     assert answer[1].tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_constant_column_that_far_outweighs_a_category_gives_no_warning():
+    X = np.column_stack([np.full(2500, 3.7), RNG(0).integers(0, 3, 2500)])
+    options = {"weights": Weights(feature_weights=[1e160, 1e-150]), "p": 1, "nominal": np.array([False, True])}
+    queries = np.vstack([X[:5], [[4.0, 1.0]]])
+    engine = NeighborEngine(X, **options)
+    assert engine.plan.single
+    expected, answer = NeighborEngine(X, backend="scan", **options).search(queries, 4), engine.search(queries, 4)
+    assert answer[0].tobytes() == expected[0].tobytes()
+    assert answer[1].tobytes() == expected[1].tobytes()

@@ -20,6 +20,7 @@ _TRIAL = 240  # queries of the first part, after which it is decided whether flo
 _MOST_DOUBT = 0.2  # share of queries that the scan may have to settle
 _LEAST_ROWS_PER_CANDIDATE = 32  # with fewer rows, measuring the candidates again takes as long as the scan
 _EPS, _TINY = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 class Single:
@@ -55,7 +56,7 @@ class Single:
     def _scale(self) -> float:
         """The factor that makes the largest difference 1, so that nothing over- or underflows in float32."""
         largest = float(np.max(self.references.missing_distance * self._root, initial=0.0))
-        return 1.0 / largest if largest > 0 else 1.0
+        return min(1.0 / largest, _LARGEST) if largest > 0 else 1.0
 
     def _fold(self, rows: FloatArray) -> FloatArray:
         """Return centred rows in float32 with weights and scale folded in. Categories stay as they are."""
@@ -68,7 +69,8 @@ class Single:
     def _factor(self) -> FloatArray:
         """What each column is multiplied by: weight and scale, and 1 for categories."""
         numeric = np.arange(self.references.m) < self.references.n_numeric
-        factor: FloatArray = np.where(numeric, self._root * self._scale, 1.0)
+        with np.errstate(over="ignore"):  # A finite factor keeps the 0 of a constant column, however much it weighs.
+            factor: FloatArray = np.where(numeric, np.minimum(self._root * self._scale, _LARGEST), 1.0)
         return factor
 
     @cached_property
