@@ -4,6 +4,7 @@ Every method runs where it is installed, on the same data, and adds its rows to 
 
     python benchmarks/relief_numeric.py ours rebate -o docs/results/relief_numeric      # here
     python benchmarks/relief_numeric.py orange -o docs/results/relief_numeric           # with orange3, elsewhere
+    python benchmarks/relief_numeric.py imitation --draws 0 0 -o docs/results/relief_numeric
 
 ``found.csv`` has, for each draw of two problems, the share of the relevant features among the best ones;
 ``scores.csv`` has the score of every feature of the regression tables in ``--data``.
@@ -110,6 +111,27 @@ def orange():
     }
 
 
+def imitation():
+    """RReliefF by loops, with 5 m in the place of m: what Orange's scores were found to be."""
+
+    def score(X, y, nominal, k=10):
+        n = len(y)
+        extent = np.where(nominal, 1.0, np.ptp(X, axis=0))
+        changed, by_feature, both = 0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        for i in range(n):
+            apart = np.abs(X - X[i]) / np.where(extent > 0, extent, 1.0)
+            apart[:, nominal] = apart[:, nominal] > 0
+            order = np.argsort(apart.sum(axis=1), kind="stable")
+            near = order[order != i][:k]
+            dy = np.abs(y[near] - y[i]) / np.ptp(y)
+            changed += dy.mean()
+            by_feature += apart[near].mean(axis=0)
+            both += (dy[:, None] * apart[near]).mean(axis=0)
+        return both / changed - (by_feature - both) / (5 * n - changed)
+
+    return {"RReliefF with 5 m": score}
+
+
 def found_rows(methods, draws):
     """The share of the relevant features among the best ones, for each draw, problem and method."""
     for draw in draws:
@@ -143,7 +165,7 @@ def add(path, rows, key):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("methods", nargs="+", choices=["ours", "rebate", "orange"])
+    parser.add_argument("methods", nargs="+", choices=["ours", "rebate", "orange", "imitation"])
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/R_regression"))
     parser.add_argument(
@@ -154,7 +176,7 @@ def main():
     options.output.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     for group in options.methods:
-        methods = {"ours": ours, "rebate": rebate, "orange": orange}[group]()
+        methods = {"ours": ours, "rebate": rebate, "orange": orange, "imitation": imitation}[group]()
         if not options.no_tables:
             add(options.output / "scores.csv", list(score_rows(methods, options.data)), ["table", "method", "feature"])
         for first in range(*options.draws, 5):  # What is done is kept, if the run is stopped.

@@ -20,7 +20,8 @@ RESULTS = ROOT / "docs" / "results" / "relief_numeric"
 PAIRS = {
     "`MultiSURF`, scikit-rebate's": ("MultiSURF (few)", "scikit-rebate MultiSURF"),
     "`RReliefF`, scikit-rebate's ReliefF": ("RReliefF (few)", "scikit-rebate ReliefF"),
-    "`RReliefF` by distance, Orange's": ("RReliefF, by distance", "Orange RReliefF"),
+    "`RReliefF`, Orange's": ("RReliefF", "Orange RReliefF"),
+    "the same with 5 m, Orange's": ("RReliefF with 5 m", "Orange RReliefF"),
 }
 
 
