@@ -451,9 +451,9 @@ PRESET = Preset(
         "left out. Population 100, 10 000 evaluations; the fitness is the accuracy on standard problems and the G-mean "
         "on imbalanced ones, which are run without and with random undersampling in front. Classical selectors stand "
         "beside them; those of imbalanced-learn may drop rows of all classes on standard problems, and spare the "
-        "smallest class on imbalanced ones. Ten stratified folds: where KEEL has ten, these, repeated three times as in "
-        "the paper; for the others ten are drawn with seed 0, once. With --quick 1000 evaluations of 50 individuals and "
-        "three folds."
+        "smallest class on imbalanced ones. Ten stratified folds: where KEEL has ten, these, repeated three times as "
+        "in the paper; for the others ten are drawn with seed 0, once. With --quick 1000 evaluations of 50 individuals "
+        "and three folds."
     ),
     data_sets=data_sets,
     build=build,
