@@ -163,26 +163,25 @@ void py_predict_from_lists(Array<int32_t, 2> lists, Array<uint64_t, 2> selected,
 }
 
 template <class V>
-void py_predict_from_ranks(Array<int16_t, 3> ranks, int code_bits, Array<int32_t, 2> lists, Array<int32_t, 1> selected,
-                           Array<int64_t, 1> start, Array<V, 1> values, V otherwise, Output<V, 2> predicted,
-                           int64_t begin, int64_t end) {
-  const int64_t n = dim(lists, 0), count = dim(predicted, 0), total = dim(selected, 0);
-  require(dim(lists, 1) == n - 1, "lists: all other rows are needed");
-  require(n <= NO_RANK && dim(ranks, 0) == (n + RANKS_AT_ONCE - 1) / RANKS_AT_ONCE && dim(ranks, 1) == n &&
-              dim(ranks, 2) == RANKS_AT_ONCE,
+void py_predict_from_ranks(Array<int16_t, 3> ranks, int code_bits, Array<int32_t, 1> selected, Array<int64_t, 1> start,
+                           Array<V, 1> values, V otherwise, Output<V, 2> predicted, int64_t begin, int64_t end) {
+  const int64_t n = dim(ranks, 1), count = dim(predicted, 0), total = dim(selected, 0);
+  require(n <= NO_RANK && dim(ranks, 0) == (n + RANKS_AT_ONCE - 1) / RANKS_AT_ONCE && dim(ranks, 2) == RANKS_AT_ONCE,
           "ranks: (n_blocks, n, 64) is needed");
   require(begin % RANKS_AT_ONCE == 0, "begin: the first row of a block");
   require(dim(values, 0) == n && dim(predicted, 1) == n, "values, predicted: one per row");
   require(0 <= code_bits && code_bits < (std::is_integral_v<V> ? 15 : 1), "code_bits: 0 to 14, for classes only");
   require(dim(start, 0) == count + 1 && start.data()[0] == 0 && start.data()[count] == total,
           "start: one per individual, and the end");
-  for (int64_t i = 0; i < count; ++i) require(start.data()[i] <= start.data()[i + 1], "start: ascending");
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t selects = start.data()[i + 1] - start.data()[i];
+    require(0 <= selects && selects <= n, "start: ascending, at most n rows each");  // places are 16 bits wide
+  }
   for (int64_t s = 0; s < total; ++s)
     require(0 <= selected.data()[s] && selected.data()[s] < n, "selected: row outside");
   require_range(begin, end, n);
   const RankJob<V> job{
       .ranks = ranks.data(),
-      .lists = lists.data(),
       .selected = selected.data(),
       .start = start.data(),
       .code_bits = code_bits,
@@ -224,7 +223,7 @@ template <class V> void bind_lists(nb::module_& m) {
   m.def("predict_from_lists", &py_predict_from_lists<V>, nb::kw_only(), array("lists"), array("selected"),
         array("values"), "otherwise"_a, "unlisted"_a, "n_classes"_a, "k"_a, array("predicted"), "begin"_a, "end"_a,
         nb::call_guard<nb::gil_scoped_release>());
-  m.def("predict_from_ranks", &py_predict_from_ranks<V>, nb::kw_only(), array("ranks"), "code_bits"_a, array("lists"),
+  m.def("predict_from_ranks", &py_predict_from_ranks<V>, nb::kw_only(), array("ranks"), "code_bits"_a,
         array("selected"), array("start"), array("values"), "otherwise"_a, array("predicted"), "begin"_a, "end"_a,
         nb::call_guard<nb::gil_scoped_release>());
 }

@@ -245,10 +245,9 @@ constexpr std::int16_t NO_RANK = 32767;  // rank of a row in its own list, and o
 template <class V> struct RankJob {
   // (n_blocks, n, RANKS_AT_ONCE): for blocks of lists, the place of row x in each of them, or NO_RANK.
   const std::int16_t* ranks = nullptr;
-  const std::int32_t* lists = nullptr;     // (n, n - 1) all other rows by (distance, row)
   const std::int32_t* selected = nullptr;  // selected rows of all individuals, one after the other
   const std::int64_t* start = nullptr;     // (n_individuals + 1,) first selected row of each individual
-  int code_bits = 0;                       // lowest bits of a rank that hold the class of row x; 0: see the list
+  int code_bits = 0;                       // lowest bits of a rank that hold the class of row x; 0: see `values`
   const V* values = nullptr;               // (n,)
   V otherwise = 0;                         // prediction if no other row is selected
   std::int64_t n = 0, n_individuals = 0;

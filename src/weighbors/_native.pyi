@@ -329,7 +329,6 @@ def predict_from_ranks(
     *,
     ranks: AnyArray,  # (n_blocks, n, 64) int16: place of row x in 64 lists; 32767 in its own list and for padding
     code_bits: int,  # lowest bits of a rank that hold the class of row x; 0: it is looked up in values
-    lists: AnyArray,  # (n, n - 1) int32, all other rows by (distance, row); ranks and entries must fit together
     selected: AnyArray,  # int32, the selected rows of all individuals, one after the other
     start: IndexArray,  # (n_individuals + 1,) first selected row of each individual
     values: AnyArray,  # (n,) as in predict_from_lists, for k = 1

@@ -37,9 +37,9 @@ _LEAST_WIDTH = 16  # shorter lists than this are not worth their memory
 _GUESSES = 4  # near rows that give a scan its first limit
 NO_RANK = 32767  # place of a row in its own list
 _RANK_BLOCK = 64  # lists whose ranks stand side by side
-# Individuals that select at most the square root of this many times n rows are predicted from ranks: with classes in
-# the ranks, and with a look into the lists. Measured with 300 to 2000 rows.
-_RANKED, _LISTED = 9, 2
+# Individuals that select at most the square root of this many times n rows are predicted from ranks: where the ranks
+# hold the classes, and where the place of the smallest rank is needed as well. Measured with 300 to 2000 rows.
+_RANKED, _PLACED = 9, 5
 _SORTED_SHARE = 8  # lists of at least the n-th part of all rows are sorted, shorter ones are kept in heaps
 _ENOUGH = 12  # selected neighbours expected in a list for a walk to be worth it
 
@@ -303,7 +303,7 @@ class PopulationNeighbors:
             self._walk(selections, predicted)
             return
         # A walk takes time in proportion to n / selected, shared by 64 individuals; a minimum, to selected / 16.
-        ranked = np.square(mask.sum(axis=1)) <= (_RANKED if self._code_bits else _LISTED) * n
+        ranked = np.square(mask.sum(axis=1)) <= (_RANKED if self._code_bits else _PLACED) * n
         for few, predict in ((ranked, self._compare_ranks), (~ranked, self._walk)):
             if few.all():
                 predict(selections, predicted)
@@ -314,10 +314,9 @@ class PopulationNeighbors:
 
     def _compare_ranks(self, selections: Selections, predicted: AnyArray) -> None:
         """Predict all rows from the ranks of the selected instances, and write the predictions to ``predicted``."""
-        mask, ranks, lists = selections.instance_mask, self._ranks, self._lists
+        mask, ranks = selections.instance_mask, self._ranks
         assert mask is not None
         assert ranks is not None
-        assert lists is not None
         selected = (np.flatnonzero(mask) % mask.shape[1]).astype(np.int32)
         start = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
 
@@ -326,7 +325,6 @@ class PopulationNeighbors:
             _native.predict_from_ranks(
                 ranks=ranks,
                 code_bits=self._code_bits,
-                lists=lists,
                 selected=selected,
                 start=start,
                 values=self._values,

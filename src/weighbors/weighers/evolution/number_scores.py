@@ -25,8 +25,9 @@ _CACHED = 16_384  # largest number of residuals that are in memory at once
 
 
 def _squared(residuals: FloatArray) -> FloatArray:
-    """Return the sums of squared residuals. ``residuals`` are used up."""
-    return np.square(residuals, out=residuals).sum(axis=1)
+    """Return the sums of squared residuals."""
+    sums: FloatArray = np.einsum("ij,ij->i", residuals, residuals)  # in one pass, without an array of squares
+    return sums
 
 
 def _absolute(residuals: FloatArray) -> FloatArray:
