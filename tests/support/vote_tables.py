@@ -1,8 +1,10 @@
-"""Small coded tables for tests of learned votes."""
+"""Small tables for tests of learned votes, and the classifier with each of its ways to vote."""
 
 from dataclasses import dataclass
 
 import numpy as np
+
+from weighbors import KernelVotesClassifier
 
 
 @dataclass(frozen=True)
@@ -32,3 +34,34 @@ def coded_table(seed, n=25, *, numbers=3, categories=0, missing=0.0, classes=2, 
         s = rng.uniform(0.2, 3.0, n)
     nominal = np.arange(numbers + categories) >= numbers
     return CodedTable(X.astype(dtype), nominal, codes, np.eye(classes)[codes], s)
+
+
+#: Ways to vote; each is given to the classifier as parameters.
+MODES = {
+    "all rows": {"n_neighbors": None},
+    "nearest rows": {"n_neighbors": 7},
+    "stored rows": {"n_stored": 15},
+    "stored share, p = 2": {"n_stored": 0.4, "p": 2},
+    "nearest rows, p = 2": {"n_neighbors": 12, "p": 2},
+    "learned weights": {"weigher": "auto"},
+}
+
+
+def model_of(mode, **more):
+    """Return the classifier that votes as ``MODES[mode]`` says, without learned weights if it says nothing of them."""
+    return KernelVotesClassifier(**{"weigher": None, **MODES[mode], **more})
+
+
+def table(n=60, seed=0, classes=3):
+    """Return rows of four numbers, and classes that follow from the largest of the first ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    y = np.argmax(X[:, :classes] + 0.5 * rng.normal(size=(n, classes)), axis=1)
+    y[:classes] = np.arange(classes)
+    return X, y
+
+
+def scores_of(model, X):
+    """Scores of all classes, also of two."""
+    found = model.decision_function(X)
+    return found if found.ndim == 2 else np.column_stack([(1 - found) / 2, (1 + found) / 2])
