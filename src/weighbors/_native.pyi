@@ -7,8 +7,8 @@ Who calls what::
     engine.backends.certify -> rerank
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
                                add_differences, sum_distances, add_listed_differences
-    engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks,
-                               compute_squared_distances
+    engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
+    engine.population_cache -> compute_squared_distances
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
     engine.pairs            -> sum_signs
     kernel.local            -> solve_local_votes

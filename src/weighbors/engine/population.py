@@ -25,8 +25,7 @@ import numpy as np
 from .. import _native
 from .._parallel.threads import run_ranges
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .backends.scan import Scan, aligned_empty
-from .plan import lanes_of
+from .population_cache import NO_RANK, RANK_BLOCK, RowDistances, rank_rows, run_by_rows
 from .references import References, build_references
 
 __all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationMethod", "Selections", "choose_population_method"]
@@ -35,12 +34,9 @@ __all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationMethod", "Selections
 CACHE_BYTES = 256 * 2**20
 _LEAST_WIDTH = 16  # shorter lists than this are not worth their memory
 _GUESSES = 4  # near rows that give a scan its first limit
-NO_RANK = 32767  # place of a row in its own list
-_RANK_BLOCK = 64  # lists whose ranks stand side by side
 # Individuals that select at most the square root of this many times n rows are predicted from ranks: where the ranks
 # hold the classes, and where the place of the smallest rank is needed as well. Measured with 300 to 2000 rows.
 _RANKED, _PLACED = 9, 5
-_SORTED_SHARE = 8  # lists of at least the n-th part of all rows are sorted, shorter ones are kept in heaps
 _ENOUGH = 12  # selected neighbours expected in a list for a walk to be worth it
 
 
@@ -122,7 +118,7 @@ def choose_population_method(
         return PopulationMethod("scan", "neighbour lists do not fit the byte limit", 0, 0)
     cut = "" if width == n - 1 else f", cut to the {width} nearest"
     reason = f"only instances are selected: neighbour lists are sorted once{cut}"
-    size, ranks = 4 * n * width, 2 * n * _RANK_BLOCK * -(-n // _RANK_BLOCK)
+    size, ranks = 4 * n * width, 2 * n * RANK_BLOCK * -(-n // RANK_BLOCK)
     ranked = n_neighbors == 1 and width == n - 1 and n < NO_RANK and size + ranks <= limit
     return PopulationMethod("walk", reason, width, size + ranks * ranked, ranked)
 
@@ -203,21 +199,26 @@ class PopulationNeighbors:
             n_neighbors=n_neighbors,
             limit=cache_bytes,
         )
-        self._lists = self._sorted_lists(self.method.width) if self.method.way == "walk" else None
+        distances = RowDistances(self.references, n_jobs)
+        self._lists = distances.sorted_lists(self.method.width) if self.method.way == "walk" else None
         # Classes are stored in the lowest bits of ranks, if both fit in 15 bits.
         bits = int(n_classes - 1).bit_length() if numbers is None else 0
         self._code_bits = bits if (self.references.n - 1) << bits < NO_RANK else 0
-        self._ranks = self._ranks_of(self._lists) if self._lists is not None and self.method.ranked else None
+        self._ranks = (
+            rank_rows(self._lists, self._values, self._code_bits)
+            if self._lists is not None and self.method.ranked
+            else None
+        )
         self._guesses = np.empty((self.references.n, 0), dtype=np.int32)
         # Near rows without weights are probably near with weights, too. They give the scan a first limit, with which it
         # can stop early.
         if self.method.way == "scan" and n_neighbors == 1:
-            self._guesses = self._sorted_lists(min(_GUESSES, self.references.n - 1))
+            self._guesses = distances.sorted_lists(min(_GUESSES, self.references.n - 1))
         self._orders: AnyArray | None = None
         if self.method.way == "scan" and scales_change:  # scaled instances are searched by their heaviest feature
             by_feature = np.argsort(self.references.rows, axis=0, kind="stable").T
             self._orders = np.ascontiguousarray(by_feature, dtype=np.int32)
-        self._square = self._all_distances() if self.method.way == "matrix" else None
+        self._square = distances.all_distances() if self.method.way == "matrix" else None
 
     def predict(self, selections: Selections) -> AnyArray:
         """Return the class or the number of every row by its nearest selected instances, without the row itself.
@@ -293,7 +294,7 @@ class PopulationNeighbors:
                 end=end,
             )
 
-        self._by_rows(task)
+        run_by_rows(task, self.references.n, self.n_jobs)
 
     def _take_first(self, selections: Selections, predicted: AnyArray) -> None:
         """Predict all rows from ranks for individuals that select few instances, from lists for the others."""
@@ -334,7 +335,7 @@ class PopulationNeighbors:
                 end=end,
             )
 
-        self._by_rows(task)
+        run_by_rows(task, self.references.n, self.n_jobs)
 
     def _walk(self, selections: Selections, predicted: AnyArray) -> None:
         """Predict all rows from the stored neighbour lists, and write the predictions to ``predicted``."""
@@ -368,7 +369,7 @@ class PopulationNeighbors:
                 end=end,
             )
 
-        self._by_rows(task)
+        run_by_rows(task, self.references.n, self.n_jobs)
         if lists.shape[1] < n - 1:
             self._scan_unlisted(selections, walked, answers)
         if answers is not predicted:
@@ -413,105 +414,6 @@ class PopulationNeighbors:
                 task(i, i + 1, begin, end)
 
         run_ranges(run, [(at, at + 1) for at in range(len(jobs))], self.n_jobs)
-
-    def _by_rows(self, task: Any) -> None:
-        """Run a task on ranges of all rows, in threads."""
-        n = self.references.n
-        size = max(_RANK_BLOCK, -(-n // (4 * self.n_jobs) // _RANK_BLOCK) * _RANK_BLOCK)
-        run_ranges(task, [(begin, min(begin + size, n)) for begin in range(0, n, size)], self.n_jobs)
-
-    def _sorted_lists(self, width: int) -> AnyArray:
-        """Return the ``width`` nearest other rows of each row, ordered by distance and then row number."""
-        n = self.references.n
-        lists = np.empty((n, width), dtype=np.int32)
-        if width * _SORTED_SHARE >= n:
-            self._by_rows(lambda begin, end: self._sort_rows(lists, begin, end))
-            return lists
-        # Neighbour lists of a batch take at most about 16 MB, since a scan gives distance and slot, 16 bytes together.
-        size = max(6, 2**24 // (16 * max(1, width)) // 6 * 6)
-        scan = Scan(self.references)
-        for begin in range(0, n, size):
-            own = self._rows[begin : begin + size]
-            rows = self.references.rows[begin : begin + size]
-            _, slot = scan.search(rows, width, own_slot=own, missing=self.references.missing, n_jobs=self.n_jobs)
-            lists[begin : begin + size] = slot[:, 0]
-        return lists
-
-    def _sort_rows(self, lists: AnyArray, begin: int, end: int) -> None:
-        """Write the lists of rows [begin, end) to ``lists``. To sort all distances is faster than a heap of many."""
-        n, width = lists.shape
-        # Blocks of about 1 MB stay in the cache.
-        size = max(1, 2**17 // n)
-        for first in range(begin, end, size):
-            last = min(first + size, end)
-            lists[first:last] = sort_neighbors(self._distances(first, last)[:, :n], width)
-
-    def _ranks_of(self, lists: AnyArray) -> AnyArray:
-        """Return the place of each row in blocks of 64 lists: (n_blocks, n, 64)."""
-        n = self.references.n
-        ranks = np.full((-(-n // _RANK_BLOCK), n, _RANK_BLOCK), NO_RANK, dtype=np.int16)
-        places = np.arange(n - 1, dtype=np.int16)[None, :] << self._code_bits
-        for block in range(len(ranks)):  # The inverse of each list is a row here, and a column of the result.
-            part = lists[block * _RANK_BLOCK : (block + 1) * _RANK_BLOCK]
-            inverse = np.full((len(part), n), NO_RANK, dtype=np.int16)
-            classes = self._values[part].astype(np.int16) if self._code_bits else np.int16(0)
-            np.put_along_axis(inverse, part, places | classes, axis=1)
-            ranks[block, :, : len(part)] = inverse.T
-        return ranks
-
-    def _all_distances(self) -> FloatArray:
-        """Return the squared distances of all pairs of rows."""
-        n = self.references.n
-        square = self._empty_distances(n)
-        self._by_rows(lambda begin, end: self._write_distances(square[begin:end], begin, end))
-        return square
-
-    def _distances(self, begin: int, end: int) -> FloatArray:
-        """Return the squared distances of the rows [begin, end) to all rows, infinite to itself."""
-        square = self._empty_distances(end - begin)
-        self._write_distances(square, begin, end)
-        return square
-
-    def _empty_distances(self, count: int) -> FloatArray:
-        """Return an array for the distances of ``count`` rows. It is padded to whole vectors."""
-        r = self.references
-        lanes = lanes_of(r.dtype)
-        return aligned_empty((count, -(-r.n // lanes) * lanes), r.dtype)
-
-    def _write_distances(self, square: FloatArray, begin: int, end: int) -> None:
-        """Write the squared distances of the rows [begin, end) to ``square``."""
-        r = self.references
-        _native.compute_squared_distances(
-            rows=r.rows,
-            missing_distance=r.missing_distance,
-            n_numeric=r.n_numeric,
-            missing=r.missing,
-            query=self._rows,
-            square=square,
-            begin=begin,
-            end=end,
-        )
-
-
-def sort_neighbors(square: FloatArray, width: int) -> AnyArray:
-    """Return the numbers of the ``width`` smallest distances of each row, by distance and then number.
-
-    ``square`` has shape (rows, n) and no negative numbers.
-
-    Examples
-    --------
-    >>> sort_neighbors(np.array([[np.inf, 4.0, 1.0, 4.0]], dtype=np.float32), 3)
-    array([[2, 1, 3]], dtype=int32)
-    """
-    if square.dtype == np.float32:
-        # The bits of floats that are not negative are ordered as the floats are. With the number in the lower half,
-        # one fast sort of integers also puts equal distances in order.
-        both = (np.ascontiguousarray(square).view(np.uint32).astype(np.uint64) << np.uint64(32)) | np.arange(
-            square.shape[1], dtype=np.uint64
-        )
-        both.sort(axis=1)
-        return (both[:, :width] & np.uint64(0xFFFFFFFF)).astype(np.int32)
-    return np.argsort(square, axis=1, kind="stable")[:, :width].astype(np.int32)
 
 
 def bit_words(mask: BoolArray) -> AnyArray:
