@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
@@ -33,7 +34,7 @@ __all__ = ["BaseKNeighbors"]
 BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
 
 
-class BaseKNeighbors(TakesTables, BaseEstimator):
+class BaseKNeighbors(TakesTables, BaseEstimator, ABC):
     """Base class of the weighted k-NN: it finds neighbours and their votes.
 
     A subclass says what the votes become: classes (`BaseKNeighborsClassifier`) or numbers (`BaseKNeighborsRegressor`).
@@ -90,9 +91,9 @@ class BaseKNeighbors(TakesTables, BaseEstimator):
         """Factors of the sample weights for each class, or None."""
         return None
 
+    @abstractmethod
     def _describe_rows(self, row: IndexArray) -> dict[str, AnyArray]:
         """Return the columns of `explain` that say what the stored rows ``row`` vote for."""
-        raise NotImplementedError
 
     @property
     def plan_(self) -> Any:

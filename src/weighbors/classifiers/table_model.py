@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -52,7 +53,7 @@ class Predictions:
     notes: tuple[str, ...]
 
 
-class BaseTableModel:
+class BaseTableModel(ABC):
     """What models of classes and of numbers share: reading of new tables, weights by name, and files."""
 
     scaler: TableScaler
@@ -85,9 +86,9 @@ class BaseTableModel:
         order = np.argsort(-frame.to_numpy(dtype=float).max(axis=1), kind="stable")
         return frame.iloc[order].rename_axis("feature")
 
+    @abstractmethod
     def _targets(self) -> dict[str, AnyArray]:
         """Return the arrays of the target for the file."""
-        raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, in an atomic write. The file contains arrays and text, no pickle."""

@@ -93,9 +93,8 @@ class _Neighborhoods:
         associates, self.associates[row] = self.associates[row], []
         for associate in associates:
             self.near[associate].remove(row)
-        if (
-            0 < 2 * self.n_kept < self._engine.n_references
-        ):  # candidates run out, and a search among fewer rows is cheap
+        # Half of the candidates are gone, so lists run out soon; a search among the rows that are left is cheap.
+        if 0 < 2 * self.n_kept < self._engine.n_references:
             self._search()
         for associate in associates:
             self._fill(associate)
