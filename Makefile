@@ -16,11 +16,12 @@ else
 HERE := CMAKE_ARGS=-DWEIGHBORS_MARCH_NATIVE=ON
 endif
 
-.PHONY: help demo test slow bench lint docs house clean
+.PHONY: help demo test slow sanitize bench lint docs house clean
 
 help:
 	@echo "make demo   tell what matters in real data: a summary here, and report.html"
 	@echo "make test   run the tests (make slow: the long studies)"
+	@echo "make sanitize  run the tests of the compiled core under the address, undefined and thread sanitizers"
 	@echo "make bench  measure against scikit-learn, FAISS and fast-select"
 	@echo "make lint   ruff, mypy, clang-format, and the rules of imports"
 	@echo "make house  show the packages, the imports between them, and the way of four calls through them"
@@ -36,7 +37,8 @@ $(VENV)/zig/c++: $(VENV)/made
 	@echo "no C++ compiler found: using the one in the package ziglang ..."
 	@sh tools/zig_compiler.sh $(BIN)/python $(VENV)/zig
 
-# $(VENV)/with-EXTRA: weighbors[EXTRA] as it is in the sources now. What it needs is installed while it is built.
+# $(VENV)/with-NAME: weighbors as it is in the sources now, with the extra or dependency group NAME of pyproject.toml.
+# What it needs is installed while it is built.
 $(VENV)/with-%: $(VENV)/made $(COMPILER) $(SOURCES)
 	@$(MAKE) --silent --no-print-directory -j2 $(VENV)/built $(VENV)/needs-$*
 	@$(PIP) --no-deps --force-reinstall $(VENV)/built-wheel/*.whl
@@ -59,7 +61,7 @@ $(VENV)/built $(VENV)/built-here: $(SOURCES)
 	@touch $@
 
 $(VENV)/needs-%: pyproject.toml
-	@echo "installing what weighbors[$*] needs ..."
+	@echo "installing what weighbors needs for $* ..."
 	@$(BIN)/python tools/requirements.py $* > $@.txt
 	@$(PIP) --requirement $@.txt
 	@touch $@
@@ -73,6 +75,13 @@ test: $(VENV)/with-test
 
 slow: $(VENV)/with-test
 	$(BIN)/python -m pytest -m slow
+
+# The compiled core is built once per set of sanitizers, in a directory of its own. Python itself is not instrumented, so
+# the sanitizer's library is loaded first; Python frees little at its end, so leaks are not looked for.
+SANITIZED_TESTS ?= tests/engine tests/weighers tests/kernel tests/common/test_callers_arrays.py tests/fuzz
+sanitize: $(VENV)/with-test
+	@sh tools/sanitize.sh $(BIN)/python address,undefined build/sanitize-address "$(SANITIZED_TESTS)"
+	@sh tools/sanitize.sh $(BIN)/python thread build/sanitize-thread "$(SANITIZED_TESTS)"
 
 bench: $(VENV)/with-bench
 	@for script in neighbors weighers intervals evolution backends imports study; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Build weighbors with sanitizers into a directory of its own, and run tests with it.
+# Usage: sanitize.sh PYTHON SANITIZERS DIRECTORY TESTS, for example sanitize.sh python3 address,undefined build/x tests/engine
+set -e
+python=$1 sanitizers=$2 place=$3 tests=$4
+"$python" -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$place" \
+  --config-settings build-dir="$place-objects" --config-settings cmake.define.WEIGHBORS_SANITIZE="$sanitizers" \
+  --config-settings cmake.define.WEIGHBORS_MARCH_NATIVE=ON $SANITIZE_PIP_OPTIONS .
+case $sanitizers in
+  thread) library=libtsan.so ;;
+  *) library=libasan.so ;;
+esac
+echo "running tests under the sanitizers $sanitizers ..."
+# A sanitizer maps its shadow memory at fixed addresses, which random layouts of memory may occupy: setarch -R.
+LD_PRELOAD=$(${CC:-cc} -print-file-name=$library) PYTHONPATH="$place" PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 \
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+  TSAN_OPTIONS=exitcode=66:halt_on_error=1 \
+  setarch -R "$python" -m pytest -q -x -m "not slow" -p no:cacheprovider $tests
