@@ -3,7 +3,7 @@
 from sklearn.base import BaseEstimator
 
 import weighbors
-from weighbors import classifiers, distributed, neighbors, regressors, weighers
+from weighbors import classifiers, distributed, evaluation, neighbors, regressors, weighers
 
 
 def _search(tasks="IS+FS", **options):
@@ -19,6 +19,7 @@ _MADE = {
     "IB3": lambda: weighers.IB3(random_state=0),
     "Simba": lambda: weighers.Simba(random_state=0),
     "SimbaMBIW": lambda: weighers.SimbaMBIW(random_state=0),
+    "StabilitySelection": lambda: evaluation.StabilitySelection(n_pairs=3, n_permutations=2, target_fp=100.0),
     "Stratified": lambda: weighers.Stratified(_search(), random_state=0),
     "WIBK": lambda: classifiers.WIBK(3, discretize="mdlp"),
     "distributed.RepresentativeIntervals": lambda: distributed.RepresentativeIntervals(discretize="mdlp"),
@@ -28,13 +29,13 @@ _MADE = {
 def public_classes():
     """Every public estimator by its name; those over blocks with the name of their package."""
     found = {}
-    for package in (neighbors, classifiers, regressors, weighers, distributed):
+    for package in (neighbors, classifiers, regressors, weighers, evaluation, distributed):
         prefix = "distributed." if package is distributed else ""
         for name in package.__all__:
             kind = getattr(package, name)
             if isinstance(kind, type) and issubclass(kind, BaseEstimator):
                 found[prefix + name] = kind
-    assert {name for name in weighbors.__all__ if name not in ("IntervalTable", "Weights")} <= set(found)
+    assert {name for name in weighbors.__all__ if name not in ("Explanation", "IntervalTable", "Weights")} <= set(found)
     return found
 
 

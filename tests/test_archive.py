@@ -2,6 +2,8 @@
 
 import io
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 
@@ -10,7 +12,9 @@ import pytest
 
 from weighbors import EvolutionaryWeigher, Weights, _archive
 from weighbors._archive import DAMAGE, read_archive, read_arrays, write_archive
+from weighbors.blocks.sources import open_source
 from weighbors.classifiers import TableModel
+from weighbors.cli import main
 from weighbors.datasets import read_table
 from weighbors.exceptions import CheckpointError, InvalidDataError, ModelFileError, WeightsFileError
 
@@ -48,6 +52,49 @@ def test_a_bomb_is_refused_before_it_is_unpacked(bomb, read, error):
         tracemalloc.stop()
 
 
+HOSTILE = r"""
+import io, resource, sys, zipfile
+import numpy as np
+from weighbors import Weights
+from weighbors.exceptions import WeighborsError
+kind, path = sys.argv[1:]
+if kind == "load":  # in a process of its own, whose memory no file has filled before
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        Weights.load(path)
+    except WeighborsError:
+        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+elif kind == "array":  # a single array, as NumPy would read it: as a whole
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (10**8,)})
+        file.truncate(8 * 10**8)
+elif kind == "names":  # a directory of very many parts
+    one = b"PK\x01\x02" + bytes(24) + b"\x01\x00" + bytes(16) + b"x"
+    end = b"PK\x05\x06" + bytes(8) + (len(one) * 10**6).to_bytes(4, "little") + bytes(6)
+    open(path, "wb").write(b"PK\x03\x04" + one * 10**6 + end)
+elif kind == "header":
+    np.savez_compressed(path, header=np.array("[" * 3 * 10**7))
+else:  # zeros: the right header, in a small file
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        with archive.open("feature_weights.npy", "w", force_zip64=True) as file:
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (2**26,)})
+            for _ in range(512):
+                file.write(bytes(2**20))
+        buffer = io.BytesIO()
+        np.save(buffer, np.array('{"format": "weighbors.Weights", "version": 1}'))
+        archive.writestr("header.npy", buffer.getvalue())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
+@pytest.mark.parametrize("kind", ["array", "names", "header", "zeros"])
+def test_checking_a_hostile_file_takes_little_memory(tmp_path, kind):
+    for step in (kind, "load"):
+        script = [sys.executable, "-c", HOSTILE, step, str(tmp_path / "x.npz")]
+        done = subprocess.run(script, capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 200  # MiB
+
+
 def test_many_names_for_one_part_count_each(tmp_path):
     path = tmp_path / "many.npz"
     part = np.zeros(2**16)  # half of the limit
@@ -73,6 +120,36 @@ def test_arrays_that_lie_about_their_size(tmp_path, content, message):
         archive.writestr("x.npy", content)
     with pytest.raises(ValueError, match=message):
         read_arrays(path)
+
+
+@pytest.mark.parametrize("text", [
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (2,",  # TokenError
+    "  {'a':1}\n {",  # IndentationError
+    "{[]: 1}",  # TypeError
+    "{'descr' '<f8' !}",  # SyntaxError
+    "-" * 9000 + "1",  # RecursionError or MemoryError
+    "(" * 9000,
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 3: 4}",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999,)}",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (True, 2.5)}",
+    "{'descr': 'nonsense', 'fortran_order': False, 'shape': (2,)}",
+])  # fmt: skip
+def test_headers_that_numpy_cannot_parse_are_damage(tmp_path, text):
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(16)
+    path, plain = tmp_path / "bad.npz", tmp_path / "bad.npy"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("header", "about", "weights", "X", "y"):
+            archive.writestr(f"{name}.npy", content)
+    plain.write_bytes(content)
+    for read, error in ((TableModel.load, ModelFileError), (Weights.load, WeightsFileError),
+                        (read_table, InvalidDataError), (fitted_from, CheckpointError)):  # fmt: skip
+        with pytest.raises(error):
+            read(path)
+    with pytest.raises(InvalidDataError, match="cannot be mapped"):
+        open_source(plain, None, piece_bytes=2**20)
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(path), "--target", "y"])
+    assert ended.value.code == 3
 
 
 def test_a_directory_that_lies_about_sizes(tmp_path, bomb):

@@ -13,7 +13,6 @@ from weighbors import ReliefF, WeightedKNeighborsClassifier
 from weighbors._columns import column_kind
 from weighbors.datasets import clean_table
 from weighbors.exceptions import InvalidDataError
-from weighbors.report import build_report
 
 DAY = dt.date(2020, 1, 1)
 DAYS = [DAY + dt.timedelta(days=i) for i in range(12)]
@@ -128,7 +127,6 @@ def test_what_has_no_distance_is_refused_by_name(name):
         lambda: WeightedKNeighborsClassifier(1).fit(X, Y),
         lambda: WeightedKNeighborsClassifier(1, categorical_features=["what"]).fit(X, Y),
         lambda: WeightedKNeighborsClassifier(1).fit(good, Y).predict(X),
-        lambda: build_report(X, Y),
     ):
         with pytest.raises(InvalidDataError, match=f"column 'what' .*{told}"):
             what()

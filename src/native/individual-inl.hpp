@@ -8,6 +8,8 @@
 
 namespace wb::WB_LEVEL {
 
+constexpr int NO_PREDICTION = -1;  // No instance is selected, except perhaps the row itself.
+
 // One individual, ready for comparison: the selected instances, packed by set of weights, with the selected features
 // only.
 //
@@ -101,6 +103,19 @@ template <class T> WB_INLINE T folded_norm(const Individual<T>& individual, cons
   return std::sqrt(square);
 }
 
+// A value larger than d by a few roundings: a test `< limit` then also admits distances equal to d, whose row decides.
+template <class T> WB_INLINE T just_above(T d) {
+  return d + (d * (2 * std::numeric_limits<T>::epsilon()) + std::numeric_limits<T>::min());
+}
+
+// A bound on what folding changes in the distance (not squared) of a gathered query and any instance of a set: 8 eps
+// times the norms of both rows, since the subtraction of the center, the factor and their product round once each on
+// either side; the rest is margin.
+template <class T> WB_INLINE T folding_slack(const Individual<T>& individual, const T* query, std::int64_t set) {
+  const T norm = folded_norm(individual, query, TILE_QUERIES) + individual.norm[set];
+  return 8 * std::numeric_limits<T>::epsilon() * norm * individual.largest_scale_root;
+}
+
 // All rows sorted by the first packed feature; null if the caller gave no orders or the feature is not numeric.
 template <class T>
 WB_INLINE const std::int32_t* first_order(const PopulationJob<T>& job, const Individual<T>& individual) {
@@ -134,7 +149,9 @@ WB_KERNEL void sort_by_scale(const PopulationJob<T>& job, Individual<T>& out, co
 template <class T> WB_KERNEL void measure_blocks(Individual<T>& out, const T* scales);
 
 // Packs individual i: selected instances in blocks of lanes, padded per set of weights with rows at infinity.
-template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
+// `by_scale`: instances that have scales are sorted by them, otherwise all instances are in the order of their rows.
+template <class T>
+WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out, bool by_scale) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   const std::int64_t n = job.n, sets = job.n_sets;
   choose_features(job, i, out);
@@ -147,7 +164,7 @@ template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, s
     const std::size_t first = out.ids.size();
     for (std::int64_t row = 0; row < n; ++row)
       if ((!kept || kept[row]) && (sets == 1 || job.codes[row] == s)) out.ids.push_back(row);
-    if (scales) sort_by_scale(job, out, scales, first);
+    if (scales && by_scale) sort_by_scale(job, out, scales, first);
     while (out.ids.size() % LANES) out.ids.push_back(-1);
     out.set_start.push_back(std::int64_t(out.ids.size()) / LANES);
   }

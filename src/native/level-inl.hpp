@@ -29,6 +29,7 @@
 #include "surf-inl.hpp"
 #include "simba-inl.hpp"
 #include "individual-inl.hpp"
+#include "population_minima-inl.hpp"
 #include "population_scan-inl.hpp"
 #include "population_matrix-inl.hpp"
 #include "population_ranks-inl.hpp"

@@ -3,8 +3,9 @@
 // among its k nearest selected instances, without the row itself, or the mean of their numeric targets.
 //
 // `predict_by_scan` serves every individual: it packs the selected instances and features once and compares tiles of
-// rows with them. `predict_from_matrix` (population_matrix-inl.hpp) reads distances that were computed before, and
-// `predict_from_lists` (population_lists.hpp) sorted neighbour lists. All three give the same predictions.
+// rows with them, those with few selected instances by population_minima-inl.hpp. `predict_from_matrix`
+// (population_matrix-inl.hpp) reads distances that were computed before, and `predict_from_lists`
+// (population_lists.hpp) sorted neighbour lists. All three give the same predictions.
 //
 // Most of the speed comes from not computing distances to the end: every row has a limit, and a tile is abandoned as
 // soon as all its partial sums exceed their limits.
@@ -14,8 +15,6 @@
 #endif
 
 namespace wb::WB_LEVEL {
-
-constexpr int NO_PREDICTION = -1;  // No instance is selected, except perhaps the row itself.
 
 // The most frequent class among the k entries of a list; of equally frequent classes the one with the lower code wins.
 // `counts` is all zero before and after, so that it need not be cleared per row.
@@ -125,6 +124,8 @@ template <class T> struct NearestLists {
   std::vector<T> distance, slack, limit;   // (rows, k) as heaps; (rows,); (rows, padded)
   std::vector<std::int64_t> id;            // (rows, k)
   std::vector<char> doubt;                 // (rows,)
+  std::vector<char> settled;               // (rows,) all k distances are exactly 0: only a lower row number can enter
+  bool ascending = false;                  // instances are offered in the order of their rows: a settled row is done
   std::vector<std::int64_t> query, place;  // (rows,) row number, and place among the queries of the call
   bool propose = false;                    // the list holds folded distances
   std::vector<T> queries;                  // one tile
@@ -134,6 +135,8 @@ template <class T> struct NearestLists {
     constexpr T infinity = std::numeric_limits<T>::infinity();
     propose = only_propose;
     doubt.assign(std::size_t(rows), 0);
+    settled.assign(std::size_t(rows), 0);
+    ascending = !individual.scaled && job.n_sets == 1;
     distance.assign(std::size_t(rows * job.k), infinity);
     id.assign(std::size_t(rows * job.k), std::numeric_limits<std::int64_t>::max());
     slack.assign(std::size_t(rows), T(0));
@@ -144,9 +147,13 @@ template <class T> struct NearestLists {
   }
 };
 
-// A value larger than d by a few roundings: a test `< limit` then also admits distances equal to d, whose row decides.
-template <class T> WB_INLINE T just_above(T d) {
-  return d + (d * (2 * std::numeric_limits<T>::epsilon()) + std::numeric_limits<T>::min());
+// The distance of a tile below which an instance may replace one at distance `worst` in the list of `row`.
+template <class T>
+WB_INLINE T limit_for(const Individual<T>& individual, const NearestLists<T>& nearest, std::int64_t row, T worst) {
+  if (nearest.propose)
+    worst = folded_limit<T, 2>(worst, nearest.slack[row], individual.width());  // The exact distance may be this large.
+  if (individual.folded) worst = folded_limit<T, 2>(worst, nearest.slack[row], individual.width());
+  return just_above(worst);
 }
 
 // Sets the limit below which a distance of the tile may change the list of `row`. Until the list is full there is none.
@@ -154,35 +161,54 @@ template <class T>
 WB_INLINE void set_limit(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
                          std::int64_t row) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
-  T worst = nearest.distance[row * job.k];
+  const T worst = nearest.distance[row * job.k];
   if (!(worst < infinity)) return;
-  if (nearest.propose)
-    worst = folded_limit<T, 2>(worst, nearest.slack[row], individual.width());  // The exact distance may be this large.
-  if (individual.folded) worst = folded_limit<T, 2>(worst, nearest.slack[row], individual.width());
-  nearest.limit[row] = just_above(worst);
+  nearest.limit[row] =
+      nearest.settled[row] && nearest.ascending ? -infinity : limit_for(individual, nearest, row, worst);
 }
 
-// Offers one distance to the list of a row.
+// Whether an instance whose distance in the tile is d may still enter the list of `row`. The limits may have fallen
+// since the tile was compared.
+template <class T>
+WB_INLINE bool may_enter(const NearestLists<T>& nearest, std::int64_t k, std::int64_t row, T d, std::int64_t id) {
+  return d < nearest.limit[row] && !(nearest.settled[row] && id > nearest.id[row * k]);
+}
+
+// Offers a folded distance to the list of a row, for k = 1, and notes whether it leaves a doubt. `scale` is that of the
+// instance.
+//
+// Features with few different values put many instances at distance 0. Their folded distance is 0, too, so one exact
+// distance shows that nothing can be nearer, and equal instances leave no doubt.
+template <class T>
+WB_INLINE void propose_pair(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
+                            std::int64_t row, T d, std::int64_t id, T scale) {
+  const T before = nearest.distance[row];
+  const bool zero = d == 0 && measure(job, individual, nearest.query[row], id) * scale == 0;
+  if (nearest.settled[row]) {
+    if (zero) nearest.id[row] = id;  // `may_enter` admits only lower rows.
+    else if (d > 0) nearest.doubt[row] = 1;
+    return;
+  }
+  if (!zero && !(d < before)) {
+    nearest.doubt[row] = 1;
+    return;
+  }
+  nearest.distance[row] = d;
+  nearest.id[row] = id;
+  nearest.doubt[row] = before < limit_for(individual, nearest, row, d);  // All earlier ones were at least at `before`.
+  nearest.settled[row] = zero;
+  set_limit(job, individual, nearest, row);
+}
+
+// Offers an exact distance to the list of a row.
 template <class T>
 WB_INLINE void offer(const PopulationJob<T>& job, const Individual<T>& individual, NearestLists<T>& nearest,
                      std::int64_t row, T d, std::int64_t id) {
   T* list = nearest.distance.data() + row * job.k;
   std::int64_t* list_id = nearest.id.data() + row * job.k;
-  if (nearest.propose) {
-    if (!(d < nearest.limit[row])) return;
-    const T before = list[0];
-    if (!(d < before)) {
-      nearest.doubt[row] = 1;
-      return;
-    }
-    list[0] = d;
-    list_id[0] = id;
-    set_limit(job, individual, nearest, row);
-    nearest.doubt[row] = before < nearest.limit[row];  // Everything earlier was at least as far as `before`.
-    return;
-  }
   if (!worse(list[0], list_id[0], d, id)) return;
   replace_worst(list, list_id, job.k, d, id);
+  nearest.settled[row] = list[0] == 0;
   set_limit(job, individual, nearest, row);
 }
 
@@ -202,20 +228,27 @@ WB_INLINE void set_first_limit(const PopulationJob<T>& job, const Individual<T>&
   }
 }
 
-// Gathers the queries [first, first + used) of the call in the form of one set's packed blocks, and sets their slack:
-// folding changes a distance (not squared) by at most 8 eps times the norms of both rows, since the subtraction of the
-// center, the factor and their product round once each on either side; the rest is margin.
+// Gathers the queries [first, first + used) of the call in the form of one set's packed blocks.
 template <class T>
 WB_NOINLINE WB_KERNEL void gather_queries(const PopulationJob<T>& job, const Individual<T>& individual,
                                           std::int64_t set, std::int64_t first, int used, NearestLists<T>& nearest) {
-  for (int q = 0; q < TILE_QUERIES; ++q) {
-    T* to = nearest.queries.data() + q;
-    write_tile_row(job, individual, nearest.query[first + std::min(q, used - 1)], set, to, TILE_QUERIES);
-    if (!individual.folded || q >= used) continue;
-    nearest.slack[first + q] = 8 * std::numeric_limits<T>::epsilon() *
-                               (folded_norm(individual, to, TILE_QUERIES) + individual.norm[set]) *
-                               individual.largest_scale_root;
-    set_limit(job, individual, nearest, first + q);
+  for (int q = 0; q < TILE_QUERIES; ++q)
+    write_tile_row(job, individual, nearest.query[first + std::min(q, used - 1)], set, nearest.queries.data() + q,
+                   TILE_QUERIES);
+}
+
+// Sets slack and limits of the queries that `gather_queries` gathered for individual i and one set of weights; `guess`:
+// also their first limits.
+template <class T>
+WB_NOINLINE WB_KERNEL void set_limits(const PopulationJob<T>& job, const Individual<T>& individual,
+                                      NearestLists<T>& nearest, std::int64_t i, std::int64_t set, std::int64_t first,
+                                      int used, bool guess) {
+  for (int q = 0; q < used; ++q) {
+    if (individual.folded) {
+      nearest.slack[first + q] = folding_slack(individual, nearest.queries.data() + q, set);
+      set_limit(job, individual, nearest, first + q);
+    }
+    if (guess) set_first_limit(job, individual, nearest, i, first + q, nearest.query[first + q]);
   }
 }
 
@@ -243,9 +276,16 @@ WB_NOINLINE WB_KERNEL void offer_pairs(const PopulationJob<T>& job, const Indivi
       const std::int64_t id = individual.ids[block * LANES + lane];
       if (id < 0 || id == row || (SYMMETRIC && id < row)) continue;
       T d = distance[lane];
-      // The limits may have fallen since the lanes were found.
-      if (!(d < nearest.limit[at]) && !(SYMMETRIC && d < nearest.limit[id])) continue;
-      if (individual.folded && !nearest.propose) {
+      const bool enters = may_enter(nearest, job.k, at, d, id);
+      const bool other_enters = SYMMETRIC && may_enter(nearest, job.k, id, d, row);
+      if (nearest.propose) {
+        const T scale = individual.scaled ? individual.scales[block * LANES + lane] : T(1);
+        if (enters) propose_pair(job, individual, nearest, at, d, id, scale);
+        if (other_enters) propose_pair(job, individual, nearest, id, d, row, scale);
+        continue;
+      }
+      if (!enters && !other_enters) continue;
+      if (individual.folded) {
         d = measure(job, individual, row, id);
         if (individual.scaled) d *= individual.scales[block * LANES + lane];
       }
@@ -325,12 +365,11 @@ WB_KERNEL void search_rows(const PopulationJob<T>& job, const Individual<T>& ind
   if (individual.scaled && order && job.all_rows && rows == job.n) std::copy_n(order, rows, nearest.place.begin());
   for (std::int64_t at = 0; at < rows; ++at) nearest.query[at] = job.query[nearest.place[at]];
   const bool guessing = job.k == 1 && job.n_sets == 1 && job.n_guesses > 0 && !individual.scaled;
-  if (guessing || symmetric)  // Both rows of a pair need slack and limit from the start.
+  if (symmetric)  // Both rows of a pair need slack and limit from the start.
     for (std::int64_t first = 0; first < rows; first += TILE_QUERIES) {
       const int used = int(std::min<std::int64_t>(TILE_QUERIES, rows - first));
       if (individual.folded) gather_queries(job, individual, 0, first, used, nearest);
-      for (int q = 0; guessing && q < used; ++q)
-        set_first_limit(job, individual, nearest, i, first + q, nearest.query[first + q]);
+      set_limits(job, individual, nearest, i, 0, first, used, guessing);
     }
   for (std::int64_t s = 0; s < job.n_sets; ++s)
     for (std::int64_t part = individual.set_start[s]; part < individual.set_start[s + 1]; part += part_blocks) {
@@ -339,6 +378,8 @@ WB_KERNEL void search_rows(const PopulationJob<T>& job, const Individual<T>& ind
         const int used = int(std::min<std::int64_t>(TILE_QUERIES, rows - first));
         if (symmetric && stop * LANES <= first) break;  // All pairs with lower rows are done.
         gather_queries(job, individual, s, first, used, nearest);
+        if (!symmetric && part == individual.set_start[s])
+          set_limits(job, individual, nearest, i, s, first, used, guessing);
         if (symmetric)
           compare_tile<T, MISSING, true>(job, individual, nearest, s, first, used, std::max(part, first / LANES), stop);
         else compare_tile<T, MISSING, false>(job, individual, nearest, s, first, used, part, stop);
@@ -377,9 +418,12 @@ WB_KERNEL void predict_by_scan(const PopulationJob<T>& job, std::int64_t first, 
                                std::int64_t end) {
   Individual<T> individual;
   NearestLists<T> nearest;
+  MinimaScratch<T> scratch;
   for (std::int64_t i = first; i < last; ++i) {
-    pack_individual(job, i, individual);
-    scan_individual<T, MISSING>(job, individual, nearest, i, begin, end);
+    const bool all = compares_all(job, i);
+    pack_individual(job, i, individual, !all);
+    if (all) predict_by_minima<T, MISSING>(job, individual, scratch, i, begin, end);
+    else scan_individual<T, MISSING>(job, individual, nearest, i, begin, end);
   }
 }
 
@@ -391,7 +435,7 @@ WB_KERNEL void compute_squared_distances(const PopulationJob<T>& job, T* square,
   constexpr T infinity = std::numeric_limits<T>::infinity();
   Individual<T> all;
   NearestLists<T> nearest;
-  pack_individual(job, 0, all);
+  pack_individual(job, 0, all, true);
   nearest.start(job, all, TILE_QUERIES, false);
   nearest.query.resize(TILE_QUERIES);
   const std::int64_t blocks = all.set_start[1], stride = blocks * LANES;

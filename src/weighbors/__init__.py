@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from .classifiers import IBk as IBk
     from .classifiers import KernelVotesClassifier as KernelVotesClassifier
     from .classifiers import KStar as KStar
+    from .classifiers import TableClassifier as TableClassifier
     from .classifiers import WeightedKNeighborsClassifier as WeightedKNeighborsClassifier
+    from .evaluation import StabilitySelection as StabilitySelection
+    from .explanation import Explanation as Explanation
     from .neighbors import WeightedNearestNeighbors as WeightedNearestNeighbors
     from .regressors import IB1Regressor as IB1Regressor
     from .regressors import IBkRegressor as IBkRegressor
     from .regressors import KernelVotesRegressor as KernelVotesRegressor
     from .regressors import KStarRegressor as KStarRegressor
     from .regressors import LWLRegressor as LWLRegressor
+    from .regressors import TableRegressor as TableRegressor
     from .regressors import WeightedKNeighborsRegressor as WeightedKNeighborsRegressor
     from .weighers import DROP3 as DROP3
     from .weighers import DROP5 as DROP5
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from .weighers import IB3 as IB3
     from .weighers import ICF as ICF
     from .weighers import MBIW as MBIW
+    from .weighers import NPDR as NPDR
     from .weighers import SURF as SURF
     from .weighers import ClassRelief as ClassRelief
     from .weighers import Democratic as Democratic
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
     from .weighers import RelievedF as RelievedF
     from .weighers import RepresentativeIntervals as RepresentativeIntervals
     from .weighers import RReliefF as RReliefF
+    from .weighers import ScoreWeigher as ScoreWeigher
     from .weighers import Simba as Simba
     from .weighers import SimbaMBIW as SimbaMBIW
     from .weighers import Stratified as Stratified
@@ -58,6 +64,7 @@ if TYPE_CHECKING:
 
 #: The sub-package of each public name.
 _HOME = {
+    "Explanation": "explanation",
     "IB1": "classifiers",
     "IB1Regressor": "regressors",
     "IBk": "classifiers",
@@ -69,6 +76,9 @@ _HOME = {
     "KernelVotesRegressor": "regressors",
     "LWL": "classifiers",
     "LWLRegressor": "regressors",
+    "StabilitySelection": "evaluation",
+    "TableClassifier": "classifiers",
+    "TableRegressor": "regressors",
     "WIBK": "classifiers",
     "WeightedKNeighborsClassifier": "classifiers",
     "WeightedKNeighborsRegressor": "regressors",
@@ -83,6 +93,7 @@ _PACKAGES = (
     "engine",
     "evaluation",
     "exceptions",
+    "explanation",
     "kernel",
     "metrics",
     "neighbors",

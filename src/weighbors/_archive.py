@@ -6,22 +6,29 @@ import hashlib
 import json
 import math
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from ._files import atomic_write
 from ._typing import AnyArray
 
-__all__ = ["DAMAGE", "ArchiveKind", "digest_of", "read_archive", "read_arrays", "write_archive"]
+__all__ = ["DAMAGE", "HEADER_DAMAGE", "ArchiveKind", "digest_of", "read_archive", "read_arrays", "write_archive"]
 
 #: The errors that reading a damaged or foreign file may raise.
 DAMAGE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-PLAIN_BYTES = 2**30  # bytes that any archive may unpack to
+#: The errors that NumPy's parser raises for the header of an array that is no header. A header has at most 10 000
+#: characters, so that MemoryError says that it is nested too deeply, and not that memory is short.
+HEADER_DAMAGE = (ValueError, TypeError, SyntaxError, ArithmeticError, RecursionError, MemoryError, tokenize.TokenError)
+PLAIN_BYTES = 2**27  # bytes that any archive may unpack to
 MOST_PACKED = 200  # a larger archive may unpack to at most 200 times its file size; zip bombs reach 1000
+_HEADER_BYTES = 2**24  # bytes that the header of an archive may unpack to
+_DIRECTORY_BYTES = 2**22  # size that the directory of an archive may have: some 40 000 names
+_PART = 2**20
 _HEAD = 1024  # upper bound of the bytes that an archive stores before each array
 
 
@@ -49,13 +56,17 @@ class ArchiveKind(NamedTuple):
         """Return header and arrays. Raise ``error`` if the file is damaged, changed, or of another kind or version."""
         parts = {"path": os.fspath(path), "version": self.version}
         try:
-            header, state = read_archive(path)
+            header = read_header(path)  # nothing else is unpacked of a file of another kind
         except DAMAGE as error:
             raise self.error(self.unreadable.format(**parts, reason=error)) from error
         if header.get("format") != self.format:
             raise self.error(self.foreign.format(**parts))
         if header.get("version") != self.version:
             raise self.error(self.other_version.format(**parts, found=repr(header.get("version"))))
+        try:
+            header, state = read_archive(path)
+        except DAMAGE as error:
+            raise self.error(self.unreadable.format(**parts, reason=error)) from error
         # The digest is compared last, so that the other messages can say what is wrong more precisely.
         if header.get("digest") != digest_of(state):
             raise self.error(self.changed.format(**parts))
@@ -69,7 +80,11 @@ def digest_of(state: Mapping[str, AnyArray]) -> str:
     for key in sorted(state):
         array = np.ascontiguousarray(state[key])
         digest.update(f"{key} {array.dtype.str} {state[key].shape}\n".encode())
-        digest.update(array.tobytes())
+        # In parts, since a copy of a large array would take as much memory again.
+        flat = array.reshape(-1)
+        size = max(1, _PART // max(1, array.itemsize))
+        for begin in range(0, len(flat), size):
+            digest.update(flat[begin : begin + size].tobytes())
     return digest.hexdigest()
 
 
@@ -95,8 +110,15 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     return _header(state.pop("header", None)), state
 
 
-def read_arrays(path: str | os.PathLike[str]) -> dict[str, AnyArray]:
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the header of an npz file as in `read_archive`. No other array is unpacked."""
+    return _header(read_arrays(path, only="header").get("header"))
+
+
+def read_arrays(path: str | os.PathLike[str], *, only: str | None = None) -> dict[str, AnyArray]:
     """Return the arrays of an npz archive. The declared sizes are checked before any array is unpacked.
+
+    ``only`` is the name of the one array that is unpacked, if it is there. None: all arrays.
 
     Raises
     ------
@@ -104,13 +126,33 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, AnyArray]:
         If the file is no npz archive, or if it declares arrays that are very much larger than the file.
     """
     with open(path, "rb") as file:
+        _check_beginning(file)
         archive = np.load(file, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("a single array, not an npz archive")
         with archive:
             assert archive.zip is not None
             _check_sizes(archive.zip, os.fstat(file.fileno()).st_size)
-            return {key: archive[key] for key in archive.files}
+            return {key: archive[key] for key in archive.files if only in (None, key)}
+
+
+def _check_beginning(file: IO[bytes]) -> None:
+    """Raise ValueError if an open file is no zip archive, or one with a huge directory. Go back to its beginning.
+
+    NumPy would read a file that holds a single array as a whole, and zipfile reads the whole directory.
+    """
+    if file.read(4) not in (b"PK\x03\x04", b"PK\x05\x06"):
+        raise ValueError("it is no npz archive")
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 2**16 - 22))
+    tail = file.read()
+    # Where the directory is and how long it is stands in the last record, which a comment may follow.
+    end = tail.rfind(b"PK\x05\x06")
+    length = int.from_bytes(tail[end + 12 : end + 16], "little") if end >= 0 else 0
+    if length > _DIRECTORY_BYTES and length != 2**32 - 1:
+        raise ValueError("it has too many parts")
+    wide = tail.rfind(b"PK\x06\x06")  # the record of large archives
+    if wide >= 0 and int.from_bytes(tail[wide + 40 : wide + 48], "little") > _DIRECTORY_BYTES:
+        raise ValueError("it has too many parts")
+    file.seek(0)
 
 
 def _check_sizes(archive: zipfile.ZipFile, file_size: int) -> None:
@@ -124,6 +166,8 @@ def _check_sizes(archive: zipfile.ZipFile, file_size: int) -> None:
             "as much, as if made to fill memory. Arrays that numpy.savez wrote, unpacked, may be of any size"
         )
     for member in members:
+        if member.filename == "header.npy" and member.file_size > _HEADER_BYTES:
+            raise ValueError(f"its header has {member.file_size} bytes, more than any file of this kind")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{member.filename!r} is packed in a way that numpy does not use")
         _check_array(archive, member)
@@ -137,7 +181,10 @@ def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(file)
+        try:
+            shape, _, dtype = read(file)
+        except HEADER_DAMAGE as error:
+            raise ValueError(f"the header of {member.filename!r} cannot be read: {error}") from error
         wanted, there = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
     if wanted != there and not dtype.hasobject:  # objects are refused by numpy
         raise ValueError(f"{member.filename!r} should have {wanted} bytes and has {there}")
@@ -154,6 +201,6 @@ def _header(raw: AnyArray | None) -> dict[str, Any]:
         return {}
     try:
         header = json.loads(str(raw))
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         return {}
     return header if isinstance(header, dict) else {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +14,7 @@ from typing import IO, Any
 
 from .exceptions import InvalidDataError, MissingDependencyError
 
-__all__ = ["require_pyarrow", "require_utf8", "atomic_write"]
+__all__ = ["atomic_write", "remove_leftovers", "require_pyarrow", "require_utf8"]
 
 
 @contextmanager
@@ -28,7 +30,7 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
         raise IsADirectoryError(errno.EISDIR, "this is a directory; name a file to write to", str(target))
     try:
         # The temporary file is in the same directory, so that the final rename is atomic.
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+        handle, temporary = tempfile.mkstemp(prefix=_temporary_prefix(target), dir=target.parent)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise type(error)(error.errno, "the directory of this file is not there: make it first", str(target)) from None
     try:
@@ -46,6 +48,28 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def _temporary_prefix(target: Path) -> str:
+    """Return how the names of temporary files of ``target`` begin. Different targets have different prefixes."""
+    if len(target.name) <= 40:
+        return f".{target.name}."
+    return f".{target.name[:20]}-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}."
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove temporary files of `atomic_write` for ``path``, which killed processes have left beside it.
+
+    The caller must know that no other process writes to ``path`` now.
+    """
+    target = Path(path)
+    # `tempfile` adds eight letters, digits or underscores to the prefix.
+    name = re.compile(re.escape(_temporary_prefix(target)) + "[a-z0-9_]{8}")
+    with suppress(OSError), os.scandir(target.absolute().parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    os.unlink(entry.path)
 
 
 def require_pyarrow(name: str) -> Any:

@@ -1,6 +1,7 @@
-"""Conversion of polars tables to pandas, so that the rest of the library needs to handle pandas only.
+"""Conversion of polars and Arrow tables to pandas, so that the rest of the library needs to handle pandas only.
 
-Polars and NumPy convert the columns, because ``to_pandas`` of polars would need pyarrow.
+Polars and NumPy convert the columns of polars, because its ``to_pandas`` would need pyarrow. Narwhals converts
+tables of other libraries.
 """
 
 from __future__ import annotations
@@ -22,8 +23,12 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
+#: Packages whose tables narwhals converts. Dask is not among them: its tables may be larger than memory.
+_CONVERTED = ("cudf", "modin", "pyarrow")
+
+
 def as_pandas(X: Any) -> Any:
-    """Convert a polars DataFrame to pandas. Any other value is returned unchanged.
+    """Convert a table of polars, Arrow, Modin or cuDF to pandas. Any other value is returned unchanged.
 
     Missing numbers become NaN. Text stays text, ``Categorical`` becomes unordered categories, and ``Enum`` becomes
     ordered categories, as in ``to_pandas`` of polars.
@@ -37,7 +42,7 @@ def as_pandas(X: Any) -> Any:
     if kind == "LazyFrame":
         raise InvalidDataError("X is a polars LazyFrame, whose rows are not computed yet: call .collect() first")
     if kind != "DataFrame":
-        return X
+        return _convert_other(X)
     import pandas as pd
 
     names = pd.Index(X.columns, dtype=object)
@@ -54,6 +59,15 @@ def as_vector(y: Any) -> Any:
     if kind == "Series":
         return np.asarray(_pandas_column(y))
     return as_pandas(y)
+
+
+def _convert_other(X: Any) -> Any:
+    """Convert a table of one of the packages in `_CONVERTED` to pandas. Any other value is returned unchanged."""
+    if type(X).__module__.partition(".")[0] not in _CONVERTED:
+        return X
+    import narwhals
+
+    return narwhals.from_native(X, eager_only=True).to_pandas() if narwhals.dependencies.is_into_dataframe(X) else X
 
 
 def _polars_kind(table: Any) -> str:

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
 from .exceptions import InvalidDataError
 
-__all__ = ["hint", "known_names", "quote_name", "require_text", "shorten_name", "unique_names"]
+__all__ = [
+    "escape_controls",
+    "hint",
+    "known_names",
+    "quote_name",
+    "require_text",
+    "shorten_name",
+    "unique_names",
+    "unused_name",
+]
+
+# Control characters but tab and line ends, and the characters that turn the direction of text. The latter can make a
+# name look like another one.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+def escape_controls(text: str) -> str:
+    r"""Write control and direction characters as escapes, which JSON reads back and a page shows as they are.
+
+    Examples
+    --------
+    >>> print(escape_controls("size\u202ega"))
+    size\u202ega
+    """
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def hint(name: Any, known: Iterable[Any]) -> str:
@@ -131,3 +156,18 @@ def _free(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "'"
     return name
+
+
+def unused_name(name: str, taken: Iterable[str]) -> str:
+    """Return ``name``, or ``name`` with a number after it if it is one of the names that are ``taken``.
+
+    Examples
+    --------
+    >>> unused_name("age", ["size"]), unused_name("age", ["age", "age 2"])
+    ('age', 'age 3')
+    """
+    used, number, free = set(taken), 1, name
+    while free in used:
+        number += 1
+        free = f"{name} {number}"
+    return free

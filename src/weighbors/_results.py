@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from ._html import block, cell_text, facts, frame_table, heading, paragraph, preformatted
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -27,8 +29,28 @@ class Result(ABC):
     def frame(self) -> pd.DataFrame:
         """Return the result as a table."""
 
+    def _shown(self) -> pd.DataFrame | None:
+        """Return the table that a notebook shows, of which it takes the first lines. None: the text alone."""
+        return self.frame()
+
+    def _notes(self) -> list[str]:
+        """Return the lines of text that a notebook shows above the table, after the first one."""
+        return []
+
     def __repr__(self) -> str:
         return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """Return the result for a notebook: the first line, and the table."""
+        lines, frame, notes = self._lines(), self._shown(), self._notes()
+        if frame is None:
+            return block(heading(lines[0]), preformatted(line.removeprefix("  ") for line in lines[1:]))
+        if len(frame) == 1:
+            below = facts((str(name), cell_text(frame[name].iloc[0])) for name in frame)
+        else:
+            below = frame_table(frame)
+        above = preformatted(notes) if len(notes) > 1 else "".join(map(paragraph, notes))
+        return block(heading(lines[0]), above, below)
 
 
 def table_lines(frame: pd.DataFrame, *, index: bool = True) -> list[str]:

@@ -19,15 +19,18 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._columns import column_kind, refuse_column
 from ._frames import as_pandas, is_frame
+from ._integers import refuse_rounded_integers
 from ._labels import check_labels, codes_of, known_codes, require_labels
 from ._names import require_text
 from ._typing import AnyArray, BoolArray, FloatArray
+from ._unscaled import warn_unscaled
 from .exceptions import InvalidDataError, UnknownCategoryError, WeighborsError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "CodedRows",
     "SelectsColumns",
     "TableCoder",
     "TakesTables",
@@ -38,6 +41,25 @@ __all__ = [
     "known_codes",
     "require_labels",
 ]
+
+
+@dataclass(frozen=True)
+class CodedRows:
+    """Queries that are coded already, exactly as the coder of the estimator would code them.
+
+    `TableCoder.transform` returns them as they are. Reading a DataFrame column by column would take longer than the
+    search for one query, so an estimator of tables, which knows the codes, codes its rows itself.
+    """
+
+    coded: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows and of columns."""
+        return self.coded.shape
+
+    def __len__(self) -> int:
+        return len(self.coded)
 
 
 @dataclass
@@ -73,10 +95,14 @@ class TableCoder:
         self.nominal = self._nominal_in(X)
         if self.nominal.any() and sparse.issparse(X):
             raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
-        return self._code(estimator, X, reset=True, learn=True)
+        rows = self._code(estimator, X, reset=True, learn=True)
+        warn_unscaled(estimator, rows, self.nominal, self.names)
+        return rows
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Return the coded rows of queries, with the columns and categories learned in fit."""
+        if isinstance(X, CodedRows):
+            return X.coded
         return self._code(estimator, as_pandas(X), reset=False, learn=False)
 
     def extend(self, estimator: Any, X: Any) -> Any:
@@ -186,7 +212,9 @@ class TableCoder:
                     ensure_all_finite=False,
                     reset=reset,
                 )
+        out = _own_layout(out)
         _refuse_infinity(out, self.names)
+        refuse_rounded_integers(X, out, self.nominal_of(out), self.names)
         return out
 
     def _code_columns(self, estimator: Any, X: Any, *, reset: bool, learn: bool) -> FloatArray:
@@ -349,6 +377,20 @@ def _as_our_errors() -> Iterator[None]:
         raise
     except ValueError as error:
         raise InvalidDataError(str(error)) from error
+
+
+def _own_layout(rows: Any) -> Any:
+    """Return rows that the compiled core can read, and that no later step changes in the caller's memory.
+
+    Sparse rows whose indices are not sorted, or that have duplicates, are copied and put in order: SciPy would do that
+    in place. Dense rows that do not begin at a multiple of their item size are copied.
+    """
+    if not sparse.issparse(rows):
+        return np.require(rows, requirements=["C_CONTIGUOUS", "ALIGNED"])
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
 
 
 def _refuse_infinity(X: Any, names: list[str]) -> None:

@@ -15,6 +15,7 @@ The tree::
         ├── IncompleteStudyError       (ValueError) cells are missing or failed where all are needed
         ├── BackendError               (ValueError) a backend that cannot serve the request
         ├── ClusterError               (RuntimeError) a Dask cluster was lost, or cannot do the work
+        ├── DownloadError              (RuntimeError) a file could not be downloaded, or is another one
         └── MissingDependencyError     (ImportError) an optional package is not installed
     UserWarning
     └── WeighborsWarning               all warnings of this library
@@ -26,7 +27,10 @@ The tree::
         ├── NumericTargetWarning       labels are so many numbers that they look like a target to predict
         ├── FewNeighborsWarning        a class has fewer instances than neighbours were asked for
         ├── FewPermutationsWarning     too few permutations to find anything at the level asked for
+        ├── SeparatedPairsWarning      a feature or covariate tells all hits from all misses
+        ├── UnusedCovariateWarning     a covariate is constant or follows from others, and is left out
         ├── FewRunsWarning             too few runs for a confidence interval
+        ├── UnscaledColumnsWarning     columns differ in range by more than a hundredfold
         ├── UndefinedStabilityWarning  a measure is NaN, and why
         ├── IncompleteStudyWarning     data sets were left out because cells are missing or failed
         ├── RareClassWarning           strata are larger than wanted, so that each has every class
@@ -39,6 +43,7 @@ __all__ = [
     "BackendError",
     "CheckpointError",
     "ClusterError",
+    "DownloadError",
     "FewNeighborsWarning",
     "FewPermutationsWarning",
     "FewRunsWarning",
@@ -59,9 +64,12 @@ __all__ = [
     "NothingSelectedWarning",
     "NumericTargetWarning",
     "RareClassWarning",
+    "SeparatedPairsWarning",
     "StoreError",
     "UndefinedStabilityWarning",
     "UnknownCategoryError",
+    "UnscaledColumnsWarning",
+    "UnusedCovariateWarning",
     "WeighborsError",
     "WeighborsWarning",
     "WeightsFileError",
@@ -116,6 +124,10 @@ class ClusterError(WeighborsError, RuntimeError):
     """A Dask cluster was lost, has no workers, or gave up on a task."""
 
 
+class DownloadError(WeighborsError, RuntimeError):
+    """A file could not be downloaded, or has another content than expected."""
+
+
 class MissingDependencyError(WeighborsError, ImportError):
     """An optional package is needed and not installed."""
 
@@ -152,8 +164,20 @@ class FewNeighborsWarning(WeighborsWarning):
     """A class has fewer instances than neighbours were asked for, so that all of them are used."""
 
 
+class FewGroupsWarning(WeighborsWarning):
+    """There are fewer groups of features that stand in for each other than features were asked for."""
+
+
 class FewPermutationsWarning(WeighborsWarning):
     """There are too few permutations to find a single feature at the level asked for."""
+
+
+class SeparatedPairsWarning(WeighborsWarning):
+    """A feature or covariate tells hits from misses without error, so that its likelihood has no maximum."""
+
+
+class UnusedCovariateWarning(WeighborsWarning):
+    """A covariate is constant, or follows from the covariates before it, and is left out."""
 
 
 class FewRunsWarning(WeighborsWarning):
@@ -164,8 +188,16 @@ class UndefinedStabilityWarning(WeighborsWarning):
     """A measure of stability is not defined for these runs and is NaN; the message says why."""
 
 
+class UnscaledColumnsWarning(WeighborsWarning):
+    """Columns differ in range by more than a hundredfold, and the distance is of unscaled columns."""
+
+
 class IncompleteStudyWarning(WeighborsWarning):
     """Data sets were left out of a table because some of their cells are missing or failed."""
+
+
+class RaisedThresholdWarning(WeighborsWarning):
+    """So many features are similar that only the most similar ones are grouped; the message has the limit."""
 
 
 class RareClassWarning(WeighborsWarning):

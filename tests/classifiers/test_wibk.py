@@ -82,7 +82,7 @@ def test_it_is_the_k_nn_with_the_weigher():
     assert str(model.plan_) == str(same.plan_)
     assert "a weight per instance and feature" in str(model.plan_)
     pd.testing.assert_frame_equal(model.intervals_, same.weigher_.intervals_)
-    pd.testing.assert_frame_equal(model.explain(X[:3]), same.explain(X[:3]))
+    pd.testing.assert_frame_equal(model.explain(X[:3]).frame(), same.explain(X[:3]).frame())
     assert model.kneighbors(X[:2], 4)[1].tolist() == same.kneighbors(X[:2], 4)[1].tolist()
     assert model.kneighbors(return_distance=False).shape == (90, 3)
     dense = WIBK(3).fit(sparse.csr_matrix(X), y)

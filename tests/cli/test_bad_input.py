@@ -56,7 +56,7 @@ def test_hostile_names_all_the_way(weighbors, tmp_path):
     assert "8 features" in done.out
     done = weighbors("predict", "m.wb", path, "-o", "l.csv")
     assert done.code == 0
-    assert set(pd.read_csv("l.csv")["class"]) <= {"<b>bold</b>", "ok"}
+    assert set(pd.read_csv("l.csv")["prediction"]) <= {"<b>bold</b>", "ok"}
     done = weighbors("reduce", path, "-t", "class", "-o", "r.csv", "--evaluations", 60, "--population", 10)
     assert done.code == 0
     assert set(pd.read_csv("r.csv").columns) <= {*HOSTILE[:6], "same (2)", "column 8", "class"}
@@ -245,16 +245,16 @@ def test_who_reads_has_seen_enough():
 
 
 def test_an_error_nobody_thought_of(weighbors, mixed, monkeypatch):
-    from weighbors.classifiers import TableModel
+    from weighbors import TableClassifier
 
     def broken(*args, **options):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr(TableModel, "learn", broken)
+    monkeypatch.setattr(TableClassifier, "fit", broken)
     done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb")
     assert done.code == 1
     assert "this should not have happened (ZeroDivisionError: oh). Set WEIGHBORS_DEBUG=1" in done.err
-    monkeypatch.setattr(TableModel, "learn", lambda *args, **options: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr(TableClassifier, "fit", lambda *args, **options: (_ for _ in ()).throw(MemoryError))
     done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb")
     assert (done.code, done.err.splitlines()[-1]) == (1, "error: there is not enough memory for this table")
 

@@ -16,7 +16,7 @@ from weighbors.cli import study
 from weighbors.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["demo", "report", "fit", "predict", "reduce", "study", "datasets"]
+COMMANDS = ["demo", "report", "select", "fit", "predict", "explain", "reduce", "study", "datasets"]
 
 
 def test_help_lists_the_commands_and_loads_nothing_heavy():

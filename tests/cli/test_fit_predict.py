@@ -1,15 +1,31 @@
 """``weighbors fit`` and ``weighbors predict``: a table in, a model, labels out."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from tables import mixed_table
 
-from weighbors.classifiers.table_model import WEIGHERS
-from weighbors.cli.fit import Weigher
+from weighbors import (
+    IB1,
+    LWL,
+    WIBK,
+    IBk,
+    KernelVotesClassifier,
+    KStar,
+    ReliefF,
+    TableClassifier,
+    TableRegressor,
+    WeightedKNeighborsClassifier,
+    WeightedKNeighborsRegressor,
+)
+from weighbors.classifiers import TableModel
+from weighbors.classifiers.table_model import WEIGHERS as OLD_WEIGHERS
+from weighbors.cli._estimators import WEIGHER_CLASSES, ScaleName, Strategy, Weigher
 
 
 def test_a_mixed_table_from_fit_to_labels(weighbors, mixed, tmp_path):
@@ -23,8 +39,9 @@ def test_a_mixed_table_from_fit_to_labels(weighbors, mixed, tmp_path):
     done = weighbors("predict", "model.wb", "new.csv", "-o", "labels.csv")
     assert done.code == 0
     labels = pd.read_csv("labels.csv")
-    assert list(labels.columns) == ["kind"]
-    right = (labels["kind"] == mixed_table(40, seed=1)["kind"]).mean()
+    assert list(labels.columns) == ["row", "prediction", "probability of high", "probability of low"]
+    assert labels["row"].tolist() == list(range(100, 140))
+    right = (labels["prediction"] == mixed_table(40, seed=1)["kind"]).mean()
     assert right > 0.85
     assert f"{round(right * 40)} of 40 agree" in done.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.csv", "mixed.csv", "model.wb", "new.csv"]
@@ -39,25 +56,147 @@ def test_json_and_stdout(weighbors, mixed):
     assert set(description["weights"]["weight"]) == {"size", "noise", "colour"}
     done = weighbors("predict", "m.wb", mixed, "--shares", "--quiet")
     lines = done.out.splitlines()
-    assert lines[0] == "kind,share of high,share of low"
+    assert lines[0] == "row,prediction,probability of high,probability of low"
     assert len(lines) == 61
     assert done.err == ""
     description = json.loads(weighbors("predict", "m.wb", mixed, "--json").out)
-    assert description["kind"] == [line.split(",")[0] for line in lines[1:]]
+    assert description["prediction"] == [line.split(",")[1] for line in lines[1:]]
     assert sum(description["counts"].values()) == description["rows"] == 60
 
 
 @pytest.mark.parametrize("weigher", list(Weigher))
 def test_every_weigher(weighbors, mixed, weigher):
-    assert weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--weigher", weigher.value).code == 0
+    short = ["--evaluations", 200] if weigher is Weigher.EVOLUTION else []
+    done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--weigher", weigher.value, "--folds", 0, *short)
+    assert done.code == 0, done.err
+    assert f"5-NN, weigher {weigher.value}" in done.out
+    inner = TableClassifier.load("m.wb").estimator_
+    expected = WEIGHER_CLASSES.get(weigher)
+    assert inner.weigher is None if expected is None else type(inner.weigher).__name__ == expected
     done = weighbors("predict", "m.wb", mixed)
     assert done.code == 0
-    labels = done.out.splitlines()[1:]
-    assert np.mean(np.array(labels) == mixed_table()["kind"].to_numpy()) > 0.8
+    labels = pd.read_csv(StringIO(done.out))["prediction"]
+    assert (labels == mixed_table()["kind"]).mean() > 0.8
 
 
 def test_the_weighers_are_the_librarys():
-    assert [weigher.value for weigher in Weigher] == list(WEIGHERS)
+    """Only wrappers of other weighers, instance selectors, and what is a part of WIB-K or for numbers are not there."""
+    from weighbors.weighers import WEIGHERS as KNOWN
+
+    assert set(WEIGHER_CLASSES) == set(Weigher) - {Weigher.NONE}
+    selectors = {name for name, module in KNOWN.items() if module == "instances"}
+    others = {"Democratic", "Stratified", "RepresentativeIntervals", "RReliefF"}
+    assert set(WEIGHER_CLASSES.values()) == set(KNOWN) - selectors - others
+    assert set(OLD_WEIGHERS) <= {weigher.value for weigher in Weigher}
+
+
+def test_the_default_is_the_model_of_version_0_1(weighbors, mixed):
+    """A k-NN over column ranges with ReliefF: the file has another format, and the same answers."""
+    weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0, "--votes", "distance", "-k", 4)
+    frame, new = mixed_table(), mixed_table(40, seed=1).drop(columns="kind")
+    old = TableModel.learn(frame.drop(columns="kind"), frame["kind"], n_neighbors=4, votes="distance")
+    model = TableClassifier.load("m.wb")
+    np.testing.assert_allclose(model.predict_proba(new), old.judge(new).shares, atol=1e-12)
+    old.save("old.wb")
+    found = [
+        pd.read_csv(StringIO(weighbors("predict", name, mixed).out)).drop(columns="row") for name in ("old.wb", "m.wb")
+    ]
+    pd.testing.assert_frame_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        (["--model", "votes"], KernelVotesClassifier, "learned votes"),
+        (["--model", "votes", "--weigher", "nca", "-k", 20], KernelVotesClassifier, "learned votes of 20 neighbours"),
+        (["--model", "wibk", "-k", 3], WIBK, "WIB-K with 3 neighbours"),
+        (["--model", "ib1"], IB1, "IB1"),
+        (["--model", "ibk", "--votes", "distance"], IBk, "IBk with 5 neighbours"),
+        (["--model", "lwl"], LWL, "LWL"),
+        (["--model", "kstar"], KStar, "K*"),
+    ],
+)
+def test_every_model(weighbors, mixed, options, kind, said):
+    done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0, *options)
+    assert done.code == 0, done.err
+    assert f"2 classes; {said}" in done.out
+    model = TableClassifier.load("m.wb")
+    assert type(model.estimator_) is kind
+    votes = kind is KernelVotesClassifier
+    assert (model.scale, model.missing) == (("standard", "indicator") if votes else ("range", "distance"))
+    labels = pd.read_csv(StringIO(weighbors("predict", "m.wb", mixed).out))["prediction"]
+    assert (labels == mixed_table()["kind"]).mean() > 0.8
+
+
+def test_parameters_reach_the_model(weighbors, mixed):
+    def fitted(*options):
+        done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0, "--force", *options)
+        assert done.code == 0, done.err
+        return TableClassifier.load("m.wb")
+
+    for strategy in Strategy:
+        model = fitted("--weigher", "simbambiw", "--strategy", strategy.value, "--seed", 4)
+        assert model.estimator_.weigher.strategy == strategy.value
+        assert model.estimator_.weigher.random_state == 4
+    for scale in ScaleName:
+        assert fitted("--scale", scale.value).scale == (None if scale is ScaleName.NONE else scale.value)
+    model = fitted("--weigher", "evolution", "--tasks", "fs+fw", "--evaluations", 60)
+    assert (model.estimator_.weigher.tasks, model.estimator_.weigher.max_evaluations) == ("FS+FW", 60)
+    for weigher in ("relieff", "nca"):
+        model = fitted("--weigher", weigher, "--select", 1)
+        assert np.count_nonzero(model.feature_importances_) == 1
+    assert fitted("--votes", "distance").estimator_.weights == "distance"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "kstar", "--weigher", "relieff"], "--weigher is for --model knn and votes"),
+        (["--model", "votes", "--votes", "distance"], "--votes is for --model knn and ibk"),
+        (["--model", "ib1", "-k", 3], "has no number of neighbours"),
+        (["--weigher", "none", "--select", 2], "--select needs a --weigher that ranks features"),
+        (["--weigher", "mbiw", "--select", 2], "--select needs a --weigher that ranks features"),
+        (["--model", "votes", "--select", 2], "--select needs a --weigher that ranks features"),
+        (["--strategy", "normal"], "--strategy is for --weigher simbambiw"),
+        (["--tasks", "FS"], "--tasks and --evaluations are for --weigher evolution"),
+        (["--weigher", "evolution", "--tasks", "FS+FS"], "--tasks joins some of IS, FS, IW, FW by +"),
+    ],
+)
+def test_options_that_contradict_each_other(weighbors, mixed, options, message):
+    done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", *options)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert not Path("m.wb").exists()
+
+
+def test_the_cross_validated_score(weighbors, mixed):
+    """Folds by hand with scikit-learn, and Wilson's formula as he wrote it in 1927."""
+    found = json.loads(weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--json", "--seed", 2).out)
+    score = found["cross_validation"]
+    X, y = mixed_table().drop(columns="kind"), mixed_table()["kind"]
+    model = TableClassifier(WeightedKNeighborsClassifier(5, ReliefF()), "range", missing="distance")
+    guess = cross_val_predict(model, X, y, cv=StratifiedKFold(5, shuffle=True, random_state=2))
+    p, n, z = float((guess == y).mean()), 60, 1.959964
+    assert score["score"] == pytest.approx(p)
+    middle, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    expected = [(middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)]
+    assert [score["low"], score["high"]] == pytest.approx(expected, abs=1e-6)
+    assert (score["metric"], score["folds"], score["rows"]) == ("accuracy", 5, 60)
+    done = weighbors("fit", mixed, "-t", "kind", "-o", "n.wb", "--seed", 2)
+    assert done.out.splitlines()[-1] == (
+        f"cross-validated accuracy {p:.3f}, 95% interval {expected[0]:.3f} to {expected[1]:.3f} (5 folds, 60 rows)"
+    )
+    assert Path("m.wb").read_bytes() == Path("n.wb").read_bytes()
+    assert "cross-validated" not in weighbors("fit", mixed, "-t", "kind", "-o", "o.wb", "--folds", 0).out
+
+
+def test_a_score_that_is_not_possible(weighbors):
+    """Five neighbours of six rows: the parts of the cross-validation are too small, the model is not."""
+    mixed_table(12).head(6).assign(kind=["low", "high"] * 3).to_csv("six.csv", index=False)
+    done = weighbors("fit", "six.csv", "-t", "kind", "-o", "m.wb")
+    assert done.code == 0, done.err
+    assert "there is no cross-validated score: " in done.err
+    assert "cross-validated" not in done.out
 
 
 def test_same_seed_same_file(weighbors, mixed):
@@ -117,7 +256,7 @@ def test_number_labels_stay_numbers(weighbors):
     frame.to_csv("n.csv", index=False)
     weighbors("fit", "n.csv", "-t", "kind", "-o", "m.wb")
     done = weighbors("predict", "m.wb", "n.csv")
-    assert set(done.out.splitlines()[1:]) == {"1", "2"}
+    assert {line.split(",")[1] for line in done.out.splitlines()[1:]} == {"1", "2"}
     assert "of 60 agree" in done.err
     frame["kind"] = frame["kind"].astype(float)
     frame.loc[0, "kind"] = np.nan  # numbers with a gap are read as floats
@@ -135,7 +274,7 @@ def test_labels_and_targets_that_a_terminal_would_obey(weighbors):
     again = weighbors("predict", "m.wb", "t.csv", "-o", "l.csv")
     assert again.code == 0
     assert "\x1b" not in done.out + done.err + again.out + again.err
-    assert pd.read_csv("l.csv").iloc[:, 0].isin(frame["kind"]).all()  # the data themselves are untouched
+    assert pd.read_csv("l.csv")["prediction"].isin(frame["kind"]).all()  # the data themselves are untouched
 
 
 def test_a_table_of_categories_only(weighbors):
@@ -145,3 +284,25 @@ def test_a_table_of_categories_only(weighbors):
     done = weighbors("predict", "m.wb", "c.csv")
     assert done.code == 0
     assert len(done.out.splitlines()) == 61
+
+
+def test_models_that_python_saved_are_read_too(weighbors, mixed):
+    """Row names, probabilities, and a message if rows are training rows."""
+    frame = mixed_table().drop(columns="kind")
+    TableClassifier(WeightedKNeighborsClassifier(3)).fit(frame, mixed_table()["kind"]).save("python.wb")
+    done = weighbors("predict", "python.wb", mixed)
+    lines = done.out.splitlines()
+    assert lines[0] == "row,prediction,probability of high,probability of low"
+    assert lines[1].startswith("100,")  # the identifier of the first row
+    assert "60 of 60 rows are training rows" in done.err
+    mixed_table(40, seed=1).assign(colour="mauve").to_csv("new.csv", index=False)
+    done = weighbors("predict", "python.wb", "new.csv", "-o", "labels.csv")
+    assert "training rows" not in done.err
+    assert "'mauve' was not there in fit (40 rows)" in done.err
+    assert pd.read_csv("labels.csv")["row"].tolist() == list(range(100, 140))
+    told = json.loads(weighbors("predict", "python.wb", "new.csv", "--json").out)
+    assert told["prediction"] == pd.read_csv("labels.csv")["prediction"].tolist()
+    y = np.arange(60.0)
+    TableRegressor(WeightedKNeighborsRegressor(3)).fit(frame, y).save("numbers.wb")
+    assert weighbors("predict", "numbers.wb", "new.csv").out.splitlines()[0] == "row,prediction"
+    assert weighbors("predict", "numbers.wb", "new.csv", "--shares").code == 2

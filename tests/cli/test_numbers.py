@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import MinMaxScaler
 
-from weighbors.regressors import NumericTableModel, load_table_model
+from weighbors import RReliefF, TableRegressor, WeightedKNeighborsRegressor
+from weighbors.cli._estimators import Weigher
 
 
 def number_table(n=60, seed=0):
@@ -40,8 +43,8 @@ def test_from_fit_to_numbers(weighbors, prices):
     number_table(40, seed=1).to_csv("new.csv", index=False)
     done = weighbors("predict", "model.wb", "new.csv", "-o", "found.csv")
     found, truth = pd.read_csv("found.csv"), number_table(40, seed=1)["price"].to_numpy()
-    assert list(found.columns) == ["price"]
-    error = truth - found["price"].to_numpy()
+    assert list(found.columns) == ["row", "prediction"]
+    error = truth - found["prediction"].to_numpy()
     r2 = 1 - (error**2).sum() / ((truth - truth.mean()) ** 2).sum()
     assert r2 > 0.3
     assert f"R² {r2:.4f}, RMSE {np.sqrt((error**2).mean()):.6g}, MAE {np.abs(error).mean():.6g} over 40" in done.err
@@ -55,7 +58,7 @@ def test_json(weighbors, prices):
     assert made["settings"]["weigher"] == "relieff"
     found = json.loads(weighbors("predict", "m.wb", prices, "--json").out)
     assert found["target_type"] == "numeric"
-    assert len(found["price"]) == found["rows"] == 60
+    assert len(found["prediction"]) == found["rows"] == 60
     assert set(found["scores"]) == {"r2", "rmse", "mae", "rows"}
     number_table().drop(columns="price").to_csv("no_target.csv", index=False)
     assert "scores" not in json.loads(weighbors("predict", "m.wb", "no_target.csv", "--json").out)
@@ -68,16 +71,47 @@ def test_without_weights_it_is_a_scaled_knn(weighbors, prices):
     columns = ["noise", "other"]
     peer = KNeighborsRegressor(4).fit(MinMaxScaler().fit_transform(frame[columns]), frame["price"])
     expected = peer.predict(MinMaxScaler().fit_transform(frame[columns]))
-    np.testing.assert_allclose(load_table_model("m.wb").predict(frame), expected)
+    np.testing.assert_allclose(TableRegressor.load("m.wb").predict(frame), expected)
 
 
 def test_every_weigher_works_or_says_what_to_take(weighbors, prices):
-    for weigher in ("none", "relieff", "multisurf"):
-        assert weighbors("fit", prices, "-t", "price", "-o", f"{weigher}.wb", "--weigher", weigher).code == 0
-    for weigher in ("irelief", "class-relief", "simba", "mbiw", "simbambiw"):
+    only_classes = ("relief", "relievedf", "irelief", "class-relief", "simba", "mbiw", "simbambiw")
+    for weigher in (one.value for one in Weigher if one.value not in only_classes):
+        short = ["--evaluations", 60] if weigher == "evolution" else []
+        options = ["-o", f"{weigher}.wb", "--weigher", weigher, "--folds", 0, *short]
+        done = weighbors("fit", prices, "-t", "price", *options)
+        assert done.code == 0, done.err
+    for weigher in only_classes:
         done = weighbors("fit", prices, "-t", "price", "-o", "m.wb", "--weigher", weigher)
         assert done.code == 3
         assert f"'{weigher}' needs classes, and the target is numeric: take relieff" in done.err
+
+
+def test_every_model_works_or_says_what_to_take(weighbors, prices):
+    for name in ("votes", "ib1", "ibk", "lwl", "kstar"):
+        done = weighbors("fit", prices, "-t", "price", "-o", f"{name}.wb", "--model", name, "--folds", 0)
+        assert done.code == 0, done.err
+        assert "R² " in weighbors("predict", f"{name}.wb", prices).err
+    done = weighbors("fit", prices, "-t", "price", "-o", "m.wb", "--model", "wibk")
+    assert done.code == 2
+    assert "--model wibk needs classes, and the target is a number" in done.err
+
+
+def test_the_cross_validated_score(weighbors, prices):
+    score = json.loads(weighbors("fit", prices, "-t", "price", "-o", "m.wb", "--json").out)["cross_validation"]
+    frame = number_table()
+    model = TableRegressor(WeightedKNeighborsRegressor(5, RReliefF()), "range", missing="distance")
+    X, y = frame.drop(columns="price"), frame["price"]
+    guess = cross_val_predict(model, X, y, cv=KFold(5, shuffle=True, random_state=0))
+    assert score["metric"] == "r2"
+    assert score["score"] == pytest.approx(r2_score(y, guess))
+    # Rows drawn in another way: the limits agree up to the noise of the draws.
+    rng, drawn = np.random.default_rng(5), []
+    for _ in range(2000):
+        rows = rng.choice(60, 60)
+        drawn.append(r2_score(y.to_numpy()[rows], guess[rows]))
+    assert [score["low"], score["high"]] == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=0.05)
+    assert score["low"] < score["score"] < score["high"]
 
 
 def test_whole_numbers_could_be_either(weighbors, tmp_path):
@@ -177,4 +211,4 @@ def test_a_table_of_the_shared_data(weighbors, papers_data):
     assert weighbors("fit", path, "-t", "target", "-o", "m.wb").code == 0
     done = weighbors("predict", "m.wb", path, "-o", "p.csv")
     assert float(done.err.partition("R² ")[2].split(",")[0]) > 0.5
-    assert isinstance(load_table_model("m.wb"), NumericTableModel)
+    assert len(TableRegressor.load("m.wb").left_out_) == 0

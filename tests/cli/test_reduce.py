@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from tables import mixed_table
 
-from weighbors import EvolutionaryWeigher
+from weighbors import EvolutionaryWeigher, weighers
+from weighbors.cli.reduce import SELECTOR_CLASSES, SelectorName
 from weighbors.datasets import TableScaler, clean_table
 from weighbors.weighers.evolution.lock import hold_checkpoint
 
@@ -169,7 +170,86 @@ def test_no_class_is_lost_and_the_note_says_what_to_do(weighbors):
 def test_fitness_by_scikit_learns_names(weighbors, mixed):
     done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", "--fitness", "f1_macro", *FEW)
     assert done.code == 0, done.err
-    assert "f1_macro of the nearest neighbour" in done.out
+    assert "\nf1_macro 0." in done.out
     wrong = weighbors("reduce", mixed, "-t", "kind", "-o", "s.csv", "--fitness", "f2")
     assert wrong.code == 2
     assert "--fitness takes one of accuracy, g_mean" in wrong.err
+
+
+def test_the_score_says_what_it_is_measured_on(weighbors, mixed):
+    """The score of the library, and the number of rows of the search."""
+    done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", *FEW)
+    assert "measured on all rows, each predicted by the nearest other row that is kept" in done.out
+    assert "expect less of new rows" in done.out
+    few = mixed_table().query("kind == 'low' or id < 125")
+    few.to_csv("few.csv", index=False)
+    smallest = int(few["kind"].value_counts().min())
+    found = json.loads(weighbors("reduce", "few.csv", "-t", "kind", "-o", "u.csv", "--undersample", "--json", *FEW).out)
+    assert f"measured on the {2 * smallest} rows that were drawn" in found["measured_on"]
+    assert 2 * smallest < len(few)
+    X = clean_table(few.drop(columns="kind")).X
+    X = TableScaler.learn(X).scale(X)
+    search = EvolutionaryWeigher("IS+FS", population_size=20, max_evaluations=300, undersample=True, random_state=0)
+    search.fit(X, few["kind"])
+    assert found["performance"] == search.performance_
+    assert found["rows"]["kept"] == len(search.sample_indices_) <= 2 * smallest
+
+
+def test_goals_side_by_side(weighbors, mixed):
+    options = ["--objective", "pareto", "--seed", 3, "--json", *FEW]
+    found = json.loads(weighbors("reduce", mixed, "-t", "kind", "-o", "p.csv", *options).out)
+    frame = pd.read_csv(mixed)
+    X = clean_table(frame.drop(columns="kind")).X
+    X = TableScaler.learn(X).scale(X)
+    search = EvolutionaryWeigher("IS+FS", objective="pareto", population_size=20, max_evaluations=300, random_state=3)
+    search.fit(X, frame["kind"])
+    assert found["rows"]["numbers"] == search.sample_indices_.tolist()
+    assert search.pareto_front_["fitness"].max() == pytest.approx(found["fitness"])
+
+
+def test_a_time_limit_ends_the_search(weighbors, mixed):
+    options = ["--evaluations", 10**9, "--population", 20, "--time-limit", 0.2, "--json"]
+    found = json.loads(weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", *options).out)
+    assert found["stopped_by"] == "time_limit"
+    for wrong in ("0", "-1", "nan"):
+        done = weighbors("reduce", mixed, "-t", "kind", "-o", "s.csv", f"--time-limit={wrong}")
+        assert done.code == 2
+        assert "--time-limit is a number of seconds above 0" in done.err
+
+
+@pytest.mark.parametrize("selector", list(SelectorName))
+def test_classical_selectors(weighbors, mixed, selector):
+    done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", "--selector", selector.value, "--seed", 1)
+    assert done.code == 0, done.err
+    frame = pd.read_csv(mixed)
+    X = clean_table(frame.drop(columns="kind")).X
+    model = getattr(weighers, SELECTOR_CLASSES[selector])()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=1)
+    kept = model.fit(TableScaler.learn(X).scale(X), frame["kind"]).sample_indices_
+    assert 0 < len(kept) < 60
+    expected = frame.iloc[kept][["size", "noise", "colour", "kind"]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(pd.read_csv("r.csv"), expected)
+    assert (
+        f"{len(kept)} of 60 rows, 3 of 5 features, by {SELECTOR_CLASSES[selector]}; no score was measured" in done.out
+    )
+    told = json.loads(
+        weighbors("reduce", mixed, "-t", "kind", "-o", "s.csv", "--selector", selector.value, "--seed", 1, "--json").out
+    )
+    assert told["rows"]["numbers"] == kept.tolist()
+
+
+def test_the_selectors_are_the_librarys():
+    known = {name for name, module in weighers.WEIGHERS.items() if module == "instances"}
+    assert set(SELECTOR_CLASSES.values()) == known
+
+
+def test_options_that_do_not_belong_together(weighbors, mixed):
+    for options in (["--tasks", "IS"], ["--undersample"], ["--objective", "pareto"], ["--time-limit", 5], ["--resume"]):
+        done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", "--selector", "drop3", *options)
+        assert (done.code, done.out) == (2, "")
+        assert f"{options[0]} belong to the search, and --selector does not search" in done.err
+    for options in (["--selector", "drop3"], ["--undersample"]):
+        done = weighbors("reduce", mixed, "-t", "noise", "-o", "r.csv", *options)
+        assert done.code == 2
+        assert f"{' '.join(options)} needs classes, and the target is a number" in done.err

@@ -18,18 +18,26 @@ if not (SOURCE / "classifiers").is_dir():  # an editable install keeps the sourc
 HELPERS = [
     "exceptions",
     "_typing",
+    "_unscaled",
     "_archive",
     "_checks",
     "_columns",
+    "_covariates",
+    "_display",
     "_frame_arrays",
     "_files",
     "_frames",
+    "_html",
+    "_integers",
     "_labels",
     "_names",
+    "_null_weights",
     "_results",
     "_warnings",
     "_native",
     "_parallel",
+    "_permutations",
+    "_state",
     "_status_line",
     "_random",
     "_ranges",
@@ -37,9 +45,9 @@ HELPERS = [
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.
-ORDER = ["weights", "_identity", "metrics", "datasets", "engine", "neighbors", "kernel", "blocks", "weighers",
-         "classifiers", "regressors", "evaluation", "stats", "presets", "plots", "report", "distributed", "cli",
-         "__main__"]  # fmt: skip
+ORDER = ["weights", "_identity", "metrics", "datasets", "engine", "neighbors", "kernel", "blocks", "explanation",
+         "weighers", "classifiers", "regressors", "evaluation", "stats", "presets", "plots", "report", "distributed",
+         "cli", "__main__"]  # fmt: skip
 
 
 def imports_of(path):

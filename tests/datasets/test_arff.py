@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from weighbors.cli import main
 from weighbors.datasets import read_table
 from weighbors.exceptions import InvalidDataError
 
@@ -143,3 +144,22 @@ def test_cells_are_read_back_as_they_were_written(tmp_path, rows, separator, las
     frame = read(tmp_path, "@relation r\n@attribute a real\n@attribute b string\n@data\n" + "\n".join(lines))
     assert rows_of(frame) == [list(row) for row in rows]
     assert frame["a"].dtype == np.float64
+
+
+@pytest.mark.parametrize(("line", "text"), [
+    (1, "@relation 'r\n@attribute a numeric\n@attribute c {x,y}\n@data\n1,x\n2,y\n"),
+    (1, '@relation "r\n@attribute a numeric\n@attribute c {x,y}\n@data\n1,x\n2,y\n'),
+    (2, "@relation r\n@attribute 'a numeric\n@attribute c {x,y}\n@data\n1,x\n2,y\n"),
+    (3, "@relation r\n@attribute a numeric\n@attribute c {x,'y}\n@data\n1,x\n2,y\n"),
+    (5, "@relation r\n@attribute a numeric\n@attribute c {x,y}\n@data\n1,'x\n2,y\n"),
+    (6, "@relation r\n@attribute a numeric\n@attribute c {x,y}\n@data\n1,x\n2,\"y"),
+    (5, "@relation r\n@attribute a numeric\n@attribute c {x,y}\n@data\n{0 1, 1 'x}\n{1 y}\n"),
+])  # fmt: skip
+def test_quotes_without_an_end_are_refused(tmp_path, line, text):
+    path = tmp_path / "t.arff"
+    path.write_text(text, encoding="utf8")
+    with pytest.raises(InvalidDataError, match=f"line {line} of"):
+        read_table(path)
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(path), "--target", "c"])
+    assert ended.value.code == 3

@@ -342,3 +342,9 @@ def test_the_papers_files(papers_data):
     table = read_table(papers_data / "D_uci" / "mushroom-8124.parquet")
     assert table.frame.shape == (8124, 23)
     assert read_table(papers_data / "C_nips2003" / "dexter.npz").frame.shape == (600, 20_001)
+
+
+def test_numbers_are_read_to_the_last_bit(tmp_path):
+    numbers = np.random.default_rng(0).normal(size=300).tolist()
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{number!r},a\n" for number in numbers))
+    assert read_table(tmp_path / "t.csv").frame["x"].tolist() == numbers

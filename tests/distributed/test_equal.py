@@ -179,7 +179,7 @@ def test_knn_gives_the_bits_of_the_ordinary_one(p, seed, dtype):
             np.testing.assert_array_equal(found.predict_proba(Q), local.predict_proba(Q))
             np.testing.assert_array_equal(found.predict(Q), local.predict(Q))
         np.testing.assert_array_equal(found.predict(None), local.predict(None))
-        pd.testing.assert_frame_equal(found.explain(Q[:3]), local.explain(Q[:3]))
+        pd.testing.assert_frame_equal(found.explain(Q[:3]).frame(), local.explain(Q[:3]).frame())
         back = found.to_local()
         assert type(back) is wb.WeightedKNeighborsClassifier
         np.testing.assert_array_equal(back.predict_proba(Q), local.predict_proba(Q))

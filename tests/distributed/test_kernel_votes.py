@@ -98,7 +98,7 @@ def test_arrays_in_any_cut(kind, voters, missing, p):
     assert_same(found, local, da.from_array(queries, chunks=(7, 5)), queries)
     assert found.score(table, y) == pytest.approx(local.score(X, y), abs=1e-9)
     frames = found.explain(queries[:3], top=4), local.explain(queries[:3], top=4)
-    pd.testing.assert_frame_equal(*frames, rtol=1e-7, atol=1e-9)
+    pd.testing.assert_frame_equal(*(frame.frame() for frame in frames), rtol=1e-7, atol=1e-9)
 
 
 @who
@@ -190,7 +190,9 @@ def test_to_local(kind, voters):
           local.predict(frame) if kind == KINDS[1] else local.predict_proba(frame))  # fmt: skip
     if local.alpha_ is not None:
         close(back.alpha_, local.alpha_)
-    pd.testing.assert_frame_equal(back.explain(frame[:3]), local.explain(frame[:3]), rtol=1e-7, atol=1e-9)
+    pd.testing.assert_frame_equal(
+        back.explain(frame[:3]).frame(), local.explain(frame[:3]).frame(), rtol=1e-7, atol=1e-9
+    )
 
 
 @kinds

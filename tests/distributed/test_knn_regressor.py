@@ -52,7 +52,7 @@ def test_the_bits_of_the_ordinary_one(p, dtype, tmp_path):
             np.testing.assert_array_equal(found.predict(Q), local.predict(Q))
             np.testing.assert_array_equal(found.predict(da.from_array(Q, chunks=(10, 4))), local.predict(Q))
         np.testing.assert_array_equal(found.predict(None), local.predict(None))
-        pd.testing.assert_frame_equal(found.explain(Q[:3]), local.explain(Q[:3]))
+        pd.testing.assert_frame_equal(found.explain(Q[:3]).frame(), local.explain(Q[:3]).frame())
         back = found.to_local()
         assert type(back) is wb.WeightedKNeighborsRegressor
         np.testing.assert_array_equal(back.predict(Q), local.predict(Q))

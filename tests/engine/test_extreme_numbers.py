@@ -3,7 +3,10 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from naive import simba as naive
+from scipy import sparse
 
 from weighbors import (
     IB1,
@@ -17,8 +20,14 @@ from weighbors import (
     MultiSURF,
     Relief,
     ReliefF,
+    Simba,
+    SimbaMBIW,
     WeightedKNeighborsClassifier,
+    WeightedKNeighborsRegressor,
+    Weights,
 )
+from weighbors.engine import NeighborEngine
+from weighbors.engine.margins import Margins, simba_steps
 from weighbors.exceptions import InvalidDataError
 
 MODELS = [IB1(), IBk(3), LWL(), WeightedKNeighborsClassifier(3), ReliefF(), Relief(), IRelief(), SURF(), MultiSURF(),
@@ -48,3 +57,86 @@ def test_bins_take_any_range():
         warnings.simplefilter("error", RuntimeWarning)
         found = WIBK(3, discretize="frequency").fit(X * 2.0**1022, Y).predict(X * 2.0**1022)
     np.testing.assert_array_equal(found, WIBK(3, discretize="frequency").fit(X, Y).predict(X))
+
+
+SIMBAS = [Simba(random_state=0), Simba(random_state=0, n_restarts=2), Simba(utility="sigmoid", random_state=0),
+          SimbaMBIW(), SimbaMBIW(compose="simba_first", random_state=0), SimbaMBIW(synergy=True)]  # fmt: skip
+
+
+@pytest.mark.parametrize("exponent", [-130, -40, 30, 38, 39, 40, 60])
+def test_simba_of_large_and_small_numbers_is_that_of_the_loops(exponent):
+    rows = X * 10.0**exponent
+    order, step = np.random.default_rng(1).permutation(len(X)), np.full(len(X), 1.0)
+    margins = Margins.of(rows, Y.astype(np.int64), 2, np.zeros(3, dtype=bool), None)
+    found = simba_steps(margins, np.ones(3), order, step)
+    expected = naive.simba(rows, Y, order, step)
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("model", SIMBAS, ids=lambda model: f"{type(model).__name__}")
+@pytest.mark.parametrize("exponent", [-200, -150, 30, 38, 40, 76, 80, 100, 150, 160, 200, 300])
+@pytest.mark.parametrize("missing", [False, True])
+def test_simba_of_extreme_numbers_is_refused_or_finite(model, exponent, missing):
+    rows = X * 10.0**exponent
+    if missing:
+        rows[::7, 1] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            found = model.fit(rows, Y).feature_weights_
+        except InvalidDataError as error:
+            assert "rescale the features" in str(error)  # noqa: PT017 - either outcome is right
+            assert exponent not in (30,)
+            return
+    assert -150 < exponent < 77
+    assert np.isfinite(found).all()
+    assert found.max() == 1
+
+
+def test_differences_that_vanish_beside_larger_columns_are_refused():
+    rows = np.array([[0, 0], [3e-24, 0], [1e-24, 0], [0, 1]])
+    for backend in ("scan", "tree"):
+        with pytest.raises(InvalidDataError, match="column 0 spans only 3e-24.*float32.*float64"):
+            NeighborEngine(rows.astype(np.float32), backend=backend)
+        # Squares of 1e-24 fit in float64, and city-block distances need no squares.
+        expected = [[0, 2, 1, 3], [1, 2, 0, 3], [2, 0, 1, 3]]
+        assert NeighborEngine(rows, backend=backend).search(rows[:3], 4)[1].tolist() == expected
+        single = rows.astype(np.float32)
+        assert NeighborEngine(single, p=1, backend=backend).search(single[:3], 4)[1].tolist() == expected
+    with pytest.raises(InvalidDataError, match="column 0 spans only 3e-164"):
+        NeighborEngine(rows * [1e-140, 1])
+    # A small weight says that a column matters little, and a large one lifts its differences.
+    for weights in ([1e-30, 1.0], [1.0, 1e-30]):
+        NeighborEngine(np.eye(2, dtype=np.float32), weights=Weights(feature_weights=weights))
+    lifted = NeighborEngine(rows.astype(np.float32), weights=Weights(feature_weights=[1e30, 1.0]))
+    assert lifted.search(rows[:3].astype(np.float32), 3)[1].tolist() == [[0, 2, 1], [1, 2, 0], [2, 0, 1]]
+    NeighborEngine(np.array([[0.0, 7.0], [1.0, 7.0]]))  # a constant column has no differences
+
+
+BIG = 2**53 + 1  # the first integer that no float64 equals
+TABLES = {
+    "int64": np.array([[BIG, 0], [0, 1], [3, 2], [-5, 3]]),
+    "uint64": np.array([[2**63 + 1, 0], [0, 1], [3, 2], [5, 3]], dtype=np.uint64),
+    "negative": np.array([[-BIG, 0], [0, 1], [3, 2], [5, 3]]),
+    "objects": np.array([[BIG, 0], [0, 1], [3, 2], [5, 3]], dtype=object),
+    "lists": [[BIG, 0], [0, 1], [3, 2], [5, 3]],
+    "frame": pd.DataFrame({"id": [BIG, 0, 3, 5], "x": [0.5, 1, 2, 3]}),
+    "Int64": pd.DataFrame({"id": pd.array([BIG, None, 3, 5], dtype="Int64"), "x": [0.5, 1, 2, 3]}),
+    "mixed": pd.DataFrame({"id": [BIG, 0, 3, 5], "x": list("abca")}),
+    "sparse": sparse.csr_matrix(np.array([[BIG, 0], [0, 1], [3, 2], [5, 3]])),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_integers_that_floats_round_are_refused(kind):
+    y = np.array([0, 1, 0, 1])
+    for model in (WeightedKNeighborsClassifier(1), WeightedKNeighborsRegressor(1)):
+        with pytest.raises(InvalidDataError, match=r"beyond 2\*\*53, which float64 rounds"):
+            model.fit(TABLES[kind], y)
+
+
+def test_integers_that_floats_hold_are_exact():
+    rows = np.array([[2**53 - 1], [2**53], [2**60], [2**60 + 2**10]])
+    assert WeightedKNeighborsClassifier(1).fit(rows, [0, 1, 0, 1]).kneighbors(rows)[1].ravel().tolist() == [0, 1, 2, 3]
+    names = pd.DataFrame({"id": pd.Categorical([BIG, BIG + 1, BIG, BIG + 1])})  # categories are not rounded
+    assert WeightedKNeighborsClassifier(1).fit(names, [0, 1, 0, 1]).predict(names).tolist() == [0, 1, 0, 1]

@@ -1,7 +1,9 @@
 """Tables of results: incomplete blocks, files, stores of another kind, bad input."""
 
 import json
+import os
 import sys
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -109,12 +111,107 @@ def test_damaged_cells_are_computed_again(tmp_path):
     assert (study.plan()["status"] == "damaged").sum() == 3
     assert "3 damaged" in repr(study.results())
     pd.testing.assert_frame_equal(table_of(study.run()), whole)
-    broken = bytearray(paths[3].read_bytes())
-    broken[-1] ^= 255
-    paths[3].write_bytes(bytes(broken))
-    place = study.plan().set_index("id").loc[paths[3].stem]
-    with pytest.raises(StoreError, match="is damaged"):
-        study.results().predictions(place["dataset"], place["method"])
+    early, raw = study.results(), paths[3].read_bytes()
+    for broken in (raw[:-1], raw + b"0", raw[:-1] + bytes([raw[-1] ^ 255])):  # the header is whole, the arrays are not
+        paths[3].write_bytes(broken)
+        place = study.plan().set_index("id").loc[paths[3].stem]
+        assert place["status"] == "damaged"
+        results = study.results()
+        assert not results.complete
+        with pytest.raises(IncompleteStudyError, match="1 of 6 cells"):
+            results.predictions(place["dataset"], place["method"])
+        with pytest.raises(StoreError, match="is damaged"):
+            early.predictions(place["dataset"], place["method"])
+    results = study.run()
+    assert results.complete
+    pd.testing.assert_frame_equal(table_of(results), whole)
+
+
+def forged_cell(header):
+    """A cell with a correct checksum and no arrays."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return b"weighbors.cell 1 %08x\n%s\n" % (zlib.crc32(text), text)
+
+
+GOOD = {"status": "done", "dataset": "a", "method": "b", "versions": {}, "arrays": [], "checksum": 0}
+FORGED = {
+    "deep": b"[" * 100_000,
+    "no JSON": b"{",
+    "no UTF-8": b'"\xff"',
+    "a list": [],
+    "nothing": {},
+    "no status": {k: v for k, v in GOOD.items() if k != "status"},
+    "status of another word": {**GOOD, "status": "well"},
+    "status of no word": {**GOOD, "status": ["done"]},
+    "versions of no text": {**GOOD, "versions": {"numpy": 2}},
+    "versions as a list": {**GOOD, "versions": [1]},
+    "scores as a list": {**GOOD, "scores": [1]},
+    "scores of text": {**GOOD, "scores": {"accuracy": "high"}},
+    "scores too large": {**GOOD, "scores": {"accuracy": 10**400}},
+    "scores NaN": {**GOOD, "scores": {"accuracy": float("nan")}},
+    "seed too large": {**GOOD, "seed": 2**70},
+    "seed below 0": {**GOOD, "seed": -1},
+    "seconds of text": {**GOOD, "fit_seconds": "1"},
+    "an error of numbers": {**GOOD, "error": 3},
+    "labels of lists": {**GOOD, "labels": [[1]]},
+    "warnings as a number": {**GOOD, "warnings": 3},
+    "arrays as a number": {**GOOD, "arrays": 3},
+    "arrays of pairs": {**GOOD, "arrays": [["x", "<f8"]]},
+    "arrays of objects": {**GOOD, "arrays": [["x", "O", [0]]]},
+    "arrays of an unknown type": {**GOOD, "arrays": [["x", "q9!", [0]]]},
+    "arrays of a negative shape": {**GOOD, "arrays": [["x", "<f8", [-1]]]},
+    "arrays of an endless shape": {**GOOD, "arrays": [["x", "<f8", [10**15]]]},
+    "a checksum of text": {**GOOD, "checksum": "0"},
+}
+
+
+def test_forged_cells_are_computed_again(tmp_path):
+    study = small(tmp_path)
+    whole = table_of(study.run())
+    paths = sorted((tmp_path / "cells").iterdir())
+    for name, header in FORGED.items():
+        paths[0].write_bytes(forged_cell(header))
+        assert not study.results().complete, name
+        assert (study.plan()["status"] == "damaged").sum() == 1, name
+    pd.testing.assert_frame_equal(table_of(study.run()), whole)
+    for end in ("weighbors.cell 1", "weighbors.cell 1 00000000 and more\n{}\n", "weighbors.cell 2 00000000\n{}\n"):
+        paths[0].write_bytes(end.encode())
+        assert not study.results().complete
+
+
+def test_cells_without_an_end_are_refused_before_they_are_read(tmp_path, monkeypatch):
+    study = small(tmp_path)
+    study.run()
+    path = sorted((tmp_path / "cells").iterdir())[0]
+    read, found = os.read, []
+    monkeypatch.setattr(os, "read", lambda handle, size: found.append(read(handle, size)) or found[-1])
+    for begin, most in ((b"", 2**15), (b"weighbors.cell 1 00000000\n", 2**27 + 2**21)):
+        with open(path, "wb") as file:  # a sparse file: its zeros take no disk
+            file.write(begin)
+            file.truncate(600 * 2**20)
+        found.clear()
+        assert study.store.status(path.stem) == "damaged"
+        assert sum(map(len, found)) <= most
+    assert study.run().complete
+
+
+@pytest.mark.parametrize("text", [
+    '{"format": "weighbors.study", "schema": 1}',
+    '{"format": "weighbors.study", "schema": 1, "cells": [], "datasets": {}}',
+    '{"format": "weighbors.study", "schema": 1, "cells": {"../../x": ["a", "b", 0, 0]}, "datasets": {}}',
+    '{"format": "weighbors.study", "schema": 1, "cells": {"00": ["a", "b", 0]}, "datasets": {}}',
+    '{"format": "weighbors.study", "schema": 1, "cells": {"00": ["a", "b", 0, "0"]}, "datasets": {}}',
+    '{"format": "weighbors.study", "schema": 1, "cells": {}, "datasets": {"a": 3}}',
+    "[" * 100_000,
+])  # fmt: skip
+def test_a_forged_description_is_refused_and_written_again(tmp_path, text):
+    study = small(tmp_path)
+    whole = table_of(study.run())
+    (tmp_path / "study.json").write_text(text, encoding="utf8")
+    with pytest.raises(StoreError, match="Run the study again: its cells are kept"):
+        load_results(tmp_path)
+    pd.testing.assert_frame_equal(table_of(small(tmp_path).run()), whole)
+    assert load_results(tmp_path).complete
 
 
 def test_stores_of_another_kind(tmp_path):

@@ -25,7 +25,8 @@ def dense(coded, stored, p, width, weights=None):
     """K of all rows and the stored rows, and of the stored rows, by the book."""
     rows = coded.X[stored]
     same = [stored.index(i) if i in stored else -1 for i in range(len(coded.X))]
-    options = {"p": p, "nominal": coded.nominal, "weights": weights}
+    ranges = naive.column_ranges(coded.X, coded.nominal)  # of all rows, also those that are not stored
+    options = {"p": p, "nominal": coded.nominal, "weights": weights, "ranges": ranges}
     K_NS = naive.kernel(naive.distances(coded.X, rows, same=same, **options), width)
     return K_NS, naive.kernel(naive.all_distances(rows, **options), width)
 
@@ -50,7 +51,8 @@ def test_stored_rows_vote_as_the_dense_formula_says(made, p, blocks, monkeypatch
     expected = naive.nystrom_left_out(K_NS, K_SS, coded.Y, 0.1, coded.s)
     np.testing.assert_allclose(fitted.loo_scores, expected, atol=1e-6)
     queries = np.where(coded.nominal, coded.X, coded.X + 0.2)[:6]
-    to_stored = naive.distances(queries, coded.X[stored], p=p, nominal=coded.nominal, weights=weights)
+    ranges = naive.column_ranges(coded.X, coded.nominal)
+    to_stored = naive.distances(queries, coded.X[stored], p=p, nominal=coded.nominal, weights=weights, ranges=ranges)
     scores = naive.mean_of(coded.Y, coded.s) + naive.kernel(to_stored, 1.5) @ alpha
     np.testing.assert_allclose(fitted.votes.scores(queries), scores, atol=1e-6)
 

@@ -38,7 +38,7 @@ def nearest(Q, X, k, *, a=None, v=None, s=None, t=None, nominal=None, p=2, own=N
     """
     X = np.asarray(X, dtype=float)
     kept = range(len(X)) if t is None else [i for i in range(len(X)) if t[i]]
-    ranges = feature_ranges(X[list(kept)])
+    ranges = feature_ranges(X)  # of all training rows, also those that are not kept (docs/guide/distance.md)
     answer = []
     for number, q in enumerate(np.asarray(Q, dtype=float)):
         found = []

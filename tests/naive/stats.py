@@ -47,6 +47,20 @@ def signed_rank_p(d):
     return min(1.0, 2 * min(upper, lower))
 
 
+def signed_rank_p_with_ties(d, zero_method):
+    """Two-sided p of Wilcoxon's T over all signs of the differences, ties and zeros and all."""
+    d = np.array([x for x in d if x != 0]) if zero_method == "wilcox" else np.asarray(d)
+    ranks = [sum(abs(x) < abs(y) for x in d) + (sum(abs(x) == abs(y) for x in d) + 1) / 2 for y in d]
+
+    def plus(signs):
+        total = sum(r for r, x, s in zip(ranks, d, signs, strict=True) if x * s > 0)
+        return total + (sum(r for r, x in zip(ranks, d, strict=True) if x == 0) / 2 if zero_method == "zsplit" else 0)
+
+    sums, observed = [plus(signs) for signs in product([-1, 1], repeat=len(d))], plus([1] * len(d))
+    upper, lower = np.mean([s >= observed for s in sums]), np.mean([s <= observed for s in sums])
+    return min(1.0, 2 * min(upper, lower))
+
+
 def bayesian_signed_rank(d, rope, strength, weights):
     """Benavoli et al. 2017, for given posterior weights (one row per sample, the first for z0 = 0)."""
     z, won = [0.0, *d], np.zeros(3)

@@ -6,12 +6,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from support.curves import handmade_curve
 
 import weighbors.plots as plots
+from weighbors._display import COLOURS, check_lengths, check_names, top_positions
 from weighbors._names import shorten_name
 from weighbors.evaluation import kuncheva_curve
 from weighbors.exceptions import InvalidDataError, MissingDependencyError
-from weighbors.plots._display import COLOURS, check_lengths, check_names, top_positions
 
 WEIGHTS = np.array([[0.9, 0.5, 0.1, 0.0], [0.8, 0.6, 0.2, 0.1], [0.7, 0.9, 0.0, 0.3]])
 INTERVALS = pd.DataFrame(
@@ -33,7 +34,9 @@ def displays():
     return {
         "WeightsDisplay": plots.WeightsDisplay([3.0, 1.0]),
         "ClassHeatmapDisplay": plots.ClassHeatmapDisplay([[1.0, -1.0], [0.5, 0.0]]),
+        "SelectionCurveDisplay": plots.SelectionCurveDisplay(handmade_curve([[0.5, 0.8, 0.7], [0.6, 0.8, 0.9]])),
         "StabilityCurveDisplay": plots.StabilityCurveDisplay({"curve": kuncheva_curve(WEIGHTS)}),
+        "StabilityPathsDisplay": plots.StabilityPathsDisplay([1, 2], [[1.0, 0.0], [1.0, 0.5]], [True, False]),
         "MarginProfileDisplay": plots.MarginProfileDisplay({"plain": [-0.5, 0.5]}),
         "IntervalMapDisplay": plots.IntervalMapDisplay(INTERVALS),
         "EvolutionHistoryDisplay": plots.EvolutionHistoryDisplay(
@@ -41,6 +44,7 @@ def displays():
         ),
         "ParetoFrontDisplay": plots.ParetoFrontDisplay(pd.DataFrame({"error": [0.1], "instances": [0.2]})),
         "CriticalDifferenceDisplay": plots.CriticalDifferenceDisplay(ranks, pairs),
+        "ExplanationDisplay": plots.ExplanationDisplay(["age", "sex"], [61, "f"], [0.3, -0.1]),
         "InstanceMapDisplay": plots.InstanceMapDisplay([[0, 0], [1, 1]], [0.5, 0.5], ["a", "b"]),
     }
 
@@ -147,3 +151,22 @@ def test_helpers_say_what_is_wrong():
     with pytest.raises(InvalidDataError, match="top must be at least 1; got 0"):
         top_positions(np.zeros(3), 0)
     check_lengths(a=[1], b=None, c=np.ones(1))
+
+
+def test_stability_paths_of_a_selection():
+    from weighbors import ScoreWeigher, StabilitySelection
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 12)), columns=[f"g{j}" for j in range(12)])
+    y = X["g3"] + 0.2 * rng.normal(size=60) > 0
+    selection = StabilitySelection(ScoreWeigher(), 5, n_permutations=2, target_fp=0.5).fit(X, y)
+    display = plots.StabilityPathsDisplay.from_estimator(selection)
+    assert list(display.lines_) == selection.get_feature_names_out().tolist() == ["g3"]
+    assert np.array_equal(display.lines_["g3"].get_ydata(), selection.paths_[:, 3])
+    assert display.ax_.get_xlabel() == "number of best features"
+    frame = display.frame()
+    assert frame.query("feature == 'g3'")["share"].tolist() == selection.paths_[:, 3].tolist()
+    by_score = selection.set_params(thresholds="score").fit(X, y)
+    assert plots.StabilityPathsDisplay.from_estimator(by_score).ax_.xaxis_inverted()
+    with pytest.raises(InvalidDataError, match="one row per threshold"):
+        plots.StabilityPathsDisplay([1, 2], [[1.0, 0.0]], [True, False])

@@ -5,7 +5,16 @@ import pandas as pd
 import pytest
 from report_tables import hostile_table
 
-from weighbors.report import build_report
+from weighbors.report import _effort, build_report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_pairs():
+    """Make lists from few pairs of half samples, since most tests are about other sections. The code is the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_effort, "PAIRS", (5,))
+        patch.setattr(_effort, "FOLD_PAIRS", (1,))
+        yield
 
 
 @pytest.fixture(scope="session")

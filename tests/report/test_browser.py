@@ -175,3 +175,23 @@ def test_hostile_names_run_nothing(visit, hostile):
     assert page.locator("#table-features").get_by_text("<script>alert('name')</script>").count() == 1
     numbers = page.evaluate("JSON.parse(document.getElementById('numbers').textContent)")
     assert numbers == hostile.data
+
+
+@pytest.mark.parametrize("name", ["wine", "hostile", "numbers"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200, 1600])
+def test_nothing_is_cut_off(visit, name, scheme, width):
+    """The page does not scroll sideways, no figure is wider than its place, and contents stay in view if it is wide."""
+    page = visit(name, scheme=scheme, viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    hidden = "[...document.querySelectorAll('.picture')].map((e) => e.scrollWidth - e.clientWidth)"
+    assert max(page.evaluate(hidden)) <= 0
+    page.evaluate("document.getElementById('made').scrollIntoView({behavior: 'instant'})")
+    top = page.evaluate("document.querySelector('nav').getBoundingClientRect().bottom")
+    assert (top > 0) == (width == 1600)
+
+
+def test_axe_finds_nothing_on_a_wide_screen(visit):
+    page = visit("wine", viewport={"width": 1600, "height": 900})
+    results = axe.Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from weighbors.evaluation.study.cell_file import write_cell
 from weighbors.evaluation.study.results import read_results
-from weighbors.evaluation.study.store import Store, write_cell
+from weighbors.evaluation.study.store import Store
 
 VERSIONS = {"weighbors": "0", "numpy": "0"}
 

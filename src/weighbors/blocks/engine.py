@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._html import lines_block
 from .._parallel.executors import DaskExecutor
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import ColumnRanges, NeighborEngine, References, build_references, merge_lists, rooted
@@ -149,6 +150,9 @@ class BlockPlan:
     dtype: str
     where: str
     max_bytes: int
+
+    def _repr_html_(self) -> str:
+        return lines_block(str(self))
 
     def __str__(self) -> str:
         return "\n".join(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from .._archive import HEADER_DAMAGE
 from .._files import require_pyarrow
 from .._frames import as_pandas, as_vector
 from .._parallel.cluster import is_dask
@@ -120,7 +121,7 @@ def _mapped_file(path: Path) -> Any:
         raise InvalidDataError(f"there is no file '{path}'")
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
+    except HEADER_DAMAGE as error:
         raise InvalidDataError(f"'{path}' cannot be mapped as an array: {error}") from error
 
 

@@ -5,6 +5,7 @@ from .kernel_votes import KernelVotesClassifier
 from .knn import WeightedKNeighborsClassifier
 from .kstar import KStar
 from .lwl import LWL
+from .table import TableClassifier
 from .table_model import Predictions, TableModel
 from .wibk import WIBK
 
@@ -15,6 +16,7 @@ __all__ = [
     "KernelVotesClassifier",
     "LWL",
     "Predictions",
+    "TableClassifier",
     "TableModel",
     "WIBK",
     "WeightedKNeighborsClassifier",

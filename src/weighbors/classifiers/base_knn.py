@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,18 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import whole_number
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import TakesTables
-from ..engine import combine_votes, distance_votes, mass_votes
+from ..engine import References, combine_votes, distance_votes, mass_votes
 from ..engine.plan import BACKENDS
+from ..explanation import ExplainedModel, Explanation, Prepared, RowVoters, explain_rows
 from ..neighbors.checks import check_enough
 from ..neighbors.graph import equal_lists, graph_of_lists
 from ..weights import Weights
 from ._importances import feature_importances
-from .explain import Voters, explain_votes
+from .explain import Voters, VotesOfRows, explain_votes, vote_shares, voters_by_query
+from .explain_votes import some_references
 from .learning import Fitted
 from .training import scale_repetitions
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["BaseKNeighbors"]
 
@@ -42,6 +42,8 @@ class BaseKNeighbors(TakesTables, BaseEstimator, ABC):
     """
 
     _fitted: Fitted
+
+    _needs_scaled_columns = True  # wide columns would decide the distances
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -229,15 +231,100 @@ class BaseKNeighbors(TakesTables, BaseEstimator, ABC):
         size, limit = max(64, BATCH_CELLS // k), self._fitted.engine.query_limit(k)
         return size if limit is None else min(size, max(64, limit))
 
-    def _explain(self, X: Any) -> pd.DataFrame:
-        """Return the table that `explain` returns. ``X`` holds the queries."""
+    @abstractmethod
+    def _coded_scores(self, queries: Any, own: IndexArray | None) -> FloatArray:
+        """Return shares of classes or predicted numbers, of shape (n_queries, n_outputs). See `_queries`."""
+
+    @abstractmethod
+    def _coded_answers(self, queries: Any, own: IndexArray | None) -> AnyArray:
+        """Return what ``predict`` returns. The parameters are what `_queries` returns."""
+
+    @abstractmethod
+    def _explained_votes(self, row: IndexArray, share: FloatArray) -> VotesOfRows:
+        """Return what stored rows vote for, and their votes for all outputs. ``share`` has their shares."""
+
+    def _explained_parts(self) -> dict[str, Any]:
+        """Return the fields of `ExplainedModel` that differ between classes and numbers."""
+        return {"probabilities": None, "classes": None, "target_spread": None}
+
+    def _prepare_explanation(self, X: Any, top: int | None) -> Prepared:
+        """Return what an explanation needs to know. Its parts are computed from a copy, which no later fit changes."""
         queries, own = self._queries(X)
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        known = copy(self)
         found = list(self._neighbors_and_votes(queries, own))
-        # Only the neighbours that voted are read, since rows may be in blocks.
-        rows = np.unique(np.concatenate([voters.row.ravel() for voters in found]))
-        references = self._fitted.engine.references_of(rows)
-        return explain_votes(references, queries, found, self._fitted.training.row, self._describe_rows, list(names))
+        neighbors = np.unique(np.concatenate([voters.row.ravel() for voters in found]))
+        # Rows in blocks are not read all: some, and the neighbours that voted, stand for them.
+        references = some_references(self._fitted.engine, lambda: neighbors)
+        names, training = self._input_names(), self._fitted.training
+        table = explain_votes(references, queries, found, training.row, self._describe_rows, names)
+        model = known._explained_model(references, voters_by_query(found))
+        return Prepared(model, queries, own, lambda: table)
+
+    def _explained_model(self, references: References, voters_of: list[Voters]) -> ExplainedModel:
+        """Return the model in the form that explanations need.
+
+        ``references`` are stored rows, and ``voters_of`` has the voters of each query.
+        """
+        coder, numbers = self._fitted.coder, self._fitted.training.row
+
+        def voters(i: int) -> RowVoters:
+            found = voters_of[i]
+            row, share = found.row[0], vote_shares(found)[0]
+            labels, votes = self._explained_votes(row, share)
+            return RowVoters(numbers[row], labels, found.distance[0], votes, np.zeros(votes.shape[1]), False)
+
+        def own_rows(rows: Any, own: int | None) -> IndexArray | None:
+            return None if own is None else np.full(rows.shape[0], own, dtype=np.int64)
+
+        return ExplainedModel(
+            kind=type(self).__name__,
+            encode=lambda X: self._queries(X)[0],
+            scores=lambda rows, own: self._coded_scores(rows, own_rows(rows, own)),
+            answers=lambda rows, own: self._coded_answers(rows, own_rows(rows, own)),
+            voters=voters,
+            outputs=self._output_names(),
+            references=references,
+            row_numbers=numbers[references.row_of_slot],
+            strata=self._strata(references.row_of_slot),
+            nominal=coder.nominal if coder.nominal.any() else np.zeros(self.n_features_in_, dtype=bool),
+            categories=coder.categories,
+            names=tuple(self._input_names()),
+            cost=float(self._fitted.engine.n_references * self.n_features_in_),
+            **self._explained_parts(),
+        )
+
+    @abstractmethod
+    def _strata(self, row: IndexArray) -> AnyArray:
+        """Return the codes of the classes, or the targets, of the stored rows ``row``."""
+
+    @abstractmethod
+    def _output_names(self) -> tuple[str, ...]:
+        """Return the names of the classes or outputs."""
+
+    def _input_names(self) -> list[str]:
+        """Return the names of the features, or x0, x1, ... if there are no names."""
+        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+
+    def explain(self, X: Any, top: int | None = None) -> Explanation:
+        """Explain the answers: what each feature adds, which neighbours vote, and what would change the answer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+        top : int, optional
+            How many features and neighbours are shown, by default 5.
+
+        Returns
+        -------
+        Explanation
+            It can be printed. Its table of votes, ``frame()``, has one row per query and neighbour. The columns are
+            ``query``, ``rank`` (1 is the nearest), ``row`` (number of the training row), what the row votes for,
+            ``distance``, ``vote`` (the neighbour's share of all votes of the query), and for each feature ``share of
+            <name>``: the feature's share of d² (p = 2) or d (p = 1). At distance 0 all shares are 0. A classifier has
+            the column ``label``. A regressor has ``target`` (``target of output 0`` and so on if ``y`` had columns):
+            over the neighbours of a query, the products of vote and target add up to the prediction.
+        """
+        return explain_rows(self, X, top=top)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the router that passes ``sample_weight`` to this estimator and to its weigher."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -17,10 +17,8 @@ from ..engine import decide, tally
 from ..weighers import ReliefF
 from .base_knn import BaseKNeighbors
 from .choice import N_FOLDS, gradient_weighers
+from .explain import VotesOfRows
 from .learning import Fitted, PreparedRows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["BaseKNeighborsClassifier", "ClassJudge"]
 
@@ -112,7 +110,10 @@ class BaseKNeighborsClassifier(ClassifierMixin, BaseKNeighbors):
         -------
         ndarray of shape (n_queries,)
         """
-        queries, own = self._queries(X)
+        return self._coded_answers(*self._queries(X))
+
+    def _coded_answers(self, queries: Any, own: IndexArray | None) -> AnyArray:
+        """Return the class with the most votes. The parameters are what `_queries` returns."""
         winner = np.empty(queries.shape[0], dtype=np.int64)
         for found in self._neighbors_and_votes(queries, own):
             codes = self._fitted.training.codes[found.row]
@@ -121,22 +122,31 @@ class BaseKNeighborsClassifier(ClassifierMixin, BaseKNeighbors):
         labels: AnyArray = self.classes_[winner]
         return labels
 
-    def explain(self, X: Any) -> pd.DataFrame:
-        """Return a table that explains the predictions: neighbours, votes, and each feature's share of each distance.
+    def _coded_scores(self, queries: Any, own: IndexArray | None) -> FloatArray:
+        """Return the shares of the classes. The parameters are what `_queries` returns."""
+        return self._vote_shares(queries, own)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
+    def _explained_votes(self, row: IndexArray, share: FloatArray) -> VotesOfRows:
+        """Return the labels of stored rows, and their votes for the classes."""
+        codes = self._fitted.training.codes[row]
+        return VotesOfRows(self.classes_[codes], share[:, None] * np.eye(len(self.classes_))[codes])
 
-        Returns
-        -------
-        DataFrame
-            One row per query and neighbour. The columns are ``query``, ``rank`` (1 is the nearest), ``row`` (number of
-            the training row), ``label``, ``distance``, ``vote`` (the neighbour's share of all votes of the query),
-            and for each feature ``share of <name>``: the feature's share of d² (p = 2) or d (p = 1). At distance 0
-            all shares are 0.
-        """
-        return self._explain(X)
+    def _strata(self, row: IndexArray) -> AnyArray:
+        """Return the codes of the classes of the stored rows ``row``."""
+        codes: AnyArray = self._fitted.training.codes[row]
+        return codes
+
+    def _output_names(self) -> tuple[str, ...]:
+        """Return the classes as text."""
+        return tuple(str(label) for label in self.classes_.tolist())
+
+    def _probabilities(self, shares: FloatArray) -> FloatArray:
+        """Return what ``predict_proba`` makes of the shares of the votes."""
+        return shares
+
+    def _explained_parts(self) -> dict[str, Any]:
+        """Return the fields of `ExplainedModel` that classes need."""
+        return {**super()._explained_parts(), "probabilities": self._probabilities, "classes": self.classes_}
 
 
 @dataclass(frozen=True)

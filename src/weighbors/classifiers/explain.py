@@ -13,7 +13,7 @@ from ..engine import References, contributions
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Voters", "explain_votes"]
+__all__ = ["Voters", "VotesOfRows", "explain_votes", "vote_shares", "voters_by_query"]
 
 
 class Voters(NamedTuple):
@@ -26,6 +26,31 @@ class Voters(NamedTuple):
     distance: FloatArray
     row: IndexArray
     votes: FloatArray | None
+
+
+class VotesOfRows(NamedTuple):
+    """What some rows vote for."""
+
+    labels: AnyArray  # (n,) or (n, n_outputs) classes or targets
+    votes: FloatArray  # (n, n_outputs) they add up to the scores
+
+
+def vote_shares(found: Voters) -> FloatArray:
+    """Return each neighbour's share of all votes of its query, of shape (n_queries, k)."""
+    cast = np.ones(found.row.shape) if found.votes is None else found.votes
+    shares: FloatArray = cast / cast.sum(axis=1, keepdims=True)
+    return shares
+
+
+def voters_by_query(batches: Iterable[Voters]) -> list[Voters]:
+    """Return the voters of every query alone, in the order of the queries."""
+    single: dict[int, Voters] = {}
+    for found in batches:
+        for i, query in enumerate(found.query.tolist()):
+            here = slice(i, i + 1)
+            votes = None if found.votes is None else found.votes[here]
+            single[query] = Voters(found.query[here], found.distance[here], found.row[here], votes)
+    return [single[query] for query in sorted(single)]
 
 
 def explain_votes(
@@ -80,7 +105,6 @@ def _explain_batch(
     total = terms.sum(axis=2, keepdims=True)
     # At distance 0 no feature has a share.
     np.divide(terms, total, out=terms, where=total > 0)
-    cast = np.ones(found.row.shape) if found.votes is None else found.votes
     width = found.row.shape[1]
     frame = pd.DataFrame(
         {
@@ -90,7 +114,7 @@ def _explain_batch(
             "row": row_numbers[found.row].ravel(),
             **describe(found.row.ravel()),
             "distance": found.distance.ravel(),
-            "vote": (cast / cast.sum(axis=1, keepdims=True)).ravel(),
+            "vote": vote_shares(found).ravel(),
         }
     )
     return frame, terms.reshape(-1, terms.shape[2])

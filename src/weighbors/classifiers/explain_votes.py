@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..engine import References, contributions
+from ..engine import References, SearchEngine, contributions
 from ..kernel.fitted import FittedVotes
 from ..kernel.local import LocalVotes
 from ..kernel.metric import Metric
@@ -16,7 +17,9 @@ from ..kernel.ridge import kernel_of, solve_system, weighted_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["explain_scores"]
+__all__ = ["explain_scores", "some_references", "stored_references", "votes_of"]
+
+_SPACED_ROWS = 1000  # rows of a table in blocks that stand for all rows
 
 
 def explain_scores(
@@ -118,3 +121,25 @@ def votes_of(fitted: FittedVotes, query: Any) -> Voters:
     between = Metric(found.references).some_pairs(slots)
     alpha, _ = solve_system(between, votes.width, votes.ridge, Y - mean, repetition)
     return Voters(mean, found.references, slots, rows, near, kernel_of(near, votes.width)[:, None] * alpha)
+
+
+def stored_references(fitted: FittedVotes, queries: Any) -> tuple[References, IndexArray]:
+    """Return stored rows, and the number of each among the training rows. ``queries`` are coded.
+
+    If rows are in blocks, these are some evenly spaced rows and the neighbours of the queries, else all of them.
+    """
+    votes = fitted.votes
+    if not isinstance(votes, LocalVotes):
+        return votes.metric.references, fitted.stored_rows
+    references = some_references(votes.engine, lambda: votes.neighbors(queries).row)
+    return references, references.row_of_slot
+
+
+def some_references(engine: SearchEngine, neighbors: Callable[[], IndexArray]) -> References:
+    """Return all references, or some evenly spaced ones and the neighbours of queries if the rows are in blocks."""
+    stored, limit = engine.stored_rows, engine.reference_limit()
+    if limit is None:
+        return engine.references_of(stored)
+    n = max(1, min(len(stored), limit, _SPACED_ROWS))
+    spaced = stored[np.linspace(0, len(stored) - 1, n).round().astype(np.int64)]
+    return engine.references_of(np.union1d(spaced, neighbors()))

@@ -59,6 +59,8 @@ class BaseIBk(BaseKNeighbors):
 
     ties: str
 
+    _needs_scaled_columns = False  # it scales them by their ranges
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"uniform", "inverse", "similarity"})],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +17,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, RealN
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._checks import whole_number
 from .._frames import as_pandas
 from .._parallel.threads import effective_n_jobs
 from .._random import generators
@@ -22,24 +24,43 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from .._validation import TableCoder, TakesTables, check_labels, check_sample_weight, require_labels
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError
+from ..explanation import ExplainedModel, Explanation, Prepared, ProductVotes, RowVoters, explain_rows
 from ..kernel import Calibration, fit_calibration
 from ..kernel.fit import fit_votes
 from ..kernel.fitted import FittedVotes, VotesPlan, VotesSettings
 from ..kernel.gradient import Table
+from ..kernel.local import LocalVotes
+from ..kernel.votes import StoredVotes
 from ..neighbors.checks import check_fits
 from ..neighbors.metric import fit_weigher, learned_weights
 from ..weights import Weights
 from ._importances import feature_importances
-from .explain_votes import explain_scores
+from .explain_votes import explain_scores, stored_references, votes_of
 from .training import indexable, repetition_weights
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BaseKernelVotes", "KernelVotesClassifier"]
+__all__ = ["BaseKernelVotes", "ExplainedOutputs", "KernelVotesClassifier"]
 
 
-class BaseKernelVotes(TakesTables, BaseEstimator):
+@dataclass(frozen=True)
+class ExplainedOutputs:
+    """What the scores of a model with learned votes are called, and how they become answers."""
+
+    names: tuple[str, ...]  # of the classes or outputs
+    columns: tuple[str, ...]  # of the table of votes
+    labels: AnyArray  # (n_training,) or (n_training, n_outputs) classes or targets
+    strata: AnyArray  # (n_training,) codes of classes, or targets
+    spread: FloatArray  # (n_outputs,) factor from the scores of the fit to those of the user
+    center: FloatArray  # (n_outputs,) added to the scores of the fit
+    answers: Callable[[FloatArray], AnyArray]  # scores of the user → what predict returns
+    probabilities: Callable[[FloatArray], FloatArray] | None = None
+    classes: AnyArray | None = None
+    target_spread: FloatArray | None = None  # (n_outputs,) standard deviation of numeric targets
+
+
+class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
     """Base class of `KernelVotesClassifier` and `KernelVotesRegressor`: parameters, fit of the votes, explanations."""
 
     _fitted: FittedVotes
@@ -47,6 +68,8 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
     _n_given: int  # rows that the user gave
     _row_numbers: IndexArray  # of the rows whose weight is above 0
     weights_: Weights
+
+    _needs_scaled_columns = True  # wide columns would decide the distances
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "n_neighbors": [StrOptions({"auto"}), None, Interval(Integral, 1, None, closed="left")],
@@ -205,13 +228,68 @@ class BaseKernelVotes(TakesTables, BaseEstimator):
         """Return the coded rows of queries."""
         return self._coder.transform(self, X)
 
-    def _explain(self, X: Any, top: int | None, outputs: list[str], labels: AnyArray) -> pd.DataFrame:
-        """Return the table of `explain`. ``outputs`` name the columns of votes, ``labels`` are those of the rows."""
+    @abstractmethod
+    def _explained_outputs(self) -> ExplainedOutputs:
+        """Return what the scores are called, and how they become answers."""
+
+    def _prepare_explanation(self, X: Any, top: int | None) -> Prepared:
+        """Return what an explanation needs to know. Its parts are computed from a copy, which no later fit changes."""
         check_is_fitted(self, "weights_")
-        queries = self._queries(X)
-        top = None if top is None else whole_number(top, "top", least=0)
-        names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
-        return explain_scores(self._fitted, queries, self._row_numbers, labels, outputs, names, top)
+        queries, known = self._queries(X), copy(self)
+        return Prepared(known._explained_model(queries), queries, None, lambda: known._explain_table(queries, top))
+
+    def _explained_model(self, queries: Any) -> ExplainedModel:
+        """Return the model in the form that explanations need. ``queries`` are coded."""
+        fitted, outputs = self._fitted, self._explained_outputs()
+        references, training_rows = stored_references(fitted, queries)
+        nominal = self._coder.nominal if self._coder.nominal.any() else np.zeros(self.n_features_in_, dtype=bool)
+
+        def voters(i: int) -> RowVoters:
+            found = votes_of(fitted, queries[i : i + 1])
+            rows, labels = self._row_numbers[found.rows], outputs.labels[found.rows]
+            mean = found.mean * outputs.spread + outputs.center
+            return RowVoters(rows, labels, found.distance, found.votes * outputs.spread, mean, True)
+
+        def scores(rows: Any, own: int | None) -> FloatArray:
+            return fitted.votes.scores(rows) * outputs.spread + outputs.center
+
+        product = None
+        if isinstance(fitted.votes, StoredVotes) and references.p == 1:
+            product = ProductVotes(references, fitted.votes.alpha * outputs.spread, fitted.votes.width)
+        k = fitted.votes.k if isinstance(fitted.votes, LocalVotes) else 0
+        return ExplainedModel(
+            kind=type(self).__name__,
+            encode=self._queries,
+            scores=scores,
+            answers=lambda rows, own: outputs.answers(scores(rows, own)),
+            probabilities=outputs.probabilities,
+            voters=voters,
+            outputs=outputs.names,
+            classes=outputs.classes,
+            references=references,
+            row_numbers=self._row_numbers[training_rows],
+            strata=outputs.strata[training_rows],
+            nominal=nominal,
+            categories=self._coder.categories,
+            names=tuple(str(name) for name in self._input_names()),
+            cost=float(fitted.plan.n_rows * self.n_features_in_ + k**3),
+            products=product,
+            target_spread=outputs.target_spread,
+        )
+
+    def _input_names(self) -> list[str]:
+        """Return the names of the features, or x0, x1, ... if there are no names."""
+        return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
+
+    def _explain_table(self, queries: Any, top: int | None) -> pd.DataFrame:
+        """Return the table of votes, in units of the scores. ``queries`` are coded."""
+        outputs = self._explained_outputs()
+        columns = list(outputs.columns)
+        names = self._input_names()
+        frame = explain_scores(self._fitted, queries, self._row_numbers, outputs.labels, columns, names, top)
+        frame[columns] = frame[columns] * outputs.spread
+        frame.loc[frame["voter"] == "mean", columns] += outputs.center
+        return frame
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the router that passes ``sample_weight`` to this estimator and to its weigher."""
@@ -475,23 +553,38 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         scores = self._scores(X)
         return self.calibration_(scores)
 
-    def explain(self, X: Any, top: int | None = None) -> pd.DataFrame:
-        """Return a table that explains the scores: whose votes they are made of.
+    def explain(self, X: Any, top: int | None = None) -> Explanation:
+        """Explain the answers: why this class, whose votes it is made of, and what would change it.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
         top : int, optional
-            Only the rows with the largest votes, by absolute value; the others are one line. By default all rows.
+            How many features and neighbours are shown, by default 5. If it is given, the table of votes has only the
+            rows with the largest votes, by absolute value, and the others are one line.
 
         Returns
         -------
-        DataFrame
-            One row per query and voter. ``voter`` is "mean" for the shares of the classes, "row" for a training row,
-            and "others" for all rows below the top ones. ``row`` is the number of the training row, ``label`` its
-            class, ``distance`` its distance to the query; ``vote for <class>`` adds up to the score of the class over
-            the rows of a query. ``share of <feature>`` is the feature's share of the distance.
+        Explanation
+            It can be printed. Its table of votes, ``frame()``, has one row per query and voter. ``voter`` is "mean" for
+            the shares of the classes, "row" for a training row, and "others" for all rows below the top ones. ``row``
+            is the number of the training row, ``label`` its class, ``distance`` its distance to the query; ``vote for
+            <class>`` adds up to the score of the class over the rows of a query. ``share of <feature>`` is the
+            feature's share of the distance.
         """
-        check_is_fitted(self, "weights_")
-        names = [f"vote for {label}" for label in self.classes_.tolist()]
-        return self._explain(X, top, names, self.classes_[self._training.codes])
+        return explain_rows(self, X, top=top)
+
+    def _explained_outputs(self) -> ExplainedOutputs:
+        """Return what the scores are called, and how they become classes."""
+        names = tuple(str(label) for label in self.classes_.tolist())
+        return ExplainedOutputs(
+            names=names,
+            columns=tuple(f"vote for {name}" for name in names),
+            labels=self.classes_[self._training.codes],
+            strata=np.asarray(self._training.codes),
+            spread=np.ones(len(names)),
+            center=np.zeros(len(names)),
+            answers=lambda scores: self.classes_[scores.argmax(axis=1)],
+            probabilities=self.calibration_,
+            classes=self.classes_,
+        )

@@ -267,5 +267,8 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
         ndarray of shape (n_queries, n_classes)
             Columns as in ``classes_``.
         """
-        shares = super().predict_proba(X)
+        return self._probabilities(super().predict_proba(X))
+
+    def _probabilities(self, shares: FloatArray) -> FloatArray:
+        """Return the shares of the votes, calibrated if ``calibrate`` says so."""
         return shares if self.calibration_ is None else self.calibration_(shares)

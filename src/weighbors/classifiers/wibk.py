@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy, deepcopy
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._frames import as_pandas
 from .._typing import AnyArray, FloatArray, IndexArray
+from .._unscaled import columns_checked
 from .._validation import TakesTables, check_labels, check_sample_weight, require_labels
 from ..engine import Plan
 from ..engine.plan import BACKENDS
+from ..explanation import Explanation, OriginalValues, Prepared, explain_rows
 from ..weighers.intervals import INTERVAL_CONSTRAINTS, RepresentativeIntervals, interval_frame
 from ..weighers.intervals.discretize import IntegerCoder
 from ..weights import Weights
@@ -241,10 +245,11 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         )
         table, labels = self._table(coder.integers(training.X)), classes[training.codes]
-        if partial:
-            knn.partial_fit(table, labels, classes, weight)
-        else:
-            knn.fit(table, labels, weight)
+        with columns_checked():  # these columns are numbers of bins
+            if partial:
+                knn.partial_fit(table, labels, classes, weight)
+            else:
+                knn.fit(table, labels, weight)
         self.knn_, self.classes_, self._coder, self._training = knn, classes, coder, training
         return self
 
@@ -303,10 +308,53 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         knn, integers = self._coded_queries(X)
         return knn.kneighbors(integers, n_neighbors, return_distance)
 
-    def explain(self, X: Any) -> pd.DataFrame:
-        """Return a table that explains the predictions. See `WeightedKNeighborsClassifier.explain`."""
+    def explain(self, X: Any, top: int | None = None) -> Explanation:
+        """Explain the answers, in the values of the original table. See `WeightedKNeighborsClassifier.explain`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the queries are the training rows, and no row is its own neighbour.
+        top : int, optional
+            How many features and neighbours are shown, by default 5.
+
+        Returns
+        -------
+        Explanation
+        """
+        if X is None or hasattr(X, "tocsr") or hasattr(self._training.X, "tocsr"):
+            knn, integers = self._coded_queries(X)
+            return knn.explain(integers, top)
+        return explain_rows(self, X, top=top, original=self._original_values(X))
+
+    def _prepare_explanation(self, X: Any, top: int | None) -> Prepared:
+        """Return what the k-NN over integers says, with an encoding that begins at the original values."""
         knn, integers = self._coded_queries(X)
-        return knn.explain(integers)
+        found, known = knn._prepare_explanation(integers, top), copy(self)
+        to_rows = found.model.encode
+
+        def encode(table: Any) -> Any:
+            """Return a table in the original values as the k-NN searches it."""
+            return to_rows(known._coded_queries(table)[1])
+
+        return replace(found, model=replace(found.model, encode=encode))
+
+    def _original_values(self, X: Any) -> OriginalValues:
+        """Return queries and training rows before numbers became integers."""
+        import pandas as pd
+
+        named = hasattr(self, "feature_names_in_")
+        names = [str(name) for name in getattr(self, "feature_names_in_", range(self.n_features_in_))]
+        names = names if named else [f"x{j}" for j in range(self.n_features_in_)]
+        training = self._coder.table.table_of(self._training.X, names)
+        X = as_pandas(X)
+        queries = pd.DataFrame(X if named or not hasattr(X, "to_numpy") else X.to_numpy())
+
+        def encode(table: Any) -> Any:
+            """Return a table in the form in which the queries came."""
+            return table if named else table.to_numpy()
+
+        return OriginalValues(queries.set_axis(names, axis=1), training, encode, {n: [j] for j, n in enumerate(names)})
 
     @property
     def intervals_(self) -> pd.DataFrame:

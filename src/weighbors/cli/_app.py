@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from . import datasets, demo, fit, predict, reduce, report, study
+from . import datasets, demo, explain, fit, predict, reduce, report, select, study
 from ._errors import with_error_messages
 
 __all__ = ["app", "main"]
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, report, fit, predict, reduce, study, datasets):
+for _command in (demo, report, select, fit, predict, explain, reduce, study, datasets):
     app.command(_command.NAME)(with_error_messages(_command.run))
 
 

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
     from ..datasets import Table
 
-__all__ = ["check_directory", "check_format", "check_output", "is_numeric", "split_labels", "read_data", "write_frame"]
+__all__ = [
+    "check_directory",
+    "check_format",
+    "check_output",
+    "is_numeric",
+    "read_data",
+    "split_groups",
+    "split_labels",
+    "write_frame",
+]
 
 
 def read_data(path: Path, header: bool) -> Table:
@@ -46,6 +55,22 @@ def split_labels(table: Table, target: str | None, target_type: str = "auto") ->
     X, y, said = split_target(table, name, target_type=target_type)
     notes(said)
     return X, y
+
+
+def split_groups(X: pd.DataFrame, groups: str | None) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Split the column of groups off the features."""
+    if groups is None:
+        return X, None
+    from .._names import known_names
+    from ..exceptions import InvalidDataError
+
+    try:
+        known_names([groups], [str(name) for name in X.columns], "column")
+    except InvalidDataError as problem:
+        raise UsageError(str(problem)) from problem
+    if X[groups].isna().any():
+        raise InvalidDataError(f"{int(X[groups].isna().sum())} rows belong to no group in '{groups}'")
+    return X.drop(columns=groups), X[groups].astype(str)
 
 
 def check_output(path: Path | None, *, force: bool, inputs: tuple[Path, ...] = ()) -> None:

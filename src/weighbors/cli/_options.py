@@ -12,6 +12,7 @@ __all__ = [
     "Data",
     "Drop",
     "Force",
+    "Groups",
     "Header",
     "Jobs",
     "Json",
@@ -49,6 +50,10 @@ TargetType = Annotated[
     typer.Option(
         "--target-type", help="Whether the target is classes or a number; auto looks at its values and says so."
     ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column that says which rows belong together, as samples of one patient do."),
 ]
 Keep = Annotated[
     list[str] | None,

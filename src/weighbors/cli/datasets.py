@@ -1,4 +1,4 @@
-"""``weighbors datasets``: list the data sets, or describe one."""
+"""``weighbors datasets``: list the data sets, describe one, or fetch those that are public."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._data import check_directory
+from ._errors import TROUBLE, UsageError
 from ._options import Json, Quiet
-from ._say import note, print_json, say, set_quiet
+from ._progress_bar import progress_bar
+from ._say import error, note, print_json, say, set_quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,33 +22,79 @@ NAME = "datasets"
 
 
 def run(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe this one.")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME | fetch NAME|GROUP|all]", help="Describe this one, or download it into a directory."
+        ),
+    ] = None,
     group: Annotated[str | None, typer.Option(help="Of data sets with the same name, the one in this group.")] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory of the data sets; WEIGHBORS_DATA by default.")
     ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Of fetch: where the data sets are written.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
-) -> None:
-    """List data sets, or describe one.
+) -> int | None:
+    """List data sets, describe one, or fetch public ones.
 
-    The data sets of scikit-learn are always there. Others are found in a directory with a MANIFEST.csv.
+    The data sets of scikit-learn are always there. Others are found in a directory with a MANIFEST.csv. "fetch"
+    downloads public tables of the papers into such a directory; if it is interrupted, the same command goes on.
     """
     set_quiet(quiet)
+    words = words or []
+    if words[:1] == ["fetch"]:
+        return _fetch(words[1:], output, json)
+    if output is not None:
+        raise UsageError("--output belongs to 'weighbors datasets fetch NAME|GROUP -o DIR'")
+    if len(words) > 1:
+        raise UsageError(f"one data set can be described at a time, and {len(words)} were named: {', '.join(words)}")
+    name = words[0] if words else None
     check_directory(data)
     from ..datasets import describe_dataset, known_datasets
 
     if name is not None:
         description = describe_dataset(name, group, data_home=data)
         print_json(description) if json else _describe(description)
-        return
+        return None
     found = known_datasets(data)
     if json:
         print_json(found.astype(object).where(found.notna(), None).to_dict("records"))
     else:
         _list(found)
     if data is None and set(found["group"]) == {"built-in"}:
-        note("only what comes with scikit-learn: name a directory of data sets with --data or WEIGHBORS_DATA")
+        note(
+            "only what comes with scikit-learn: name a directory of data sets with --data or WEIGHBORS_DATA, or get "
+            "public ones with 'weighbors datasets fetch'"
+        )
+    return None
+
+
+def _fetch(wanted: list[str], output: Path | None, json: bool) -> int:
+    """Fetch data sets, and print one line for each. The exit code says whether all of them could be fetched."""
+    from ..datasets import fetch_datasets, fetchable_datasets
+
+    if not wanted:
+        _list(fetchable_datasets())
+        note("these can be fetched: weighbors datasets fetch NAME|GROUP|all -o DIR")
+        return 0
+    if output is None:
+        raise UsageError("say where to: weighbors datasets fetch NAME|GROUP -o DIR")
+    with progress_bar() as bar:
+        results = [each for name in wanted for each in fetch_datasets(name, output, progress=bar)]
+    if json:
+        print_json([{**vars(each), "file": str(each.file)} for each in results])
+    failed = [each for each in results if each.problem]
+    for each in [] if json else results:
+        if not each.problem:
+            say(f"{each.group}/{each.name}  {'was there' if each.was_there else 'fetched'}: {each.file}")
+    for each in failed:
+        error(f"{each.group}/{each.name}: {each.problem}")
+    if len(results) > len(failed):
+        note(f"set WEIGHBORS_DATA={output} to use them by name")
+    return TROUBLE if failed else 0
 
 
 def _list(found: pd.DataFrame) -> None:

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ._data import check_output, is_numeric, read_data, split_labels
+from ._estimators import (
+    FitOptions,
+    ModelName,
+    ScaleName,
+    Strategy,
+    Votes,
+    Weigher,
+    check_options,
+    make_table_estimator,
+)
 from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
-from ._say import notes, print_json, say, set_quiet
+from ._say import note, notes, print_json, say, set_quiet
 
 if TYPE_CHECKING:
-    from ..classifiers import TableModel
-    from ..regressors import NumericTableModel
+    import pandas as pd
+
+    from ._cross_validation import CrossValidated
 
 __all__ = ["NAME", "run"]
 
 NAME = "fit"
-
-
-class Weigher(StrEnum):
-    """The weighers that the command offers: the names of `weighbors.classifiers.table_model.WEIGHERS`.
-
-    They are listed here so that the help text needs no import of the library. A test compares both lists.
-    """
-
-    NONE = "none"
-    RELIEFF = "relieff"
-    MULTISURF = "multisurf"
-    IRELIEF = "irelief"
-    CLASS_RELIEF = "class-relief"
-    SIMBA = "simba"
-    MBIW = "mbiw"
-    SIMBAMBIW = "simbambiw"
-
-
-class Votes(StrEnum):
-    """How votes depend on the distance."""
-
-    UNIFORM = "uniform"
-    DISTANCE = "distance"
 
 
 def run(
@@ -49,11 +36,41 @@ def run(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")],
     target: Target = None,
     target_type: TargetType = TargetKind.AUTO,
+    model: Annotated[
+        ModelName,
+        typer.Option(help="k-NN with a weigher, learned votes, WIB-K (classes only), or a lazy learner."),
+    ] = ModelName.KNN,
     weigher: Annotated[
-        Weigher, typer.Option(help="What learns the weights. For a number: relieff (then RReliefF), multisurf or none.")
-    ] = Weigher.RELIEFF,
-    neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.")] = 5,
-    votes: Annotated[Votes, typer.Option(help="Whether near neighbours count more.")] = Votes.UNIFORM,
+        Weigher | None,
+        typer.Option(
+            help="What learns the weights of knn and votes. For a number, relieff is RReliefF.",
+            show_default="relieff for knn; votes choose their own",
+        ),
+    ] = None,
+    neighbors: Annotated[
+        int | None,
+        typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.", show_default="5; votes and lwl choose"),
+    ] = None,
+    votes: Annotated[
+        Votes | None,
+        typer.Option(help="Whether near neighbours of knn and ibk count more.", show_default="uniform"),
+    ] = None,
+    scale: Annotated[
+        ScaleName | None, typer.Option(help="How numbers are scaled.", show_default="range; standard for votes")
+    ] = None,
+    select: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Use only the N features with the largest weights.")
+    ] = None,
+    strategy: Annotated[
+        Strategy | None, typer.Option(help="How simbambiw uses the weights of rows.", show_default="order")
+    ] = None,
+    tasks: Annotated[
+        str | None, typer.Option(help="Tasks of --weigher evolution: IS, FS, IW, FW joined by +.", show_default="IS+FS")
+    ] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(min=1, help="When the search of evolution ends.", show_default="10000")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=0, help="Folds of the cross-validated score; 0 for none.")] = 5,
     keep: Keep = None,
     drop: Drop = None,
     header: Header = True,
@@ -65,77 +82,103 @@ def run(
 ) -> None:
     """Learn from a table and save a model.
 
-    The model is a k-NN with learned weights, for classes or for a number. Numbers are scaled, categories and missing
-    values are used as they are, and columns that cannot help are named and left out. The file contains no code. The
-    command weighbors predict reads it.
+    The model is for classes or for a number, by default a k-NN with learned weights. Numbers are scaled, categories and
+    missing values are used as they are, and columns that cannot help are named and left out. The file contains no code.
+    The commands weighbors predict and weighbors explain read it.
     """
     set_quiet(quiet)
+    options = FitOptions(
+        model, weigher, neighbors, votes, scale, select, strategy, tasks, evaluations, seed=seed, jobs=jobs
+    )
+    check_options(options)
     check_output(output, force=force, inputs=(data,))
     X, y = split_labels(read_data(data, header), target, target_type.value)
-    from ..classifiers import TableModel
     from ..exceptions import InvalidDataError
-    from ..regressors import NumericTableModel
 
-    if neighbors > len(X):
+    if options.n_neighbors is not None and options.n_neighbors > len(X):
         raise InvalidDataError(
-            f"{neighbors} neighbours are to vote, and the table has {len(X)} rows: lower --neighbors"
+            f"{options.n_neighbors} neighbours are to vote, and the table has {len(X)} rows: lower --neighbors"
         )
-    kind: type[TableModel | NumericTableModel] = NumericTableModel if is_numeric(y) else TableModel
-    model = kind.learn(
-        X,
-        y,
-        weigher=weigher.value,
-        n_neighbors=neighbors,
-        votes=votes.value,
-        keep=keep or (),
-        drop=drop or (),
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    notes([*map(str, model.left_out), *model.notes])
-    model.save(output)
+    unfitted = make_table_estimator(options, numeric=is_numeric(y), keep=keep or [], drop=drop or [])
+    fitted = unfitted.fit(X, y)
+    notes([*map(str, fitted.left_out_), *fitted.notes_])
+    fitted.save(output)
+    score = _score(fitted, X, y, folds, seed)
     if json:
-        print_json(_describe_result(model, output))
+        print_json(_describe_result(fitted, options, y, score, output))
     else:
-        _print(model, output)
+        _print(fitted, options, y, score, output)
 
 
-def _describe_result(model: TableModel | NumericTableModel, output: Path) -> dict[str, Any]:
-    """Describe a model for JSON output."""
+def _score(model: Any, X: pd.DataFrame, y: pd.Series, folds: int, seed: int) -> CrossValidated | None:
+    """Return the cross-validated score, or None if it is not wanted or not possible. A note says why not."""
+    if not folds:
+        return None
+    from ..exceptions import WeighborsError
+    from ._cross_validation import cross_validate
+
+    try:
+        found: CrossValidated = cross_validate(model, X, y, folds, seed, numeric=is_numeric(y))
+    except WeighborsError as problem:
+        note(f"there is no cross-validated score: {problem}")
+        return None
+    return found
+
+
+def _feature_weights(model: Any) -> pd.DataFrame | None:
+    """Return the weights with one row per feature, the heaviest first, or None if the model has none."""
+    import numpy as np
+
+    weights = getattr(model.estimator_, "weights_", None)
+    if weights is None or weights.kind not in ("feature", "class"):
+        return None
+    frame: pd.DataFrame = weights.frame().drop(columns="kept", errors="ignore")
+    order = np.argsort(-frame.to_numpy(dtype=float).max(axis=1), kind="stable")
+    return frame.iloc[order].rename_axis("feature")
+
+
+def _describe_result(
+    model: Any, options: FitOptions, y: pd.Series, score: CrossValidated | None, output: Path
+) -> dict[str, Any]:
+    """Describe a model for JSON output. ``y`` is the target of the training rows."""
+    weights = _feature_weights(model)
     return {
         "model": str(output),
-        "target": model.target,
-        "rows": len(model.rows),
-        "features": list(model.scaler.names),
-        **_describe_target(model),
-        "settings": model.settings,
-        "left_out": [{"name": column.name, "reason": column.reason} for column in model.left_out],
-        "notes": model.notes,
-        "weights": model.feature_weights().to_dict(),
+        "target": y.name,
+        "rows": len(y),
+        "features": list(model._training_table().columns.columns),
+        **_describe_target(y),
+        "settings": options.settings(),
+        "left_out": [{"name": column.name, "reason": column.reason} for column in model.left_out_],
+        "notes": model.notes_,
+        "weights": {} if weights is None else weights.to_dict(),
+        "cross_validation": None if score is None else score._asdict(),
     }
 
 
-def _describe_target(model: TableModel | NumericTableModel) -> dict[str, Any]:
-    """Describe the target of a model for JSON output: its type, and the classes or the range of the numbers."""
-    from ..classifiers import TableModel
-
-    if isinstance(model, TableModel):
-        counts = {str(label): int((model.codes == i).sum()) for i, label in enumerate(model.classes)}
-        return {"target_type": "classes", "classes": counts}
-    values = model.values
-    return {"target_type": "numeric", "range": [values.min(), values.max()], "mean": values.mean()}
+def _describe_target(y: pd.Series) -> dict[str, Any]:
+    """Describe the target for JSON output: its type, and the classes or the range of the numbers."""
+    if is_numeric(y):
+        return {"target_type": "numeric", "range": [y.min(), y.max()], "mean": y.mean()}
+    counts = y.value_counts().sort_index()
+    return {"target_type": "classes", "classes": {str(label): int(n) for label, n in counts.items()}}
 
 
-def _print(model: TableModel | NumericTableModel, output: Path) -> None:
-    """Print a model and its heaviest features."""
+def _print(model: Any, options: FitOptions, y: pd.Series, score: CrossValidated | None, output: Path) -> None:
+    """Print a model, its heaviest features, and its score."""
     from .._names import quote_name
 
-    say(f"{output}: {model}")
-    weights = model.feature_weights().head(10)
-    if model.settings["weigher"] == "none" or model.weights.kind == "none":
-        return
-    names = [quote_name(name) for name in weights.index]
-    width = max(map(len, names))
-    say("heaviest features" + ("" if weights.shape[1] == 1 else f" ({', '.join(map(quote_name, weights.columns))})"))
-    for name, row in zip(names, weights.to_numpy(dtype=float), strict=True):
-        say(f"  {name:<{width}}  " + "  ".join(f"{weight:.4f}" for weight in row))
+    targets = f"targets {y.min():.6g} to {y.max():.6g}" if is_numeric(y) else f"{y.nunique()} classes"
+    shape = f"{len(y)} rows, {len(model._training_table().columns.columns)} features, {targets}"
+    say(f"{output}: {type(model).__name__} of {quote_name(str(y.name))}: {shape}; {options.describe()}")
+    weights = _feature_weights(model)
+    if weights is not None:
+        weights = weights.head(10)
+        names = [quote_name(str(name)) for name in weights.index]
+        width = max(map(len, names))
+        columns = "" if weights.shape[1] == 1 else f" ({', '.join(quote_name(str(one)) for one in weights.columns)})"
+        say(f"heaviest features{columns}")
+        for name, row in zip(names, weights.to_numpy(dtype=float), strict=True):
+            say(f"  {name:<{width}}  " + "  ".join(f"{weight:.4f}" for weight in row))
+    if score is not None:
+        say(str(score))

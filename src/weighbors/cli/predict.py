@@ -9,14 +9,14 @@ import typer
 
 from ._data import check_format, check_output, read_data, write_frame
 from ._errors import UsageError
+from ._models import load_model
 from ._options import Force, Header, Json, Quiet
 from ._say import note, notes, print_json, say, set_quiet, write_raw
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..classifiers import Predictions, TableModel
-    from ..regressors import NumericTableModel
+    from .._typing import AnyArray
 
 __all__ = ["NAME", "run"]
 
@@ -24,13 +24,13 @@ NAME = "predict"
 
 
 def run(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What weighbors fit wrote.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What weighbors fit or TableClassifier.save wrote.")],
     data: Annotated[Path, typer.Argument(metavar="TABLE", help="Rows to predict, in any format that fit reads.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Table to write; otherwise csv on stdout.")
     ] = None,
     shares: Annotated[
-        bool, typer.Option("--shares", help="Also the share of the votes for every class; not for numbers.")
+        bool, typer.Option("--shares", help="For old scripts: the probabilities of classes are always written.")
     ] = False,
     header: Header = True,
     force: Force = False,
@@ -39,68 +39,70 @@ def run(
 ) -> None:
     """Predict the rows of a table by a saved model.
 
-    The predictions are labels or numbers. The output has one line per row of the table, in the same order. A missing
-    column is an error. Columns that the model does not know, and categories that it has never seen, are named.
+    The output has one line per row of the table, in the same order: the name of the row, the prediction, and the
+    probability of every class. A missing column is an error. Columns that the model does not know, categories that it
+    has never seen, and rows that it was fitted to are named.
     """
     set_quiet(quiet)
     check_output(output, force=force, inputs=(model, data))
     check_format(output)
-    from ..regressors import NumericTableModel, load_table_model
-
-    loaded = load_table_model(model)
-    if shares and isinstance(loaded, NumericTableModel):
+    loaded = load_model(model)
+    numeric = not hasattr(loaded, "classes_")
+    if shares and numeric:
         raise UsageError(f"--shares are those of classes, and '{model}' predicts a number")
-    table = read_data(data, header)
-    predicted = loaded.judge(table.frame)
-    notes(predicted.notes)
-    if isinstance(loaded, NumericTableModel):
-        frame, found, line = _describe_numbers(loaded, predicted, table.frame)
-    else:
-        frame, found, line = _describe_labels(loaded, predicted, table.frame, shares)
+    table = read_data(data, header).frame
+    truth, columns = _split_truth(table, loaded._target_name)
+    said = loaded.check_table(columns)
+    notes(said)
+    frame = loaded.predict_table(columns).reset_index(names="row")
+    known = loaded.count_training_rows(columns)
+    if known:
+        note(f"{known} of {len(table)} rows are training rows: how well these are predicted says little about new rows")
+    found, line = _describe_numbers(frame, truth) if numeric else _describe_labels(frame, truth)
     if output is not None:
         write_frame(frame, output)
     if json:
-        columns = {str(name): frame[name] for name in frame.columns} if output is None else {"output": str(output)}
-        print_json({"model": str(model), "rows": len(frame), **found, **columns, "notes": predicted.notes})
+        cells = {str(name): frame[name] for name in frame.columns} if output is None else {"output": str(output)}
+        print_json({"model": str(model), "rows": len(frame), **found, **cells, "notes": said})
     elif output is None:
         write_raw(frame.to_csv(index=False, lineterminator="\n"))
     else:
         say(f"{output}: {len(frame)} rows; {line}")
 
 
-def _describe_labels(
-    model: TableModel, predicted: Predictions, table: pd.DataFrame, shares: bool
-) -> tuple[pd.DataFrame, dict[str, Any], str]:
-    """Return the table of predicted labels, what JSON says of them, and a line for the terminal.
+def _split_truth(table: pd.DataFrame, target: str | None) -> tuple[pd.Series | None, pd.DataFrame]:
+    """Return the target of a table, if it has one, and the other columns. ``target`` is its name in fit."""
+    if target is None or target not in table.columns:
+        return None, table
+    return table[target], table.drop(columns=target)
 
-    ``table`` is the table that was read. ``shares``: whether the table also has the shares of all classes.
-    """
+
+def _describe_labels(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict[str, Any], str]:
+    """Return what JSON says of predicted labels, and a line for the terminal. ``truth`` are the labels of the table."""
     from .._names import quote_name
 
-    _note_agreement(model, predicted, table)
-    frame = _frame(model, predicted, shares)
-    counts = frame.iloc[:, 0].value_counts()
+    labels = frame["prediction"]
+    if truth is not None:
+        _note_agreement(labels.to_numpy(), truth)
+    counts = labels.value_counts()
     found = {"target_type": "classes", "counts": {str(k): int(v) for k, v in counts.items()}}
-    return frame, found, ", ".join(f"{quote_name(k)}: {v}" for k, v in counts.items())
+    return found, ", ".join(f"{quote_name(k)}: {v}" for k, v in counts.items())
 
 
-def _describe_numbers(
-    model: NumericTableModel, predicted: Predictions, table: pd.DataFrame
-) -> tuple[pd.DataFrame, dict[str, Any], str]:
-    """Return the table of predicted numbers, what JSON says of them, and a line for the terminal.
+def _describe_numbers(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict[str, Any], str]:
+    """Return what JSON says of predicted numbers, and a line for the terminal. Errors are printed if there is a truth.
 
-    ``table`` is the table that was read. If it has the target, the errors are printed.
+    A model of several outputs has a column for each of them; then there are no numbers in the line.
     """
-    import pandas as pd
+    from ..regressors.table_model import score_numbers
 
-    values = predicted.labels
     found: dict[str, Any] = {"target_type": "numeric"}
-    line = "no predictions"
-    if len(values):
-        low, mean, high = float(values.min()), float(values.mean()), float(values.max())
-        found["range"], found["mean"] = [low, high], mean
-        line = f"predictions from {low:.6g} to {high:.6g}, mean {mean:.6g}"
-    scores = model.score_table(table, values)
+    if "prediction" not in frame:
+        return found, f"{frame.shape[1] - 1} outputs"
+    values = frame["prediction"].to_numpy()
+    low, mean, high = float(values.min()), float(values.mean()), float(values.max())
+    found |= {"range": [low, high], "mean": mean}
+    scores = None if truth is None else score_numbers(truth, values)
     if scores is not None:
         found["scores"] = scores
         r2 = "not defined" if scores["r2"] is None else f"{scores['r2']:.4f}"
@@ -108,32 +110,20 @@ def _describe_numbers(
             f"the table has the target: R² {r2}, RMSE {scores['rmse']:.6g}, MAE {scores['mae']:.6g} over "
             f"{scores['rows']} rows"
         )
-    return pd.DataFrame({model.target: values}), found, line
+    return found, f"predictions from {low:.6g} to {high:.6g}, mean {mean:.6g}"
 
 
-def _frame(model: TableModel, predicted: Predictions, shares: bool) -> pd.DataFrame:
-    """Return a table of the predicted labels, with the shares of all classes if ``shares`` is true."""
-    import pandas as pd
-
-    columns = {model.target: predicted.labels}
-    if shares:
-        columns |= {f"share of {label}": predicted.shares[:, i] for i, label in enumerate(model.classes)}
-    return pd.DataFrame(columns)
-
-
-def _note_agreement(model: TableModel, predicted: Predictions, frame: pd.DataFrame) -> None:
-    """If the table has labels of its own, print how many of them agree with the predictions."""
-    if model.target not in frame.columns:
-        return
+def _note_agreement(labels: AnyArray, truth: pd.Series) -> None:
+    """Print how many labels of the table agree with the predictions. Rows without a label do not count."""
     import numpy as np
 
     from ..datasets.cleaning import as_categories
 
-    own = as_categories(frame[model.target])
+    own = as_categories(truth)
     if isinstance(own, str):  # no labels at all
         return
     known = own.codes >= 0
-    right = np.asarray(own.astype(object)) == predicted.labels.astype(str)
+    right = np.asarray(own.astype(object)) == labels.astype(str)
     if known.any():
         agree, all_ = int((right & known).sum()), int(known.sum())
         note(f"the table has labels of its own: {agree} of {all_} agree ({agree / all_:.1%})")

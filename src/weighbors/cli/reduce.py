@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from ._data import check_format, check_output, is_numeric, read_data, split_labels, write_frame
 from ._errors import UsageError
+from ._estimators import check_known_tasks
 from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
 from ._say import notes, on_terminal, print_json, say, set_quiet
 
@@ -23,7 +25,29 @@ if TYPE_CHECKING:
 __all__ = ["NAME", "run"]
 
 NAME = "reduce"
-TASKS = ("IS", "FS", "IW", "FW")
+
+
+class Objective(StrEnum):
+    """Whether the search has one goal or several."""
+
+    SINGLE = "single"
+    PARETO = "pareto"
+
+
+class SelectorName(StrEnum):
+    """The classical instance selectors."""
+
+    FCNN = "fcnn"
+    IB2 = "ib2"
+    IB3 = "ib3"
+    DROP3 = "drop3"
+    DROP5 = "drop5"
+    ICF = "icf"
+    HMNEI = "hmnei"
+
+
+#: The classes of the selectors.
+SELECTOR_CLASSES = {name: name.value.upper() for name in SelectorName}
 
 
 def run(
@@ -32,8 +56,15 @@ def run(
     target: Target = None,
     target_type: TargetType = TargetKind.AUTO,
     tasks: Annotated[
-        str, typer.Option(help="IS and FS select instances and features; IW and FW weigh them meanwhile.")
-    ] = "IS+FS",
+        str | None,
+        typer.Option(
+            help="IS and FS select instances and features; IW and FW weigh them meanwhile.", show_default="IS+FS"
+        ),
+    ] = None,
+    selector: Annotated[
+        SelectorName | None,
+        typer.Option(help="Select rows by a classical instance selector, without a search. Only for classes."),
+    ] = None,
     fitness: Annotated[
         str | None,
         typer.Option(
@@ -43,7 +74,19 @@ def run(
             show_default="accuracy, or r2 for a number",
         ),
     ] = None,
+    objective: Annotated[
+        Objective,
+        typer.Option(
+            help="pareto: score and size are goals side by side; the trade-off with the best fitness is kept."
+        ),
+    ] = Objective.SINGLE,
+    undersample: Annotated[
+        bool, typer.Option("--undersample", help="First draw as many rows of each class as the smallest class has.")
+    ] = False,
     evaluations: Annotated[int, typer.Option(min=1, help="When the search ends.")] = 10_000,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="SECONDS", help="When the search ends, if this comes first.")
+    ] = None,
     population: Annotated[int, typer.Option(min=4, help="Individuals of the search.")] = 100,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
     checkpoint: Annotated[
@@ -66,7 +109,20 @@ def run(
     result.
     """
     set_quiet(quiet)
-    wanted = _check_tasks(tasks)
+    wanted = _check_tasks(tasks or "IS+FS")
+    if time_limit is not None and not time_limit > 0:
+        raise UsageError(f"--time-limit is a number of seconds above 0; got {time_limit:g}")
+    if selector is not None:
+        searching = {
+            "--tasks": tasks is not None,
+            "--fitness": fitness is not None,
+            "--objective": objective is not Objective.SINGLE,
+            "--undersample": undersample,
+            "--time-limit": time_limit is not None,
+            "--resume": resume,
+            "--checkpoint": checkpoint is not None,
+        }
+        _refuse_search_options([name for name, given in searching.items() if given])
     check_format(output)
     check_output(output, force=force, inputs=(data,))
     place = output.with_name(output.name + ".search") if checkpoint is None else checkpoint
@@ -78,8 +134,21 @@ def run(
     from ..weighers.evolution import reduce_table
 
     score = _check_fitness(fitness, is_numeric(y))
+    if is_numeric(y) and (undersample or selector is not None):
+        option = "--undersample" if undersample else f"--selector {selector}"
+        raise UsageError(f"{option} needs classes, and the target is a number: leave it out")
     clean = clean_table(X, keep=keep or (), drop=drop or ())
     notes([*map(str, clean.left_out), *clean.notes])
+    if selector is not None:
+        kept = _select_rows(selector, clean.X, y, seed, jobs)
+        columns = tuple(str(name) for name in clean.X.columns)
+        write_frame(_select_cells(table.cells(), X.index[kept], columns, str(y.name)), output)
+        if json:
+            print_json({"target_type": "classes", **_describe_selected(selector, clean, X, X.index[kept], output)})
+        else:
+            size = f"{len(kept)} of {len(X)} rows, {len(columns)} of {X.shape[1]} features"
+            say(f"{output}: {size}, by {SELECTOR_CLASSES[selector]}; no score was measured")
+        return
     warnings.simplefilter("ignore", InterruptedSearchWarning)  # _check_end says it together with what to do
     found = reduce_table(
         clean.X,
@@ -87,6 +156,9 @@ def run(
         wanted,
         fitness=score,
         target_type="numeric" if is_numeric(y) else "classes",
+        objective=objective.value,
+        undersample=undersample,
+        time_limit=time_limit,
         # A search needs at least one evaluation per individual of its first population.
         population_size=min(population, evaluations),
         max_evaluations=evaluations,
@@ -106,8 +178,50 @@ def run(
         kind = "numeric" if is_numeric(y) else "classes"
         print_json({"target_type": kind, **_describe_result(found, clean, X.shape, rows, output)})
         return
-    kept = f"{len(rows)} of {len(X)} rows, {len(found.columns)} of {X.shape[1]} features"
-    say(f"{output}: {kept}; {score} of the nearest neighbour on all rows {found.search.performance_:.3f}")
+    size = f"{len(rows)} of {len(X)} rows, {len(found.columns)} of {X.shape[1]} features"
+    say(f"{output}: {size}")
+    say(f"{score} {found.search.performance_:.3f}, {_measured_on(found, len(X))}")
+
+
+def _measured_on(found: ReducedTable, n: int) -> str:
+    """Return what the score of a search was measured on. ``n`` is the number of rows of the table."""
+    rows = "all rows" if found.n_searched == n else f"the {found.n_searched} rows that were drawn"
+    return (
+        f"measured on {rows}, each predicted by the nearest other row that is kept. The search has maximised it there: "
+        "expect less of new rows"
+    )
+
+
+def _refuse_search_options(given: list[str]) -> None:
+    """Raise `UsageError` if options of a search were given together with ``--selector``."""
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} belong to the search, and --selector does not search: leave out one of both"
+        )
+
+
+def _select_rows(selector: SelectorName, X: pd.DataFrame, y: pd.Series, seed: int, jobs: int | None) -> Any:
+    """Return the positions of the rows that an instance selector keeps. Numbers are scaled to lie between 0 and 1."""
+    from .. import weighers
+    from ..datasets import TableScaler
+
+    model = getattr(weighers, SELECTOR_CLASSES[selector])()
+    known = model.get_params(deep=False)
+    model.set_params(**{name: value for name, value in (("random_state", seed), ("n_jobs", jobs)) if name in known})
+    return model.fit(TableScaler.learn(X).scale(X), y.to_numpy()).sample_indices_
+
+
+def _describe_selected(
+    selector: SelectorName, clean: CleanTable, X: pd.DataFrame, rows: pd.Index, output: Path
+) -> dict[str, Any]:
+    """Describe what an instance selector kept, for JSON output. ``rows`` are the kept row numbers."""
+    return {
+        "output": str(output),
+        "selector": selector.value,
+        "rows": {"of": len(X), "kept": len(rows), "numbers": rows},
+        "features": {"of": X.shape[1], "kept": clean.X.shape[1], "names": list(clean.X.columns)},
+        "left_out": [{"name": column.name, "reason": column.reason} for column in clean.left_out],
+    }
 
 
 def _check_fitness(fitness: str | None, numeric: bool) -> str:
@@ -128,13 +242,10 @@ def _check_fitness(fitness: str | None, numeric: bool) -> str:
 
 def _check_tasks(tasks: str) -> str:
     """Return the tasks in capitals. Raise `UsageError` if a task is unknown or repeated, or if none selects."""
-    parts = [part.strip().upper() for part in tasks.split("+")]
-    strange = [part for part in parts if part not in TASKS]
-    if strange or len(set(parts)) < len(parts):
-        raise UsageError(f"--tasks joins some of {', '.join(TASKS)} by +, each once, as in IS+FS; got '{tasks}'")
-    if not {"IS", "FS"} & set(parts):
+    known = check_known_tasks(tasks)
+    if not {"IS", "FS"} & set(known.split("+")):
         raise UsageError(f"--tasks {tasks} selects nothing, so nothing would be reduced: add IS or FS")
-    return "+".join(parts)
+    return known
 
 
 def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
@@ -186,6 +297,7 @@ def _describe_result(
         "left_out": [{"name": column.name, "reason": column.reason} for column in clean.left_out],
         "fitness": search.fitness_,
         "performance": search.performance_,
+        "measured_on": _measured_on(found, shape[0]),
         "reduction": search.reduction_,
         "evaluations": search.n_evaluations_,
         "stopped_by": search.stop_reason_,

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._data import check_output, is_numeric, read_data, split_labels
+from ._data import check_output, is_numeric, read_data, split_groups, split_labels
 from ._errors import UsageError
-from ._options import Data, Drop, Force, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
+from ._options import Data, Drop, Force, Groups, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
 from ._progress_bar import progress_bar
 from ._say import note, notes, say, set_quiet, write_raw
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..report import Report
 
 __all__ = ["NAME", "check_report", "publish", "run"]
@@ -32,10 +30,7 @@ def run(
     ] = Path("report.html"),
     target: Target = None,
     target_type: TargetType = TargetKind.AUTO,
-    groups: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column that says which rows belong together, as samples of one patient do."),
-    ] = None,
+    groups: Groups = None,
     neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.")] = 5,
     keep: Keep = None,
     drop: Drop = None,
@@ -55,44 +50,26 @@ def run(
     set_quiet(quiet)
     check_report(output, force, data)
     X, y = split_labels(read_data(data, header), target, target_type.value)
-    X, together = _split_groups(X, groups)
-    from ..datasets import clean_table
+    X, together = split_groups(X, groups)
     from ..report import build_report
 
-    clean = clean_table(X, keep=keep or (), drop=drop or ())
-    said = [*map(str, clean.left_out), *clean.notes]
-    notes(said)
     with progress_bar() as bar:
         made = build_report(
-            clean.X,
+            X,
             y.to_numpy(),
             target=str(y.name),
             title=data.name,
             groups=together,
-            notes=said,
+            keep=keep or (),
+            drop=drop or (),
             n_neighbors=neighbors,
             target_type="numeric" if is_numeric(y) else "classes",
             random_state=seed,
             n_jobs=jobs,
             progress=bar,
         )
+    notes(made.data["notes"])
     publish(made, output, json)
-
-
-def _split_groups(X: pd.DataFrame, groups: str | None) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Split the column of groups off the features."""
-    if groups is None:
-        return X, None
-    from .._names import known_names
-    from ..exceptions import InvalidDataError
-
-    try:
-        known_names([groups], [str(name) for name in X.columns], "column")
-    except InvalidDataError as problem:
-        raise UsageError(str(problem)) from problem
-    if X[groups].isna().any():
-        raise InvalidDataError(f"{int(X[groups].isna().sum())} rows belong to no group in '{groups}'")
-    return X.drop(columns=groups), X[groups].astype(str)
 
 
 def check_report(output: Path, force: bool, *inputs: Path) -> None:

@@ -3,12 +3,13 @@
 `read_table` reads a file, `split_target` separates the class column from the features, and `clean_table` leaves out
 useless columns. The data sets of the papers are in a directory of the user. The environment variable
 ``WEIGHBORS_DATA`` names this directory, and its ``MANIFEST.csv`` has the columns name, group and file. Nothing is
-downloaded.
+downloaded, except by `fetch_datasets`, which brings public tables into such a directory.
 """
 
 from .builtin import builtin_names, load_builtin
 from .catalogue import describe_dataset, known_datasets
 from .cleaning import CleanTable, LeftOut, clean_table
+from .fetching import Fetched, fetch_datasets, fetchable_datasets
 from .loaders import Dataset, data_directory, list_datasets, load_dataset
 from .readers import Table, read_table, split_target
 from .scaling import TableScaler
@@ -16,6 +17,7 @@ from .scaling import TableScaler
 __all__ = [
     "CleanTable",
     "Dataset",
+    "Fetched",
     "LeftOut",
     "Table",
     "TableScaler",
@@ -23,6 +25,8 @@ __all__ = [
     "clean_table",
     "data_directory",
     "describe_dataset",
+    "fetch_datasets",
+    "fetchable_datasets",
     "known_datasets",
     "list_datasets",
     "load_builtin",

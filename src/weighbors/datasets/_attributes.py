@@ -96,6 +96,8 @@ def _header(lines: list[str], name: str) -> _Header:
             if not attributes:
                 break
             return _Header(attributes, outputs, number + 1)
+        elif keyword == "@relation" and rest[:1] in ("'", '"') and _NAME.match(rest) is None:
+            raise InvalidDataError(f"line {number + 1} of '{name}' cannot be read: a quote is not closed")
         elif keyword not in ("@relation", "@inputs", "@input"):
             raise InvalidDataError(f"line {number + 1} of '{name}' is no declaration: {quote_name(text)}")
     wanted = "@data" if attributes else "@attribute"

@@ -53,6 +53,7 @@ class Delimited:
                 # A cell of a tab-separated file may be empty or begin with a blank.
                 skipinitialspace=self.dialect.separator != "\t",
                 low_memory=False,
+                float_precision="round_trip",  # pandas 2 may otherwise be wrong in the last bit
                 **options,
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:

@@ -18,12 +18,14 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CleanTable", "LeftOut", "clean_table"]
+__all__ = ["CleanTable", "LeftOut", "clean_table", "find_identifier"]
 
 FEW = 10  # with fewer rows than this, no column is treated as an identifier
 OWN_VALUES = 0.9  # a column of text is an identifier if its share of different texts is above this
 MOSTLY_NUMBERS = 0.9  # a column of text is numeric if at least this share are numbers; other texts become missing
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|idx|index|uid|uuid|guid|row|rowid|key|nr|no|number)$|^unnamed: \d+$", re.I)
+# Beginnings of the reasons for which identifiers are left out.
+_COUNTS, _NAMES, _CALLED = "it counts the rows", "it names the rows", "it is called an identifier"
 
 
 class LeftOut(NamedTuple):
@@ -34,6 +36,11 @@ class LeftOut(NamedTuple):
 
     def __str__(self) -> str:
         return f"{quote_name(self.name)} is left out: {self.reason}"
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether the column was left out because it names or counts the rows."""
+        return self.reason.startswith((_COUNTS, _NAMES, _CALLED))
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,19 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     return CleanTable(clean if list(clean.columns) == left else clean[left], left_out, tuple(notes))
 
 
+def find_identifier(X: pd.DataFrame, left_out: Iterable[LeftOut]) -> str | None:
+    """Return the first identifier that was left out and is different in every row, or None. It can name the rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"id": range(12), "size": [1.0, 2.5, None] * 4})
+    >>> find_identifier(X, clean_table(X).left_out)
+    'id'
+    """
+    return next((one.name for one in left_out if one.is_identifier and X[one.name].is_unique), None)
+
+
 def require_frame(X: Any) -> None:
     """Raise `InvalidDataError` if ``X`` is not a DataFrame. Column names are needed."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
@@ -215,13 +235,13 @@ def as_categories(column: pd.Series) -> Any:
         return "it holds objects, not values"
     if not all(isinstance(value, (str, int, float, np.generic)) for value in values):
         return "it holds objects, not values"
-    known, order = np.unique(np.array([_category_text(value) for value in values], dtype=object), return_inverse=True)
+    known, order = np.unique(np.array([category_text(value) for value in values], dtype=object), return_inverse=True)
     # The code −1 of a missing value selects the last element, which is −1.
     codes = np.append(order, -1)[codes]
     return pd.Categorical.from_codes(codes, categories=pd.Index(known, dtype=object))
 
 
-def _category_text(value: Any) -> str:
+def category_text(value: Any) -> str:
     """Return a value as the text of a category. Whole numbers have no decimal point."""
     whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
@@ -259,8 +279,8 @@ def _identifier_reason(values: FloatArray, name: str) -> str | None:
     if n < FEW or len(np.unique(values)) < n:
         return None
     if values.max() - values.min() == n - 1:
-        return "it counts the rows"
-    return "it is called an identifier and is different in every row" if _IDENTIFIER.search(name) else None
+        return _COUNTS
+    return f"{_CALLED} and is different in every row" if _IDENTIFIER.search(name) else None
 
 
 def _useless_categories(columns: dict[str, Any], kept: set[str]) -> dict[str, str]:
@@ -276,5 +296,5 @@ def _useless_categories(columns: dict[str, Any], kept: set[str]) -> dict[str, st
         elif different == 1:
             out[name] = "all its values are the same"
         elif present >= FEW and different > OWN_VALUES * present and name not in kept:
-            out[name] = f"it names the rows ({different} different texts in {present} rows)"
+            out[name] = f"{_NAMES} ({different} different texts in {present} rows)"
     return out

@@ -50,7 +50,10 @@ def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
     """
     place = data_home or os.environ.get(VARIABLE)
     if not place:
-        raise InvalidDataError(f"set the environment variable {VARIABLE} to the directory that holds the data sets")
+        raise InvalidDataError(
+            f"set the environment variable {VARIABLE} to the directory that holds the data sets; "
+            "'weighbors datasets fetch' brings those that are public into one"
+        )
     if not (Path(place) / "MANIFEST.csv").is_file():
         name = "data_home" if data_home else VARIABLE
         raise InvalidDataError(f"{name} is '{place}', which holds no MANIFEST.csv")
@@ -149,7 +152,8 @@ def _read(name: str, path: Path) -> Dataset:
         return _read_npz(name, path)
     if path.suffix == ".parquet":
         require_pyarrow(path.name)
-    table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    # Without "round_trip", pandas 2 may read numbers that are wrong in the last bit.
+    table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, float_precision="round_trip")
     return Dataset(name, table.iloc[:, :-1], table.iloc[:, -1].to_numpy())
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._names import quote_name
 from .._ranges import scale_columns
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray
 from ..exceptions import InvalidDataError
 from .cleaning import as_categories, text_cells_note, with_text_names
 
@@ -51,6 +51,11 @@ class TableScaler:
     high: FloatArray
     categories: dict[str, tuple[str, ...]]
 
+    @property
+    def nominal(self) -> BoolArray:
+        """Which columns are categorical: those without a range."""
+        return np.isnan(self.low)
+
     @classmethod
     def learn(cls, X: pd.DataFrame) -> TableScaler:
         """Return a scaler with the ranges and categories of a table. The table must come from `clean_table`."""
@@ -74,7 +79,7 @@ class TableScaler:
         """Return the table with numbers scaled by the learned column ranges. Categorical columns are not changed."""
         import pandas as pd
 
-        nominal = np.isnan(self.low)
+        nominal = self.nominal
         low, span = self.low[~nominal], (self.high - self.low)[~nominal]
         numbers = X.loc[:, ~nominal].to_numpy(dtype=np.float64)
         scaled = pd.DataFrame(scale_columns(numbers, low, span), columns=X.columns[~nominal], index=X.index)
@@ -93,7 +98,7 @@ class TableScaler:
         X = with_text_names(X)
         self._check(X)
         notes = self._note_extra_columns(X)
-        nominal = np.isnan(self.low)
+        nominal = self.nominal
         columns: dict[str, Any] = {}
         for name in (one for one, text in zip(self.names, nominal, strict=True) if text):
             columns[name] = self._categories(X[name], name, notes)

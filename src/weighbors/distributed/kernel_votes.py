@@ -19,13 +19,13 @@ from .._validation import TableCoder
 from ..blocks import BlockEngine, BlockTable, ColumnCoding, LazyRows
 from ..classifiers.kernel_votes import BaseKernelVotes
 from ..classifiers.training import repetition_weights
-from ..engine import SearchEngine
+from ..engine import ColumnRanges, SearchEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..kernel import LocalVotes
 from ..kernel.gradient import Table
 from ..neighbors.checks import check_fits
 from ..weights import Weights
-from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
+from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals
 
 __all__ = ["KernelVotesClassifier", "KernelVotesRegressor"]
@@ -67,12 +67,16 @@ class BlockVotesTable(Table):
         """False: rows are read when they are indexed."""
         return False
 
+    def ranges(self) -> ColumnRanges:
+        """Return the column ranges of all rows, which were found when the blocks were opened."""
+        return self.blocks.measured
+
     def engine(self, weights: Weights, p: int, backend: str, n_jobs: int) -> SearchEngine:
         """Return an engine over the blocks. ``n_jobs`` is ignored: the executor of the blocks decides."""
         return BlockEngine(
             self.blocks,
             weights=weights,
-            measured=column_range(self.blocks, weights.instance_mask),
+            measured=self.ranges(),
             p=p,
             nominal=self.nominal if self.nominal.any() else None,
             backend=backend,

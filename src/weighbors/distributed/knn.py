@@ -107,7 +107,7 @@ class _BlockKNeighbors(OverBlocks, BaseKNeighbors):
         return BlockEngine(
             table,
             weights=weights,
-            measured=column_range(table, weights.instance_mask),
+            measured=column_range(table, kept),
             p=int(self.p),
             nominal=table.nominal if table.nominal.any() else None,
             class_of_code=class_of_row(weights, table.classes, np.arange(len(table.classes))),

@@ -116,6 +116,15 @@ class _BlockWeigher(OverBlocks):
         return select_columns(X, support)
 
 
+def _constraints(local: Any) -> dict[str, list[Any]]:
+    """Return the constraints of a weigher over blocks: those of the local one, except for redundant features.
+
+    To compare features with each other, their columns must be in memory.
+    """
+    own = {name: value for name, value in local._parameter_constraints.items() if not name.startswith("redundancy")}
+    return {**own, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}
+
+
 _PARAMETERS = """
     Parameters
     ----------
@@ -164,7 +173,7 @@ class Relief(_BlockWeigher, weighers.Relief):
         name="Relief", more="", attributes=", classes_"
     )
     _local = weighers.Relief
-    _parameter_constraints = {**weighers.Relief._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = _constraints(weighers.Relief)
 
 
 class RelievedF(_BlockWeigher, weighers.RelievedF):
@@ -172,7 +181,7 @@ class RelievedF(_BlockWeigher, weighers.RelievedF):
         name="RelievedF", more="", attributes=", classes_"
     )
     _local = weighers.RelievedF
-    _parameter_constraints = {**weighers.RelievedF._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = _constraints(weighers.RelievedF)
 
 
 class _NeighborWeightsOverBlocks(_BlockWeigher):
@@ -215,7 +224,7 @@ class ReliefF(_NeighborWeightsOverBlocks, weighers.ReliefF):
         name="ReliefF", more=", sigma, neighbor_weights", attributes=", classes_"
     )
     _local = weighers.ReliefF
-    _parameter_constraints = {**weighers.ReliefF._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = _constraints(weighers.ReliefF)
 
 
 class RReliefF(_NeighborWeightsOverBlocks, weighers.RReliefF):
@@ -223,7 +232,7 @@ class RReliefF(_NeighborWeightsOverBlocks, weighers.RReliefF):
         name="RReliefF", more=", sigma, neighbor_weights", attributes=", target_type_"
     )
     _local = weighers.RReliefF
-    _parameter_constraints = {**weighers.RReliefF._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = _constraints(weighers.RReliefF)
 
 
 class ClassRelief(_BlockWeigher, weighers.ClassRelief):
@@ -233,7 +242,7 @@ class ClassRelief(_BlockWeigher, weighers.ClassRelief):
         attributes=", classes_, class_feature_weights_, agreement_",
     )
     _local = weighers.ClassRelief
-    _parameter_constraints = {**weighers.ClassRelief._parameter_constraints, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}  # noqa: RUF012
+    _parameter_constraints = _constraints(weighers.ClassRelief)
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ import numpy as np
 from .. import _native
 from .._parallel.threads import effective_n_jobs, run_ranges, run_with_helpers
 from .._typing import BoolArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .backends.scan import Scan, aligned_empty, lane_layout
 from .pairs import fixed_ranges
@@ -61,15 +62,19 @@ class Margins:
     @classmethod
     def of(cls, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, n_jobs: int | None) -> Margins:
         """Build margins from a dense coded table."""
-        rows = np.ascontiguousarray(X, dtype=np.float64)
+        rows = np.require(X, dtype=np.float64, requirements=["C_CONTIGUOUS", "ALIGNED"])
         return cls(rows, np.asarray(codes, dtype=np.int64), n_classes, nominal, n_jobs)
 
     def __post_init__(self) -> None:
+        # Numbers whose squares leave the range of float64 are refused, as in every search.
+        build_references(self.rows, nominal=self.nominal)
         low, high, missing = column_ranges(self.rows)
         self.mixed = bool(self.nominal.any() or missing.any())
         self.missing_distance = np.where(self.nominal, 1.0, high - low)
         self.center = np.where(self.nominal, 0.0, low / 2 + high / 2)
         largest = np.where(self.nominal, 0.0, np.maximum(high - self.center, self.center - low))
+        if self.mixed:
+            _refuse_beyond_single(largest)
         # Packed values are (x - center) * levels, rounded to 16 bits, or floats where some are missing or nominal.
         # `moved` bounds what that rounding moves a value by, so that a scan over packed rows can tell which rows
         # cannot be the nearest, and measures only the others exactly.
@@ -153,7 +158,10 @@ class Margins:
         """
         m = self.rows.shape[1]
         # (Σ part)² / Σ part² is the effective number of features: m where all are equal, 1 where one carries all.
-        part = (w * self.missing_distance) ** 2
+        part = np.abs(w * self.missing_distance)
+        part = (
+            part / max(part.max(), np.finfo(np.float64).tiny)
+        ) ** 2  # only their ratios matter, and fourth powers fit
         gathered = float(part.sum()) ** 2 < 0.5 * m * float((part**2).sum())
         feature_order = np.argsort(-part, kind="stable") if gathered else np.arange(m)
         lanes = lanes_of(np.dtype(np.float32))
@@ -278,6 +286,7 @@ def simba_steps(
     ndarray of shape (m,)
     """
     w = np.array(w, dtype=np.float64)
+    _refuse_growth(margins, w, step, beta)
     order = np.ascontiguousarray(order, dtype=np.int64)
     step = np.ascontiguousarray(step, dtype=np.float64)
     # The sign of a weight does not matter for ‖·‖_w. A weight of 0 cannot be a reference: a ratio of weights bounds how
@@ -295,6 +304,31 @@ def simba_steps(
         if stopped < end or (scans > _CHUNK // 8 and at >= 2 * packed_at):
             blocks, packed_at = margins.pack(w), at
     return w
+
+
+def _refuse_growth(margins: Margins, w: FloatArray, step: FloatArray, beta: float) -> None:
+    """Raise an error if the weights could grow so much that weighted distances overflow. As in `simba_steps`."""
+    # Since ‖x − z‖_w ≥ w_i |x_i − z_i|, a step adds at most step · |x_i − z_i| to w_i; the slope of the sigmoid utility
+    # is at most β / 4.
+    span = float(margins.missing_distance.max())
+    with np.errstate(over="ignore"):
+        grown = float(np.abs(w).max()) + float(np.sum(step)) * (beta / 4 if beta > 0 else 1.0) * span
+        bound = np.square(np.float64(grown) * span) * len(w)
+    if not bound <= float(np.finfo(np.float64).max) / 4:
+        raise InvalidDataError(
+            f"a feature spans {span:.3g}, and with it the weights of SIMBA grow until distances overflow float64: "
+            "rescale the features (for example with sklearn.preprocessing.StandardScaler)"
+        )
+
+
+def _refuse_beyond_single(largest: FloatArray) -> None:
+    """Raise an error if centred numbers are too large or too small for float32, in which mixed tables are packed."""
+    extreme = (largest > 1e37) | ((largest > 0) & (largest < 1e-30))
+    if extreme.any():
+        raise InvalidDataError(
+            f"a feature spans {2 * float(largest[extreme][0]):.3g}, which SIMBA cannot compare beside categories or "
+            "missing values: rescale the features (for example with sklearn.preprocessing.StandardScaler)"
+        )
 
 
 def margin_sum(margins: Margins, w: FloatArray) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from .._html import lines_block
 from ..exceptions import BackendError
 from .references import References
 
@@ -44,6 +45,9 @@ class Plan:
     n_parts: int
     part_bytes: int
     single: bool = False  # whether the scan proposes in float32
+
+    def _repr_html_(self) -> str:
+        return lines_block(str(self))
 
     def __str__(self) -> str:
         metric = {1: "city-block", 2: "Euclidean"}[self.p]

@@ -26,7 +26,7 @@ from .. import _native
 from .._parallel.threads import run_ranges
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .population_cache import NO_RANK, RANK_BLOCK, RowDistances, rank_rows, run_by_rows
-from .references import References, build_references
+from .references import ColumnRanges, References, build_references
 
 __all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationMethod", "Selections", "choose_population_method"]
 
@@ -144,6 +144,8 @@ class PopulationNeighbors:
         Memory for lists or distances that are kept for the whole search.
     n_jobs : int
         Number of threads. Predictions do not depend on it.
+    measured : ColumnRanges, optional
+        Column ranges of all training rows if ``X`` is a part of them.
 
     Examples
     --------
@@ -175,8 +177,9 @@ class PopulationNeighbors:
         scales_change: bool = True,
         cache_bytes: int = CACHE_BYTES,
         n_jobs: int = 1,
+        measured: ColumnRanges | None = None,
     ) -> None:
-        self.references: References = build_references(X, nominal=nominal)
+        self.references: References = build_references(X, nominal=nominal, measured=measured)
         # What a neighbour contributes, and what is predicted without one. Of numbers this is their mean, which earns
         # nothing: R² measures how much better predictions are. ``_unlisted`` marks rows whose stored list is too short.
         self._values: AnyArray = np.ascontiguousarray(codes, dtype=np.int32)

@@ -172,7 +172,7 @@ class References:
     def select(self, X: Any) -> FloatArray:
         """Return the columns of dense queries that are used, in the order, dtype and layout of the references."""
         identity = self.m == self.n_columns and bool((np.diff(self.columns) == 1).all())
-        return np.ascontiguousarray(X if identity else X[:, self.columns], dtype=self.dtype)
+        return _aligned(X if identity else X[:, self.columns], self.dtype)
 
     def check_queries(self, Q: FloatArray) -> bool:
         """Return whether numeric columns of the queries have missing values. Raise an error if distances overflow."""
@@ -192,7 +192,12 @@ def as_rows(X: Any) -> Any:
         X = X.tocsr()
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     X = np.asarray(X)
-    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    return _aligned(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+
+
+def _aligned(X: AnyArray, dtype: Any) -> FloatArray:
+    """Return ``X`` in C order, each number at a multiple of its size. The compiled core reads it by such addresses."""
+    return np.require(X, dtype=dtype, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
 def build_references(
@@ -210,7 +215,8 @@ def build_references(
 
     The parameters are those of `NeighborEngine`. ``class_of_row`` has positions in ``weights.classes``. ``groups``
     has the group of each row, from 0 to ``n_groups`` − 1. ``measured`` has the column ranges of the whole table
-    if ``X`` is a part of it.
+    if ``X`` is a part of it. Rows that the instance mask leaves out count in the column ranges, so that distances
+    between rows do not depend on the selection.
 
     Examples
     --------
@@ -231,7 +237,10 @@ def build_references(
     kept = X if every_row else X[row_of_slot]
     rows = kept if every_column else as_rows(kept[:, columns])
     n_numeric = int((~nominal[columns]).sum())
-    low, high, incomplete = ranges = column_ranges(rows) if measured is None else measured.of(columns)
+    if measured is not None:
+        ranges = measured.of(columns)
+    else:
+        ranges = column_ranges(rows) if every_row else column_ranges(X).of(columns)
     missing_distance = compute_missing_distance(ranges, n_numeric, rows.dtype)
     a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
     scales = None
@@ -251,10 +260,10 @@ def build_references(
         scales=scales,
         groups=None if groups is None else np.asarray(groups, dtype=np.int64)[row_of_slot],
         n_groups=n_groups,
-        missing=bool(incomplete[:n_numeric].any()),
-        largest=np.maximum(np.abs(low), np.abs(high)).astype(np.float64),
-        low=low,
-        high=high,
+        missing=bool(ranges.missing[:n_numeric].any()),
+        largest=np.maximum(np.abs(ranges.low), np.abs(ranges.high)).astype(np.float64),
+        low=ranges.low,
+        high=ranges.high,
         n_columns=M,
     )
     _refuse_overflow(references.largest, references)
@@ -420,10 +429,11 @@ def _refuse_overflow(largest: FloatArray, references: References) -> None:
 
 
 def _refuse_underflow(references: References) -> None:
-    """Raise an error if all distances would be zero or lose digits in the dtype of the references."""
+    """Raise an error if distances, or the differences of a column, would vanish in the dtype of the references."""
     # The widest column must lie far above the smallest normal number, so that small differences keep their digits.
-    terms = _heaviest(references) * references.missing_distance.astype(np.float64) ** references.p
-    if not (references.missing_distance > 0).any():
+    span = references.missing_distance.astype(np.float64)
+    terms = _heaviest(references) * span**references.p
+    if not (span > 0).any():
         return
     scale = 1.0 if references.scales is None else float(references.scales[references.scales > 0].min(initial=1.0))
     info = np.finfo(references.dtype)
@@ -432,6 +442,18 @@ def _refuse_underflow(references: References) -> None:
             f"the widest feature spans only {float(references.missing_distance.max()):.3g} under weights up to "
             f"{_heaviest(references).max():.3g}, and distances underflow {references.dtype}: rescale the features (for "
             "example with sklearn.preprocessing.StandardScaler) or the weights"
+        )
+    # Beside larger columns, too, rows that differ in a narrow column only must not become equal. A weight below 1 is
+    # not counted here: it says that the column matters little.
+    least = float(info.tiny) / float(info.eps) ** references.p
+    vanishing = (span > 0) & (np.maximum(_heaviest(references), 1.0) * span**references.p < least)
+    if vanishing.any():
+        slot = int(np.flatnonzero(vanishing)[0])
+        wider = "" if references.dtype == np.float64 else ", convert them to float64"
+        raise InvalidDataError(
+            f"column {references.columns[slot]} spans only {span[slot]:.3g}, and its differences vanish in "
+            f"{references.dtype} when they are squared: rescale the features (for example with "
+            f"sklearn.preprocessing.StandardScaler){wider}, or drop the column"
         )
 
 

@@ -76,15 +76,21 @@ class StabilityCurve(Result):
         named = pd.Series(share, index=list(self.feature_names), name="share of runs")
         return named.sort_values(ascending=False, kind="stable")
 
+    def _shown(self) -> pd.DataFrame:
+        return self.frame().iloc[self._some_sizes()].set_index("size")
+
+    def _some_sizes(self) -> IndexArray:
+        """Return the positions of the sizes that are shown: close together for few features, wider for many."""
+        return np.unique(np.round(np.geomspace(1, len(self.sizes), 8)).astype(int)) - 1
+
     def _lines(self) -> list[str]:
         runs, repeats = len(self.weights), len(np.unique(self.repetition))
         head = f"Stability of {self.weights.shape[1]} features over {runs} runs"
         head += f" in {repeats} repetitions" if repeats > 1 else ""
-        shown = np.unique(np.round(np.geomspace(1, len(self.sizes), 8)).astype(int)) - 1
         rows = [
             f"  top {self.sizes[i]:>6}  {self.stability[i]:7.4f} ± {number(self.standard_error[i])}"
             f"{'   ties decide' if self.tied[i] else ''}"
-            for i in shown
+            for i in self._some_sizes()
         ]
         return [f"{head}; mean over sizes {self.mean():.4f}", *rows]
 

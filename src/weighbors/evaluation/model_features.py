@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ from .._random import open_seeds
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, NoPositiveWeightWarning
 
-__all__ = ["clone_with_seed", "feature_scores", "fit_feature_scores", "fit_with_seed", "selected_features"]
+__all__ = [
+    "clone_with_seed",
+    "feature_scores",
+    "fit_feature_scores",
+    "fit_scored_model",
+    "fit_with_seed",
+    "inner_models",
+    "selected_features",
+]
 
 
 def clone_with_seed(estimator: Any, seed: int) -> Any:
@@ -23,10 +32,13 @@ def clone_with_seed(estimator: Any, seed: int) -> Any:
     return model.set_params(**dict.fromkeys(names, seed)) if names else model
 
 
-def fit_with_seed(weigher: Any, X: Any, y: AnyArray, seed: int) -> Any:
-    """Return a fitted clone of an estimator, or the result of ``weigher(X, y)`` if the weigher is a function."""
+def fit_with_seed(weigher: Any, X: Any, y: AnyArray, seed: int, fit_params: dict[str, Any] | None = None) -> Any:
+    """Return a fitted clone of an estimator, or the result of ``weigher(X, y)`` if the weigher is a function.
+
+    ``fit_params`` are further arguments of ``fit``.
+    """
     if hasattr(weigher, "fit"):
-        return clone_with_seed(weigher, seed).fit(X, y)
+        return clone_with_seed(weigher, seed).fit(X, y, **(fit_params or {}))
     return weigher(X, y)
 
 
@@ -54,11 +66,23 @@ def feature_scores(model: Any) -> FloatArray | None:
     return None if inner is None else feature_scores(inner)
 
 
-def fit_feature_scores(weigher: Any, X: Any, y: AnyArray, train: IndexArray, seed: int) -> FloatArray:
-    """Return the weights of all features, learned from the rows ``train``."""
+def fit_feature_scores(
+    weigher: Any, X: Any, y: AnyArray, train: IndexArray, seed: int, fit_params: dict[str, Any] | None = None
+) -> FloatArray:
+    """Return the weights of all features, learned from the rows ``train``: see `fit_scored_model`."""
+    return fit_scored_model(weigher, X, y, train, seed, fit_params)[1]
+
+
+def fit_scored_model(
+    weigher: Any, X: Any, y: AnyArray, train: IndexArray, seed: int, fit_params: dict[str, Any] | None = None
+) -> tuple[Any, FloatArray]:
+    """Return the model fitted to the rows ``train``, and its weights of all features.
+
+    ``seed`` is for the weigher. ``fit_params`` are further arguments of its ``fit``, for the rows of ``train``.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoPositiveWeightWarning)  # no k-NN uses these weights, and noise often has none
-        model = fit_with_seed(weigher, _safe_indexing(X, train), y[train], seed)
+        model = fit_with_seed(weigher, _safe_indexing(X, train), y[train], seed, fit_params)
     scores = feature_scores(model)
     if scores is None:
         raise InvalidDataError(
@@ -69,7 +93,7 @@ def fit_feature_scores(weigher: Any, X: Any, y: AnyArray, train: IndexArray, see
         raise InvalidDataError(
             f"the weigher gives weights of shape {scores.shape} for {X.shape[1]} features; one per feature is needed"
         )
-    return scores
+    return model, scores
 
 
 def selected_features(model: Any) -> BoolArray | None:
@@ -81,6 +105,13 @@ def selected_features(model: Any) -> BoolArray | None:
         return np.asarray(mask, dtype=bool)
     inner = _inner_model(model)
     return None if inner is None else selected_features(inner)
+
+
+def inner_models(model: Any) -> Iterator[Any]:
+    """Yield the model, the model inside it, and so on."""
+    while model is not None:
+        yield model
+        model = _inner_model(model)
 
 
 def _inner_model(model: Any) -> Any:

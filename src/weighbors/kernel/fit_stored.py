@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import IndexArray
-from ..engine import ColumnRanges, build_references
-from ..engine.references import column_ranges
+from ..engine import build_references
 from ..weights import Weights
 from .centers import Block, choose_centers, distances_to_stored, left_out_scores, solve_centers
 from .choice import Choice, choose_parameters, median_distance
@@ -118,8 +117,7 @@ def _fit_compressed(
     metric, solution, choice = _solve_teacher(table, settings, weights, rng)
     candidates = np.arange(n) if weights.instance_mask is None else np.flatnonzero(weights.instance_mask)
     stored, alpha = compress_votes(metric, solution, candidates, _n_wanted(settings, n), rng)
-    # Missing cells are as far from others as among all rows, for which the votes were fitted.
-    near = _stored_metric(table, settings, weights, stored, column_ranges(table.rows))
+    near = _stored_metric(table, settings, weights, stored)
     votes = StoredVotes(near, alpha, solution.intercept, solution.width)
     # Leaving a row out changes the scores of all rows at this row by λα/s − e, where e is its residual when it is left
     # out. The scores of the stored rows are taken to change by as much.
@@ -136,17 +134,14 @@ def _fit_compressed(
     )  # fmt: skip
 
 
-def _stored_metric(
-    table: Table, settings: VotesSettings, weights: Weights, stored: IndexArray, measured: ColumnRanges | None = None
-) -> Metric:
-    """Return the distance to the stored rows.
+def _stored_metric(table: Table, settings: VotesSettings, weights: Weights, stored: IndexArray) -> Metric:
+    """Return the distance to the stored rows. The other parameters are those of `fit_stored`.
 
-    The other parameters are those of `fit_stored`. ``measured`` has the column ranges, by default those of the stored
-    rows.
+    Missing cells are as far from others as among all rows, also those that are not stored.
     """
     kept = table.rows if len(stored) == table.rows.shape[0] and table.in_memory else table.rows[stored]
     references = build_references(
-        kept, weights=feature_part(weights), p=settings.p, nominal=table.nominal, measured=measured
+        kept, weights=feature_part(weights), p=settings.p, nominal=table.nominal, measured=table.ranges()
     )
     return Metric(replace(references, row_of_slot=stored), settings.n_jobs)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._html import lines_block
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
@@ -60,6 +61,9 @@ class VotesPlan:
     megabytes: float  # of the largest matrices of the fit
     feature_weights: str
     search: str = ""
+
+    def _repr_html_(self) -> str:
+        return lines_block(str(self))
 
     def __str__(self) -> str:
         metric = {1: "city-block", 2: "Euclidean"}[self.p]

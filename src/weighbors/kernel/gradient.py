@@ -17,8 +17,9 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from .._parallel.threads import run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine import NeighborEngine, SearchEngine, build_references
+from ..engine import ColumnRanges, NeighborEngine, SearchEngine, build_references
 from ..engine.pairs import PackedRows, fixed_ranges
+from ..engine.references import column_ranges
 from ..weights import Weights
 from .choice import RIDGES, WIDTHS, choose_parameters, median_distance
 from .metric import Metric
@@ -66,6 +67,10 @@ class Table:
     def in_memory(self) -> bool:
         """Whether ``rows`` is an array or CSR. If not, rows are read when they are indexed."""
         return True
+
+    def ranges(self) -> ColumnRanges:
+        """Return the column ranges of all rows, from which missing distances are computed."""
+        return column_ranges(self.rows)
 
     def engine(self, weights: Weights, p: int, backend: str, n_jobs: int) -> SearchEngine:
         """Return an engine that finds the nearest rows. The parameters are those of `NeighborEngine`."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 from .._labels import NUMERIC_ALTERNATIVES
 from .._targets import expect_target
 from .._typing import AnyArray, FloatArray
+from .._unscaled import columns_checked
 from .._validation import TableCoder, TakesTables
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
@@ -61,7 +62,8 @@ def fit_weigher(
         params = dict(process_routing(model, "fit", sample_weight=sample_weight).weigher.fit)
     elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
         params = {"sample_weight": sample_weight}
-    return weigher.fit(table, y, **params)
+    with columns_checked():  # the model has the same columns, and warned of them if need be
+        return weigher.fit(table, y, **params)
 
 
 def expect_numbers(weigher: Any, n_outputs: int = 1) -> None:

@@ -96,6 +96,8 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
            [0., 1., 0.]])
     """
 
+    _needs_scaled_columns = True  # wide columns would decide the distances
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weigher": [None, Weights, HasMethods(["fit", "get_params"])],

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._display import Display, check_lengths, check_names, disable_math, top_positions
 from .._names import shorten_name
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from ._display import Display, check_lengths, check_names, disable_math, top_positions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._display import GREY, Display, disable_math
 from .._names import known_names, shorten_name
 from .._typing import BoolArray
 from ..evaluation import StudyResults
 from ..exceptions import InvalidDataError
 from ..stats import Comparison, CriticalDifference, Posthoc, compare
-from ._display import GREY, Display, disable_math
 
 if TYPE_CHECKING:
     import pandas as pd

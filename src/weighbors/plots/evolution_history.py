@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._display import COLOURS, Display
 from ..exceptions import InvalidDataError
-from ._display import COLOURS, Display
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._display import BLUE, ORANGE, Display
 from .._names import known_names
 from ..exceptions import InvalidDataError
-from ._display import BLUE, ORANGE, Display
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm
 
+from .._display import COLOURS, GREY, Display, disable_math
 from .._names import shorten_name
 from ..evaluation import StabilityCurve, stability_curve
 from ..evaluation.curve import chance_deviation
 from ..exceptions import InvalidDataError
-from ._display import COLOURS, GREY, Display, disable_math
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -64,6 +64,9 @@ class PresetResult(Result):
         """Return the result as a table with one row per cell."""
         return self.results.frame()
 
+    def _shown(self) -> None:
+        """Return None: the text has all tables of the preset."""
+
     def _lines(self) -> list[str]:
         lines = [f"{self.preset.title} ({self.preset.paper})", *self.text.splitlines()]
         for name, table in self.tables.items():

@@ -5,6 +5,7 @@ from .kernel_votes import KernelVotesRegressor
 from .knn import WeightedKNeighborsRegressor
 from .kstar import KStarRegressor
 from .lwl import LWLRegressor
+from .table import TableRegressor
 from .table_model import NumericTableModel, load_table_model
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "KernelVotesRegressor",
     "LWLRegressor",
     "NumericTableModel",
+    "TableRegressor",
     "WeightedKNeighborsRegressor",
     "load_table_model",
 ]

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from .._targets import check_outputs, standardize_outputs
 from .._typing import FloatArray
 from .._validation import TableCoder, check_sample_weight
-from ..classifiers.kernel_votes import BaseKernelVotes
+from ..classifiers.kernel_votes import BaseKernelVotes, ExplainedOutputs
 from ..classifiers.training import indexable
 from ..exceptions import InvalidDataError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ..explanation import Explanation, explain_rows
 
 __all__ = ["KernelVotesRegressor"]
 
@@ -193,28 +191,39 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         """
         return float(super().score(X, y, sample_weight=sample_weight))
 
-    def explain(self, X: Any, top: int | None = None) -> pd.DataFrame:
-        """Return a table that explains the predictions: whose votes they are made of.
+    def explain(self, X: Any, top: int | None = None) -> Explanation:
+        """Explain the predictions: what each feature adds, whose votes they are made of, and what would change them.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
         top : int, optional
-            Only the rows with the largest votes; the others are one line. By default all rows.
+            How many features and neighbours are shown, by default 5. If it is given, the table of votes has only the
+            rows with the largest votes, and the others are one line.
 
         Returns
         -------
-        DataFrame
-            As in `KernelVotesClassifier.explain`. ``vote`` (``vote for output 0`` and so on if there are several) adds
-            up to the prediction over the rows of a query.
+        Explanation
+            As of `KernelVotesClassifier.explain`. ``vote`` (``vote for output 0`` and so on if there are several) adds
+            up to the prediction over the rows of a query. The answer counts as changed if it moves by a standard
+            deviation of the training targets.
         """
-        check_is_fitted(self, "weights_")
-        n_outputs = len(self._spread)
-        names = ["vote"] if self._one_output else [f"vote for output {t}" for t in range(n_outputs)]
-        frame = self._explain(X, top, names, self._targets)
-        frame[names] = frame[names] * self._spread
-        frame.loc[frame["voter"] == "mean", names] += self._center
-        return frame
+        return explain_rows(self, X, top=top)
+
+    def _explained_outputs(self) -> ExplainedOutputs:
+        """Return what the scores are called, and how they become numbers."""
+        n_outputs, one = len(self._spread), self._one_output
+        names = ("the prediction",) if one else tuple(f"output {t}" for t in range(n_outputs))
+        return ExplainedOutputs(
+            names=names,
+            columns=("vote",) if one else tuple(f"vote for {name}" for name in names),
+            labels=self._targets,
+            strata=self._targets.reshape(len(self._targets), -1)[:, 0],
+            spread=self._spread,
+            center=self._center,
+            answers=lambda scores: scores[:, 0] if one else scores,
+            target_spread=self._spread,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -13,12 +13,10 @@ from .._targets import standardize_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..classifiers.base_knn import BaseKNeighbors
 from ..classifiers.choice import N_FOLDS, gradient_weighers
+from ..classifiers.explain import VotesOfRows
 from ..classifiers.learning import PreparedRows
 from ..engine import mean_targets
 from ..weighers import RReliefF
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["BaseKNeighborsRegressor", "NumberJudge"]
 
@@ -57,30 +55,39 @@ class BaseKNeighborsRegressor(RegressorMixin, BaseKNeighbors):
         -------
         ndarray of shape (n_queries,) or (n_queries, n_outputs)
         """
-        queries, own = self._queries(X)
+        return self._coded_answers(*self._queries(X))
+
+    def _coded_answers(self, queries: Any, own: IndexArray | None) -> FloatArray:
+        """Return the mean targets of the neighbours. The parameters are what `_queries` returns."""
         targets = self._targets
         predicted = np.empty((queries.shape[0], *targets.shape[1:]))
         for found in self._neighbors_and_votes(queries, own):
             predicted[found.query] = mean_targets(targets, found.row, found.votes)
         return predicted
 
-    def explain(self, X: Any) -> pd.DataFrame:
-        """Return a table that explains the predictions: neighbours, votes, and each feature's share of each distance.
+    def _coded_scores(self, queries: Any, own: IndexArray | None) -> FloatArray:
+        """Return the predictions, of shape (n_queries, n_outputs). The parameters are what `_queries` returns."""
+        return self._coded_answers(queries, own).reshape(queries.shape[0], -1)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
+    def _explained_votes(self, row: IndexArray, share: FloatArray) -> VotesOfRows:
+        """Return the targets of stored rows, and what they add to the predictions."""
+        targets = self._targets[row]
+        return VotesOfRows(targets, share[:, None] * targets.reshape(len(row), -1))
 
-        Returns
-        -------
-        DataFrame
-            One row per query and neighbour. The columns are ``query``, ``rank`` (1 is the nearest), ``row`` (number of
-            the training row), ``target`` (``target of output 0`` and so on if ``y`` had columns), ``distance``,
-            ``vote`` (the neighbour's share of all votes of the query), and for each feature ``share of <name>``: the
-            feature's share of d² (p = 2) or d (p = 1). At distance 0 all shares are 0. Over the neighbours of a query,
-            the products of vote and target add up to the prediction.
-        """
-        return self._explain(X)
+    def _strata(self, row: IndexArray) -> AnyArray:
+        """Return the targets of the stored rows ``row``, the first ones if there are several."""
+        targets = self._targets[row]
+        return targets if targets.ndim == 1 else targets[:, 0]
+
+    def _output_names(self) -> tuple[str, ...]:
+        """Return the names of the outputs."""
+        targets = self._targets
+        return ("the prediction",) if targets.ndim == 1 else tuple(f"output {t}" for t in range(targets.shape[1]))
+
+    def _explained_parts(self) -> dict[str, Any]:
+        """Return the fields of `ExplainedModel` that numbers need."""
+        _, _, spread = standardize_outputs(self._targets.reshape(len(self._targets), -1))
+        return {**super()._explained_parts(), "target_spread": spread}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from .knn import WeightedKNeighborsRegressor
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NUMERIC_WEIGHERS", "NumericTableModel", "load_table_model"]
+__all__ = ["NUMERIC_WEIGHERS", "NumericTableModel", "load_table_model", "score_numbers"]
 
 #: Names of the weighers that take a numeric target, as on the command line.
 NUMERIC_WEIGHERS = ("none", "relieff", "multisurf")
@@ -162,22 +162,7 @@ class NumericTableModel(BaseTableModel):
             ``r2``, ``rmse``, ``mae`` and ``rows``. R² is None for a single row and for a constant target. The result is
             None if the table has no such column, or no number in it.
         """
-        import pandas as pd
-
-        if self.target not in X.columns:
-            return None
-        truth = pd.to_numeric(X[self.target].astype(object), errors="coerce").to_numpy(dtype=np.float64)
-        known = np.isfinite(truth)
-        if not known.any():
-            return None
-        truth, error = truth[known], truth[known] - predicted[known]
-        total = float(np.square(truth - truth.mean()).sum())
-        return {
-            "r2": 1.0 - float(np.square(error).sum()) / total if total > 0 else None,
-            "rmse": float(np.sqrt(np.square(error).mean())),
-            "mae": float(np.abs(error).mean()),
-            "rows": int(known.sum()),
-        }
+        return score_numbers(X[self.target], predicted) if self.target in X.columns else None
 
     def _targets(self) -> dict[str, AnyArray]:
         """Return the arrays of the target for the file."""
@@ -209,6 +194,27 @@ class NumericTableModel(BaseTableModel):
         shape = f"{len(self.rows)} rows, {len(self.scaler.names)} features, targets {low:g} to {high:g}"
         s = self.settings
         return f"NumericTableModel of {quote_name(self.target)}: {shape}; {s['n_neighbors']}-NN, weigher {s['weigher']}"
+
+
+def score_numbers(truth: pd.Series, predicted: FloatArray) -> dict[str, Any] | None:
+    """Return ``r2``, ``rmse``, ``mae`` and ``rows`` of predictions, or None if no row has a number.
+
+    Rows without a number are left out. R² is None for a single row and for a constant target.
+    """
+    import pandas as pd
+
+    numbers = pd.to_numeric(truth.astype(object), errors="coerce").to_numpy(dtype=np.float64)
+    known = np.isfinite(numbers)
+    if not known.any():
+        return None
+    numbers, error = numbers[known], numbers[known] - predicted[known]
+    total = float(np.square(numbers - numbers.mean()).sum())
+    return {
+        "r2": 1.0 - float(np.square(error).sum()) / total if total > 0 else None,
+        "rmse": float(np.sqrt(np.square(error).mean())),
+        "mae": float(np.abs(error).mean()),
+        "rows": int(known.sum()),
+    }
 
 
 def load_table_model(path: str | os.PathLike[str]) -> TableModel | NumericTableModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,9 +18,11 @@ from .._ranges import scale_columns
 from .._targets import Target, check_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder, require_labels
+from ..datasets import clean_table
+from ..datasets.cleaning import find_identifier
 from ..exceptions import InvalidDataError
 
-__all__ = ["ReportData", "prepare_report_data", "range_scaled"]
+__all__ = ["ReportData", "clean_report_table", "prepare_report_data", "range_scaled"]
 
 MOST_CLASSES = 100
 #: With fewer rows, R² of a fold would rest on one or two rows.
@@ -162,6 +165,24 @@ def range_scaled(rows: FloatArray, nominal: BoolArray, *others: FloatArray) -> l
     low = np.where(nominal, 0.0, np.where(np.isfinite(low), low, 0.0))
     span = np.where(nominal, 1.0, span)
     return [scale_columns(part, low, span) for part in (rows, *others)]
+
+
+def clean_report_table(X: Any, *, keep: Iterable[str] = (), drop: Iterable[str] = ()) -> tuple[Any, Any, list[str]]:
+    """Leave out columns of a frame that cannot help, as `clean_table` does. Other tables are not changed.
+
+    Return the table, the names of the rows by an identifier column that was left out (or None), and what was changed.
+    ``keep`` and ``drop`` are those of `clean_table`.
+    """
+    X = X if hasattr(X, "toarray") else as_pandas(X)
+    if not isinstance(X, pd.DataFrame):
+        if keep or drop:
+            raise InvalidDataError("keep and drop name columns, so they need a DataFrame; got a table without names")
+        return X, None, []
+    X = X.set_axis(pd.Index(unique_names([str(name) for name in X.columns])[0], dtype=object), axis=1)
+    clean = clean_table(X, keep=keep, drop=drop)
+    identifier = find_identifier(X, clean.left_out)
+    names = None if identifier is None else X[identifier].astype(str).to_numpy()
+    return clean.X, names, [*map(str, clean.left_out), *clean.notes]
 
 
 def prepare_report_data(

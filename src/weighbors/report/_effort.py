@@ -11,6 +11,11 @@ from ._data import ReportData
 
 __all__ = ["Effort", "effort_for", "sample_rows"]
 
+#: Sets of permuted labels for the list. With fewer, no list of a single feature could have a q-value of 0.1.
+LIST_PERMUTATIONS = 10
+#: Numbers of pairs of half samples for the list, on all rows and in the training part of each fold.
+PAIRS, FOLD_PAIRS = (50, 25, 10, 5), (10, 5, 3)
+LIST_SECONDS = 5.0
 #: Largest number of rows that are used of a table with a numeric target.
 MOST_NUMBERS = 1500
 
@@ -21,20 +26,27 @@ class Effort:
 
     ``rows`` is the largest number of rows that are used. ``repeats`` is how often the folds are repeated.
     ``permutations`` is the number of permutations, and 0 means that there is no permutation test. ``folds`` is the
-    number of folds.
+    number of folds. ``shuffles`` is how often the folds are repeated with shuffled labels. ``pairs`` is the number of
+    pairs of half samples from which the list of features is made, and ``fold_pairs`` that in the training part of each
+    fold. With 0 pairs there is no list. ``list_permutations`` is the number of sets of permuted labels for the list.
     """
 
     rows: int
     repeats: int
     permutations: int
     folds: int
+    shuffles: int = 1
+    pairs: int = 0
+    fold_pairs: int = 0
+    list_permutations: int = LIST_PERMUTATIONS
 
     @property
     def steps(self) -> int:
-        """Number of steps: all folds, one repetition with shuffled labels, the permutation test, and all rows."""
+        """Number of steps: all folds, those with shuffled labels, the permutation test, the list, and all rows."""
         # The test fits the weigher once to the real labels and once per permutation.
         tested = self.permutations + 1 if self.permutations else 0
-        return self.repeats * self.folds + self.folds + tested + 1
+        listed = self.folds + 1 if self.pairs else 0
+        return (self.repeats + self.shuffles) * self.folds + tested + listed + 1
 
 
 def effort_for(table: ReportData) -> Effort:
@@ -56,7 +68,19 @@ def effort_for(table: ReportData) -> Effort:
     folds = min(5, int(np.sort(units)[-2] if len(units) > 1 else units[0]))
     if table.numeric:
         repeats = 5 if n <= 400 else 3 if n <= 800 else 2
-    return Effort(rows, repeats, permutations, folds)
+    # One set of shuffled labels can give an unusual stability by chance, so the mean of several is better.
+    shuffles = 3 if cost < 0.3 else 2
+    # approximate time of one fit of the F-statistic to a half sample, in seconds
+    fit = 1.3e-3 + 1e-8 * n * M + 1.2e-3 * nominal
+    sets = 2 * (1 + LIST_PERMUTATIONS)
+    pairs = _affordable(PAIRS, sets * fit)
+    fold_pairs = _affordable(FOLD_PAIRS, sets * fit * folds)
+    return Effort(rows, repeats, permutations, folds, shuffles, pairs, fold_pairs)
+
+
+def _affordable(numbers: tuple[int, ...], cost: float) -> int:
+    """Return the first of the numbers of pairs that takes at most `LIST_SECONDS`, or the last. ``cost`` is of one."""
+    return next((number for number in numbers if number * cost <= LIST_SECONDS), numbers[-1])
 
 
 def _splittable_units(table: ReportData) -> IndexArray:

@@ -21,7 +21,7 @@ from ..plots import (
     StabilityCurveDisplay,
     WeightsDisplay,
 )
-from ._words import is_numeric
+from ._phrases import is_numeric
 
 __all__ = ["draw_figures"]
 
@@ -168,7 +168,7 @@ def _stability(data: dict[str, Any], ax: Any) -> float | None:
     if "reason" in s:
         return None
     what = "target" if is_numeric(data) else "labels"
-    shown = ((f"learned from the {what}", "curve", s["n_repeats"]), (f"shuffled {what}", "shuffled", 1))
+    shown = ((f"learned from the {what}", "curve", s["n_repeats"]), (f"shuffled {what}", "shuffled", s["n_shuffles"]))
     curves = {
         name: _curve(s[key], s["n_folds"], repeats, data["features"]["n_features"]) for name, key, repeats in shown
     }

@@ -8,11 +8,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .._names import shorten_name
+from .._names import escape_controls, shorten_name
 from ..exceptions import MissingDependencyError
 from ._figures import draw_figures
-from ._text import format_cell
-from ._words import is_numeric, percent, points, signed
+from ._phrases import is_numeric, method_name, percent, points, signed
+from ._text import count_text, format_cell
+from ._words_list import describe_list, stand_in_names
 
 __all__ = ["render_html"]
 
@@ -26,7 +27,7 @@ def render_html(data: dict[str, Any]) -> str:
     """Return the HTML page of a report. ``data`` is the plain dict of the report."""
     template = _environment().get_template("report.html.j2")
     script = _read_template("report.js")
-    return template.render(
+    page = template.render(
         data=data,
         figures=draw_figures(data),
         style=_read_template("report.css"),
@@ -36,8 +37,10 @@ def render_html(data: dict[str, Any]) -> str:
         shown_features=SHOWN_FEATURES,
         shown_intervals=SHOWN_INTERVALS,
         numeric=is_numeric(data),
+        list_text=describe_list(data),
         few_classes=len(data["classes"]["labels"]) <= _MANY_CLASSES,
     )
+    return escape_controls(page)  # In the text of the page the escapes are shown as they are.
 
 
 def _environment() -> Any:
@@ -61,6 +64,9 @@ def _environment() -> Any:
         percent=percent,
         points=points,
         signed=signed,
+        method=method_name,
+        stand_ins=stand_in_names,
+        counts=count_text,
         pair=lambda text: (text, 1),
     )
     return environment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,20 @@ from ..weighers import MBIW, ClassRelief, ReliefF, RepresentativeIntervals, RRel
 from ..weights import Weights
 from ._data import ReportData, range_scaled
 from ._effort import Effort
-from ._measure_numbers import WholeNumbers, measure_whole_numbers, number_scores, predict_numbers
+from ._measure_numbers import NUMBER_METHODS, WholeNumbers, measure_whole_numbers, number_scores, predict_numbers
 
 __all__ = [
     "METHODS",
     "FoldResults",
     "OnStep",
     "WholeTableResults",
+    "find_same_methods",
     "measure_all_rows",
     "measure_chance",
     "measure_folds",
     "measure_whole",
+    "quiet",
+    "score_labels",
 ]
 
 METHODS = ("no weights", "feature weights", "feature and instance weights")
@@ -55,6 +58,10 @@ class FoldResults:
         Stability of the selected features. None if there is only one feature.
     shuffled : StabilityCurve or None
         The stability curve for shuffled labels. None if there is only one feature.
+    same : dict of str to str
+        Methods whose predictions are those of an earlier method in every fold, with the name of the earlier one.
+    first : list of (train, test)
+        The folds of the first repetition.
     """
 
     weights: FloatArray
@@ -62,6 +69,8 @@ class FoldResults:
     scores: dict[str, dict[str, FloatArray]]
     curve: StabilityCurve | None
     shuffled: StabilityCurve | None
+    same: dict[str, str] = field(default_factory=dict)
+    first: list[Split] = field(default_factory=list)
 
     @property
     def mean(self) -> FloatArray:
@@ -79,13 +88,14 @@ def measure_folds(
     fold_seed, shuffle_seed = seed.spawn(2)
     repetitions = _folds(table.y, table.groups, effort, effort.repeats, fold_seed, numeric=table.numeric)
     runs = [(r, fold) for r, repetition in enumerate(repetitions) for fold in repetition]
-    weights, scores = [], []
+    weights, scores, predictions = [], [], []
     for done, (_, fold) in enumerate(runs):
         progress(done, effort.steps, "cross-validation")
         weight, predicted = _one_fold(table, fold, k=k, n_jobs=n_jobs)
         weights.append(weight)
+        predictions.append(predicted)
         truth, own = table.y[fold[1]], table.y[fold[0]]
-        score = number_scores if table.numeric else _label_scores
+        score = number_scores if table.numeric else score_labels
         scores.append({name: score(truth, found, own) for name, found in predicted.items()})
     part = np.array([r for r, _ in runs])
     shuffled = _measure_shuffled(
@@ -98,10 +108,32 @@ def measure_folds(
         {one: {name: np.array([run[name][one] for run in scores]) for name in scores[0]} for one in measures},
         _curve(np.array(weights), part),
         shuffled,
+        find_same_methods(predictions, NUMBER_METHODS if table.numeric else METHODS),
+        repetitions[0],
     )
 
 
-def _label_scores(truth: AnyArray, predicted: AnyArray, train: AnyArray) -> dict[str, float]:
+def find_same_methods(predictions: Sequence[Mapping[str, AnyArray]], methods: Sequence[str]) -> dict[str, str]:
+    """Return the methods that predict the same as an earlier one of ``methods`` in every run, with the earlier one.
+
+    ``predictions`` holds the predictions of each run by method.
+
+    Examples
+    --------
+    >>> runs = [{"a": np.array([0, 1]), "b": np.array([0, 1]), "c": np.array([1, 1])}]
+    >>> find_same_methods(runs, ["a", "b", "c"])
+    {'b': 'a'}
+    """
+    same: dict[str, str] = {}
+    for place, name in enumerate(methods):
+        for earlier in methods[:place]:
+            if earlier not in same and all(np.array_equal(run[name], run[earlier]) for run in predictions):
+                same[name] = earlier
+                break
+    return same
+
+
+def score_labels(truth: AnyArray, predicted: AnyArray, train: AnyArray) -> dict[str, float]:
     """Return the scores of predicted labels. ``train``, the labels of the training rows, is not needed."""
     return {"accuracy": float(np.mean(predicted == truth)), "balanced accuracy": mean_recall(truth, predicted)}
 
@@ -153,7 +185,7 @@ def _fit_relief(table: ReportData, rows: FloatArray, y: AnyArray, n_jobs: int | 
     ``table`` is used only to know which columns are categorical, and what the target is.
     """
     kind = RReliefF if table.numeric else ReliefF
-    with _quiet():
+    with quiet():
         model: ReliefF | RReliefF = kind(
             RELIEF_NEIGHBORS, categorical_features=table.categorical_features, n_jobs=n_jobs
         ).fit(rows, y)
@@ -167,7 +199,7 @@ def _fit_knn(
 
     ``table`` is used only to know which columns are categorical.
     """
-    with _quiet():
+    with quiet():
         return WeightedKNeighborsClassifier(
             k, weights, categorical_features=table.categorical_features, n_jobs=n_jobs
         ).fit(rows, codes)
@@ -181,7 +213,7 @@ def _add_instance_votes(
     MBIW is fitted to ``rows`` with the class numbers ``codes``. ``table`` is used only to know which columns are
     categorical.
     """
-    with _quiet():
+    with quiet():
         mbiw = MBIW(categorical_features=table.categorical_features, n_jobs=n_jobs).fit(rows, codes)
     return Weights(feature_weights=relief.weights_.feature_weights, votes=mbiw.weights_.votes)
 
@@ -197,13 +229,13 @@ def _one_fold(table: ReportData, fold: Split, *, k: int, n_jobs: int | None) -> 
     rows, queries = range_scaled(table.rows[train], table.nominal, table.rows[test])
     relief = _fit_relief(table, rows, table.y[train], n_jobs)
     if table.numeric:
-        with _quiet():
+        with quiet():
             found = predict_numbers(table, relief.weights_, rows, table.y[train], queries, k, n_jobs)
         return relief.feature_weights_, found
     votes = _add_instance_votes(relief, table, rows, codes, n_jobs)
     predicted: dict[str, AnyArray] = {}
     for name, weights in zip(METHODS, (None, relief.weights_, votes), strict=True):
-        with _quiet():
+        with quiet():
             predicted[name] = _fit_knn(table, rows, codes, weights, k, n_jobs).predict(queries)
     # The baseline that every model must beat.
     predicted["most frequent class"] = np.full(len(test), np.argmax(np.bincount(codes)))
@@ -224,21 +256,23 @@ def mean_recall(truth: AnyArray, predicted: AnyArray) -> float:
 def _measure_shuffled(
     table: ReportData, effort: Effort, seed: np.random.SeedSequence, n_jobs: int | None, progress: Callable[[int], Any]
 ) -> StabilityCurve | None:
-    """Return the stability curve for shuffled labels, from one repetition of the folds of ``table``.
+    """Return the stability curve for shuffled labels. Each repetition has labels and folds of its own.
 
-    ``effort`` has the number of folds, ``seed`` is a seed sequence, and ``n_jobs`` is the number of threads.
+    ``effort`` has the numbers of folds and repetitions, ``seed`` is a seed sequence, and ``n_jobs`` is the number of
+    threads.
 
     It is None if there is only one feature. ``progress`` is called with the number of the fold.
     """
-    # Separate seeds for the labels and the folds keep each of them the same if the other one changes.
-    first, second = seed.spawn(2)
-    y = np.random.default_rng(first).permutation(table.y)
-    weights = []
-    # Shuffled labels have no groups: a label is exchanged between any two rows.
-    for done, (train, _) in enumerate(_folds(y, None, effort, 1, second, numeric=table.numeric)[0]):
-        progress(done)
-        weights.append(_fit_relief(table, table.rows[train], y[train], n_jobs).feature_weights_)
-    return _curve(np.array(weights), np.zeros(len(weights), dtype=np.int64))
+    weights: list[FloatArray] = []
+    for child in seed.spawn(effort.shuffles):
+        # Separate seeds for the labels and the folds keep each of them the same if the other one changes.
+        first, second = child.spawn(2)
+        y = np.random.default_rng(first).permutation(table.y)
+        # Shuffled labels have no groups: a label is exchanged between any two rows.
+        for train, _ in _folds(y, None, effort, 1, second, numeric=table.numeric)[0]:
+            progress(len(weights))
+            weights.append(_fit_relief(table, table.rows[train], y[train], n_jobs).feature_weights_)
+    return _curve(np.array(weights), np.repeat(np.arange(effort.shuffles), effort.folds))
 
 
 def measure_chance(
@@ -250,7 +284,7 @@ def measure_chance(
     """
     if not effort.permutations:
         return None
-    before = effort.steps - 1 - (effort.permutations + 1)
+    before = (effort.repeats + effort.shuffles) * effort.folds
     fits = itertools.count(before)
 
     def weigh(rows: FloatArray, y: AnyArray) -> FloatArray:
@@ -282,6 +316,7 @@ class WholeTableResults:
     predicted: IndexArray  # (n,), class predicted by leave-one-out k-NN
     intervals: Any  # DataFrame or None
     interval_columns: IndexArray
+    n_neighbors: int = 5  # number of neighbours of the leave-one-out k-NN
 
 
 def measure_all_rows(
@@ -294,7 +329,7 @@ def measure_all_rows(
     if not table.numeric:
         return measure_whole(table, order, k=k, n_jobs=n_jobs, most_intervals=most_intervals)
     relief = _fit_relief(table, table.scaled, table.y, n_jobs)
-    with _quiet():
+    with quiet():
         return measure_whole_numbers(table, relief.weights_, k=k, n_jobs=n_jobs)
 
 
@@ -309,7 +344,7 @@ def measure_whole(
     rows, codes = table.scaled, table.codes
     relief = _fit_relief(table, rows, codes, n_jobs)
     options: dict[str, Any] = {"categorical_features": table.categorical_features, "n_jobs": n_jobs}
-    with _quiet():
+    with quiet():
         per_class = ClassRelief(RELIEF_NEIGHBORS, **options).fit(rows, codes)
         omega = MBIW(**options).fit(rows, codes).weights_.votes
         knn = _fit_knn(table, rows, codes, relief.weights_, min(k, table.n - 1), n_jobs)
@@ -327,6 +362,7 @@ def measure_whole(
         share.argmax(axis=1),
         _intervals(table, columns),
         columns,
+        min(k, table.n - 1),
     )
 
 
@@ -334,11 +370,11 @@ def _intervals(table: ReportData, columns: IndexArray) -> Any:
     """Return the representative intervals of the given columns, or None if ``columns`` is empty."""
     if not len(columns):
         return None
-    with _quiet():
+    with quiet():
         return RepresentativeIntervals().fit(table.frame(columns), table.classes[table.codes]).intervals_
 
 
-class _quiet(warnings.catch_warnings):  # noqa: N801 - reads as a verb
+class quiet(warnings.catch_warnings):  # noqa: N801 - reads as a verb
     """Ignore the warnings of this library, because the report mentions their reasons in its text."""
 
     def __enter__(self) -> Any:

@@ -13,7 +13,14 @@ from ..regressors import KernelVotesRegressor, WeightedKNeighborsRegressor
 from ..weights import Weights
 from ._data import ReportData
 
-__all__ = ["NUMBER_METHODS", "WholeNumbers", "measure_whole_numbers", "number_scores", "predict_numbers"]
+__all__ = [
+    "NUMBER_METHODS",
+    "WholeNumbers",
+    "measure_whole_numbers",
+    "number_scores",
+    "predict_numbers",
+    "rank_correlation",
+]
 
 #: The methods that are compared: plain k-NN, k-NN with the weights of RReliefF, and learned votes.
 NUMBER_METHODS = ("no weights", "feature weights", "learned votes")
@@ -90,11 +97,11 @@ def measure_whole_numbers(table: ReportData, weights: Weights, *, k: int, n_jobs
     knn = _fit_knn(table, weights, table.scaled, table.numbers, min(k, table.n - 1), n_jobs)
     # Without queries, the k-NN predicts its own training rows, each without itself (leave-one-out).
     predicted = knn.predict(None)
-    correlations = np.array([_spearman(table, j) for j in range(table.n_features)])
+    correlations = np.array([rank_correlation(table, j) for j in range(table.n_features)])
     return WholeNumbers(correlations, predicted, table.numbers - predicted)
 
 
-def _spearman(table: ReportData, column: int) -> float:
+def rank_correlation(table: ReportData, column: int) -> float:
     """Return the rank correlation of a column of numbers with the target, over its known values. NaN if undefined."""
     values = table.rows[:, column]
     known = ~np.isnan(values)

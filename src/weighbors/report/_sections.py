@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,56 +10,19 @@ import pandas as pd
 from .._typing import FloatArray, IndexArray
 from ..evaluation import PermutationResult, StabilityCurve
 from ..evaluation.curve import chance_deviation
-from ..evaluation.projection import project
 from ..evaluation.selections import top_selections
-from ..stats import corrected_resampled_ttest, holm
 from ._data import ReportData
 from ._effort import Effort
-from ._measure import METHODS, FoldResults, WholeTableResults
+from ._measure import FoldResults, WholeTableResults
+from ._plain import json_number, json_numbers, shown_cell
+from ._sections_gain import gain_section
+from ._sections_rows import instance_section
 
-__all__ = [
-    "MAP_POINTS",
-    "MOST_INSTANCES",
-    "SHOWN_VALUES",
-    "build_sections",
-    "compare_methods",
-    "feature_section",
-    "json_number",
-    "json_numbers",
-    "shown_cell",
-    "stability_section",
-    "table_section",
-]
+__all__ = ["build_sections", "feature_section", "stability_section", "table_section"]
 
 MOST_FEATURES = 200  # number of rows in the tables of features
 MOST_INTERVAL_FEATURES = 12
 MOST_INTERVALS = 300
-MOST_INSTANCES = 15
-SHOWN_VALUES = 12  # number of feature columns in the table of rows
-MAP_POINTS = 1000
-
-
-def json_number(value: Any, digits: int = 6) -> float | int | None:
-    """Return a number rounded to ``digits`` significant digits for JSON, or None if it is not finite.
-
-    Integers are not rounded.
-
-    Examples
-    --------
-    >>> json_number(1 / 3), json_number(float("nan")), json_number(np.int64(7))
-    (0.333333, None, 7)
-    """
-    if isinstance(value, (bool, np.bool_)):
-        return int(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    value = float(value)
-    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
-
-
-def json_numbers(values: Iterable[Any], digits: int = 6) -> list[float | int | None]:
-    """Return a list of numbers for JSON. See `json_number`."""
-    return [json_number(value, digits) for value in values]
 
 
 def build_sections(
@@ -132,9 +94,11 @@ def feature_section(
     best = min(10, max(1, table.n_features // 2))
     share = top_selections(folds.weights, best).mean(axis=0)
     missing = np.isnan(table.rows).mean(axis=0)
+    ranks, ties = rank_with_ties(folds.mean[order])
     rows = [
         {
-            "rank": rank,
+            "rank": int(ranks[place]),
+            "tied": int(ties[place]),
             "name": table.names[j],
             "kind": "category" if table.nominal[j] else "number",
             "weight": json_number(folds.mean[j]),
@@ -145,7 +109,7 @@ def feature_section(
             **_test_of_feature(chance, j),
             "missing": json_number(missing[j]),
         }
-        for rank, j in enumerate(order[:MOST_FEATURES].tolist(), 1)
+        for place, j in enumerate(order[:MOST_FEATURES].tolist())
     ]
     return {
         "method": "RReliefF" if table.numeric else "ReliefF",
@@ -156,6 +120,22 @@ def feature_section(
         "n_features": table.n_features,
         "rows": rows,
     }
+
+
+def rank_with_ties(values: FloatArray) -> tuple[IndexArray, IndexArray]:
+    """Return the rank of each of the values, largest first, and with how many others it is tied.
+
+    ``values`` must be sorted, largest first. Equal values have the same rank.
+
+    Examples
+    --------
+    >>> rank_with_ties(np.array([5.0, 2.0, 2.0, 1.0]))
+    (array([1, 2, 2, 4]), array([0, 1, 1, 0]))
+    """
+    # Sums in another order can differ in the last digits.
+    begins = np.append(True, ~np.isclose(values[1:], values[:-1], rtol=1e-9, atol=1e-12))
+    group = np.cumsum(begins) - 1
+    return np.flatnonzero(begins)[group] + 1, np.bincount(group)[group] - 1
 
 
 def _test_of_feature(chance: PermutationResult | None, j: int) -> dict[str, Any]:
@@ -238,6 +218,9 @@ def stability_section(table: ReportData, folds: FoldResults, effort: Effort) -> 
     best = min(10, max(1, table.n_features // 2))
     # A curve of many features does not contain every size. The nearest size is described.
     at = int(np.abs(curve.sizes - best).argmin())
+    real, other = curve.stability[at], folds.shuffled.stability[at]
+    # Both curves come from different labels, so their errors are independent.
+    error = float(np.hypot(curve.standard_error[at], folds.shuffled.standard_error[at]))
     return {
         "curve": _curve(curve),
         "shuffled": _curve(folds.shuffled),
@@ -246,117 +229,16 @@ def stability_section(table: ReportData, folds: FoldResults, effort: Effort) -> 
         "stability": json_number(curve.stability[at], 4),
         "low": json_number(curve.stability[at] - 1.96 * curve.standard_error[at], 4),
         "high": json_number(min(1.0, curve.stability[at] + 1.96 * curve.standard_error[at]), 4),
-        "shuffled_stability": json_number(folds.shuffled.stability[at], 4),
+        "shuffled_stability": json_number(other, 4),
+        "above_shuffled": json_number(real - other, 4),
+        "above_shuffled_low": json_number(real - other - 1.96 * error, 4),
+        "above_shuffled_high": json_number(real - other + 1.96 * error, 4),
+        "n_shuffles": effort.shuffles,
         "mean": json_number(curve.mean(), 4),
         "tied": json_number(curve.tied[at], 4),
         "n_folds": effort.folds,
         "n_repeats": effort.repeats,
     }
-
-
-def instance_section(
-    table: ReportData, drawn: IndexArray, whole: WholeTableResults, order: IndexArray
-) -> dict[str, Any]:
-    """Return the rows with the smallest instance weights, with the classes of their neighbours, and a map of rows."""
-    odd = np.argsort(whole.omega, kind="stable")[:MOST_INSTANCES]
-    columns = order[:SHOWN_VALUES]
-    values = table.frame(columns)
-    coordinates, explained = project(table.rows, table.nominal)
-    # The map shows evenly spaced rows, and the rows with the smallest weights.
-    some = np.unique(np.concatenate([odd, np.linspace(0, table.n - 1, min(table.n, MAP_POINTS)).astype(np.int64)]))
-    return {
-        "method": "MBIW",
-        "lowest": [
-            {
-                "row": int(drawn[i]),
-                "label": table.row_labels[i],
-                "class": str(table.classes[table.codes[i]]),
-                "weight": json_number(whole.omega[i], 4),
-                "own_share": json_number(whole.own_share[i], 4),
-                "neighbors_say": str(table.classes[whole.predicted[i]]),
-                "kind": "noisy" if whole.own_share[i] < 0.5 else "outlying",
-                "values": [shown_cell(value) for value in values.iloc[i]],
-            }
-            for i in odd.tolist()
-        ],
-        "columns": [table.names[j] for j in columns],
-        "least": json_number(whole.omega.min(), 4),
-        "median": json_number(np.median(whole.omega), 4),
-        "largest": json_number(whole.omega.max(), 4),
-        "n_alone": int((whole.own_share == 0).sum()),
-        "map": {
-            "x": json_numbers(coordinates[some, 0], 3),
-            "y": json_numbers(coordinates[some, 1], 3),
-            "weight": json_numbers(whole.omega[some], 3),
-            "class": table.codes[some].tolist(),
-            "row": drawn[some].tolist(),
-            "explained": json_numbers(explained, 3),
-        },
-    }
-
-
-def shown_cell(value: Any) -> Any:
-    """Return a cell of the table as a rounded number, as text, or as None if it is missing."""
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return None
-    return json_number(value, 4) if isinstance(value, (int, float, np.number)) else str(value)
-
-
-def gain_section(table: ReportData, folds: FoldResults, effort: Effort) -> dict[str, Any]:
-    """Return the scores of the k-NN without and with weights on the test parts of the folds, with paired tests."""
-    counts = table.counts[table.counts > 0]
-    # If the sizes of classes are very different, accuracy is high for models that predict only the largest class.
-    measure = "balanced accuracy" if counts.max() > 3 * counts.min() else "accuracy"
-    scores = folds.scores[measure]
-    rows = []
-    for name in ("most frequent class", *METHODS):
-        rows.append(
-            {
-                "method": name,
-                **_mean_and_deviation("accuracy", folds.scores["accuracy"][name]),
-                **_mean_and_deviation("balanced_accuracy", folds.scores["balanced accuracy"][name]),
-            }
-        )
-    compared = compare_methods(scores, METHODS, effort.folds)
-    return {
-        "measure": measure,
-        "n_folds": effort.folds,
-        "n_repeats": effort.repeats,
-        "rows": rows,
-        "tests": compared,
-        "test": "corrected resampled t-test (Nadeau and Bengio), two-sided; Holm over the two comparisons",
-    }
-
-
-def _mean_and_deviation(name: str, values: FloatArray) -> dict[str, Any]:
-    """Return the mean and the standard deviation of a score over the runs, for one row of the table of scores."""
-    return {name: json_number(values.mean(), 5), f"{name}_deviation": json_number(values.std(ddof=1), 5)}
-
-
-def compare_methods(scores: dict[str, FloatArray], methods: Sequence[str], n_folds: int) -> list[dict[str, Any]]:
-    """Return paired tests of every method against the first one, with 95 % intervals of the differences.
-
-    ``scores`` holds the scores of all runs by method. ``n_folds`` is the number of folds of a repetition.
-    """
-    from scipy.stats import t as student
-
-    tests = [corrected_resampled_ttest(scores[name], scores[methods[0]], n_folds=n_folds) for name in methods[1:]]
-    # Several comparisons are made with the same baseline, so their p-values are adjusted.
-    adjusted = holm([test.p_value for test in tests])
-    return [
-        {
-            "method": name,
-            "against": methods[0],
-            "difference": json_number(test.mean_difference, 5),
-            "low": json_number(test.mean_difference - student.ppf(0.975, test.df) * test.standard_error, 5),
-            "high": json_number(test.mean_difference + student.ppf(0.975, test.df) * test.standard_error, 5),
-            "t": json_number(test.statistic, 4),
-            "p": json_number(test.p_value, 4),
-            "p_holm": json_number(p, 4),
-            "note": test.note,
-        }
-        for name, test, p in zip(methods[1:], tests, adjusted, strict=True)
-    ]
 
 
 def difficulty_section(table: ReportData, whole: WholeTableResults) -> dict[str, Any]:
@@ -398,10 +280,26 @@ def interval_section(table: ReportData, whole: WholeTableResults) -> dict[str, A
                 "rows": json_number(magnitude),
                 "weight": json_number(weight, 4),
                 "kept": bool(kept),
+                "counts": counts,
             }
-            for label, feature, low, high, magnitude, weight, kept in zip(
+            for label, feature, low, high, magnitude, weight, kept, counts in zip(
                 *(frame[name] for name in ("class", "feature", "low", "high", "magnitude", "weight", "kept")),
+                _count_in_intervals(table, frame),
                 strict=True,
             )
         ],
     }
+
+
+def _count_in_intervals(table: ReportData, frame: pd.DataFrame) -> list[list[int]]:
+    """Return for each interval of ``frame`` how many rows of each class have a value in it."""
+    place = {name: j for j, name in enumerate(table.names)}
+    columns = np.array([place[str(name)] for name in frame["feature"]], dtype=np.int64)
+    values = table.frame(np.unique(columns))
+    found = []
+    for name, low, high in zip(frame["feature"], frame["low"], frame["high"], strict=True):
+        column = values[str(name)]
+        # Each category is an interval of its own, so both ends are the same category.
+        inside = (column == low) if table.nominal[place[str(name)]] else (column >= low) & (column <= high)
+        found.append(np.bincount(table.codes[inside.to_numpy(dtype=bool)], minlength=len(table.classes)).tolist())
+    return found

@@ -8,24 +8,15 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..evaluation import PermutationResult
-from ..evaluation.projection import project
 from ..stats import corrected_resampled_ttest
 from ._data import ReportData
 from ._effort import Effort
 from ._measure import FoldResults
 from ._measure_numbers import NUMBER_METHODS, WholeNumbers
-from ._sections import (
-    MAP_POINTS,
-    MOST_INSTANCES,
-    SHOWN_VALUES,
-    compare_methods,
-    feature_section,
-    json_number,
-    json_numbers,
-    shown_cell,
-    stability_section,
-    table_section,
-)
+from ._plain import json_number, json_numbers, shown_cell
+from ._sections import feature_section, stability_section, table_section
+from ._sections_gain import compare_methods, describe_comparisons, merge_methods
+from ._sections_rows import MOST_INSTANCES, MOST_SUSPECT, SHOWN_VALUES, describe_map, shown_points
 
 __all__ = ["build_number_sections"]
 
@@ -78,12 +69,12 @@ def residual_section(table: ReportData, drawn: IndexArray, whole: WholeNumbers, 
     """
     y, size = table.y, np.abs(whole.residuals)
     spread = float(y.std(ddof=1))
-    odd = np.argsort(-size, kind="stable")[:MOST_INSTANCES]
+    far = int((size > 2 * spread).sum())
+    # All rows that the summary speaks of are listed.
+    odd = np.argsort(-size, kind="stable")[: max(MOST_INSTANCES, min(far, MOST_SUSPECT))]
     columns = order[:SHOWN_VALUES]
     values = table.frame(columns)
-    coordinates, explained = project(table.rows, table.nominal)
-    # The map shows evenly spaced rows, and the rows with the largest residuals.
-    some = np.unique(np.concatenate([odd, np.linspace(0, table.n - 1, min(table.n, MAP_POINTS)).astype(np.int64)]))
+    some = shown_points(table, odd)
     return {
         "method": "leave-one-out residuals",
         "lowest": [
@@ -101,14 +92,11 @@ def residual_section(table: ReportData, drawn: IndexArray, whole: WholeNumbers, 
         "columns": [table.names[j] for j in columns],
         "median": json_number(np.median(size), 4),
         "largest": json_number(size.max(), 4),
-        "n_far": int((size > 2 * spread).sum()),
+        "n_far": far,
         "map": {
-            "x": json_numbers(coordinates[some, 0], 3),
-            "y": json_numbers(coordinates[some, 1], 3),
+            **describe_map(table, drawn, odd),
             "residual": json_numbers(size[some], 3),
             "target": json_numbers(y[some], 4),
-            "row": drawn[some].tolist(),
-            "explained": json_numbers(explained, 3),
         },
     }
 
@@ -119,19 +107,21 @@ def number_gain_section(folds: FoldResults, effort: Effort) -> dict[str, Any]:
     rows = [
         {
             "method": name,
+            "same": same,
             **_interval(scores[name], effort.folds),
             "rmse": json_number(folds.scores["rmse"][name].mean(), 5),
             "mae": json_number(folds.scores["mae"][name].mean(), 5),
         }
-        for name in ("mean", *NUMBER_METHODS)
+        for name, same in {"mean": [], **merge_methods(NUMBER_METHODS, folds.same)}.items()
     ]
+    compared = compare_methods(scores, NUMBER_METHODS, effort.folds, folds.same)
     return {
         "measure": "R²",
         "n_folds": effort.folds,
         "n_repeats": effort.repeats,
         "rows": rows,
-        "tests": compare_methods(scores, NUMBER_METHODS, effort.folds),
-        "test": "corrected resampled t-test (Nadeau and Bengio), two-sided; Holm over the two comparisons",
+        "tests": compared,
+        "test": describe_comparisons(len(compared)),
     }
 
 

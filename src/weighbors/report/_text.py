@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._names import shorten_name
-from ._words import is_numeric, percent, signed
+from ._phrases import is_numeric, method_name, percent, points, signed
+from ._words_list import describe_list, stand_in_names
 
-__all__ = ["escape_markdown", "format_cell", "markdown", "terminal"]
+__all__ = ["count_text", "escape_markdown", "format_cell", "markdown", "terminal"]
 
 
 def format_cell(value: Any, digits: int = 3) -> str:
@@ -28,15 +29,15 @@ def format_cell(value: Any, digits: int = 3) -> str:
     return f"{value:.{digits}g}".replace("-", "−") if isinstance(value, float) else str(value)
 
 
-def escape_markdown(text: Any) -> str:
-    r"""Return a text, escaped and shortened to 80 characters, so that Markdown shows it on one line.
+def escape_markdown(text: Any, most: int = 80) -> str:
+    r"""Return a text, escaped and shortened to ``most`` characters, so that Markdown shows it on one line.
 
     Examples
     --------
     >>> escape_markdown("<b>|x_1|\n*")
     '&lt;b&gt;\\|x\\_1\\| \\*'
     """
-    line = shorten_name(text, 80).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = shorten_name(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]()#+!|~$])", r"\\\1", line)
 
 
@@ -50,8 +51,8 @@ def markdown(data: dict[str, Any]) -> str:
     """Return the whole report as Markdown, without figures."""
     lines = [f"# {escape_markdown(data['title'])}", "", *(f"- {_prose(line)}" for line in data["summary"]), ""]
     lines += ["## Caveats", "", *(f"- {_prose(line)}" for line in data["caveats"]), ""]
-    numbers = (_features, _stability, _residuals, _gain_of_numbers, _left_out)
-    classes = (_features, _classes, _stability, _instances, _gain, _difficulty, _intervals)
+    numbers = (_list, _features, _stability, _residuals, _gain_of_numbers, _left_out)
+    classes = (_list, _features, _classes, _stability, _instances, _gain, _difficulty, _intervals)
     for part in (*(numbers if is_numeric(data) else classes), _provenance):
         lines += part(data)
     return "\n".join(lines).rstrip() + "\n"
@@ -60,6 +61,30 @@ def markdown(data: dict[str, Any]) -> str:
 def _prose(line: str) -> str:
     """Return a sentence, escaped for Markdown. Parentheses, plus signs and exclamation marks are not escaped."""
     return re.sub(r"([\\`*_{}\[\]#|~$])", r"\\\1", line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def _list(data: dict[str, Any]) -> list[str]:
+    """Return the section on the list of features."""
+    section = data["list"]
+    lines = ["## The list", "", _prose(describe_list(data)), ""]
+    if "reason" in section:
+        return lines
+    if section["nearest"]:
+        lines += ["The features with the smallest q-values, which are not on the list:", ""]
+    head = ("feature", "q-value", "half samples", "weight", "group", "stand-ins", "direction")
+    rows = (
+        (
+            escape_markdown(row["name"]),
+            format_cell(row["q"], 2),
+            percent(row["share"], 0),
+            format_cell(row["weight"]),
+            format_cell(row["group"]),
+            escape_markdown(stand_in_names(row), 200),
+            escape_markdown(row["direction"], 200),
+        )
+        for row in section["rows"] or section["nearest"]
+    )
+    return [*lines, *_markdown_table(head, rows)]
 
 
 def _features(data: dict[str, Any]) -> list[str]:
@@ -146,7 +171,14 @@ def _instances(data: dict[str, Any]) -> list[str]:
         )
         for row in data["instances"]["lowest"]
     )
-    return ["## Which rows are outlying or noisy", "", *_markdown_table(head, rows)]
+    lines = ["## Which rows are unusual", "", *_markdown_table(head, rows)]
+    if data["instances"]["suspect"]:
+        suspect = (
+            (escape_markdown(row["label"]), escape_markdown(row["class"]), escape_markdown(row["why"], 200))
+            for row in data["instances"]["suspect"]
+        )
+        lines += ["### Rows whose label is suspect", "", *_markdown_table(("row", "class", "why"), suspect)]
+    return lines
 
 
 def _residuals(data: dict[str, Any]) -> list[str]:
@@ -170,7 +202,7 @@ def _gain_of_numbers(data: dict[str, Any]) -> list[str]:
     section = data["gain"]
     rows = (
         (
-            row["method"],
+            method_name(row),
             f"{signed(row['r2'], 3)} ({signed(row['low'], 3)} to {signed(row['high'], 3)})",
             format_cell(row["rmse"], 4),
             format_cell(row["mae"], 4),
@@ -183,11 +215,12 @@ def _gain_of_numbers(data: dict[str, Any]) -> list[str]:
         (
             test["method"],
             f"{signed(test['difference'], 3)} ({signed(test['low'], 3)} to {signed(test['high'], 3)})",
-            format_cell(test["p_holm"], 2),
+            format_cell(test["p_adjusted"], 2),
         )
         for test in section["tests"]
     )
-    lines += _markdown_table(("against no weights", "change of R² (95 % interval)", "p, Holm"), tests)
+    head = ("against no weights", "change of R² (95 % interval)", "p, adjusted")
+    lines += _markdown_table(head, tests) if section["tests"] else []
     return [*lines, f"{section['test']}; {section['n_repeats']} × {section['n_folds']} folds.", ""]
 
 
@@ -199,7 +232,7 @@ def _left_out(data: dict[str, Any]) -> list[str]:
 def _gain(data: dict[str, Any]) -> list[str]:
     """Return the section on the gain in accuracy."""
     section = data["gain"]
-    rows = ((row["method"], percent(row["accuracy"]), percent(row["balanced_accuracy"])) for row in section["rows"])
+    rows = ((method_name(row), percent(row["accuracy"]), percent(row["balanced_accuracy"])) for row in section["rows"])
     lines = [
         "## How much accuracy the weights add",
         "",
@@ -208,14 +241,13 @@ def _gain(data: dict[str, Any]) -> list[str]:
     tests = (
         (
             test["method"],
-            f"{100 * test['difference']:+.1f} ({100 * test['low']:+.1f} to {100 * test['high']:+.1f})".replace(
-                "-", "−"
-            ),
-            format_cell(test["p_holm"], 2),
+            f"{points(test['difference'])} ({points(test['low'])} to {points(test['high'])})",
+            format_cell(test["p_adjusted"], 2),
         )
         for test in section["tests"]
     )
-    lines += _markdown_table((f"against no weights, {section['measure']}", "points (95 % interval)", "p, Holm"), tests)
+    head = (f"against no weights, {section['measure']}", "percentage points (95 % interval)", "p, adjusted")
+    lines += _markdown_table(head, tests) if section["tests"] else []
     return [*lines, f"{section['test']}; {section['n_repeats']} × {section['n_folds']} folds.", ""]
 
 
@@ -225,7 +257,11 @@ def _difficulty(data: dict[str, Any]) -> list[str]:
         (escape_markdown(row["label"]), format_cell(row["correlation"]) if not row["reason"] else row["reason"])
         for row in data["difficulty"]["classes"]
     )
-    return ["## How hard the task looks", "", *_markdown_table(("class", "correlation with the common weights"), rows)]
+    return [
+        "## Do the same features matter for all classes?",
+        "",
+        *_markdown_table(("class", "correlation with the common weights"), rows),
+    ]
 
 
 def _intervals(data: dict[str, Any]) -> list[str]:
@@ -239,7 +275,7 @@ def _intervals(data: dict[str, Any]) -> list[str]:
             escape_markdown(row["class"]),
             escape_markdown(format_cell(row["low"], 6)),
             escape_markdown(format_cell(row["high"], 6)),
-            format_cell(row["rows"]),
+            escape_markdown(count_text(row["counts"], data["classes"]["labels"])),
             format_cell(row["weight"], 2),
         )
         for row in section["rows"]
@@ -248,8 +284,22 @@ def _intervals(data: dict[str, Any]) -> list[str]:
     return [
         "## Representative intervals",
         "",
-        *_markdown_table(("feature", "class", "from", "to", "rows", "weight"), rows),
+        *_markdown_table(("feature", "class", "from", "to", "rows by class", "weight"), rows),
     ]
+
+
+def count_text(counts: Sequence[int], labels: Sequence[str]) -> str:
+    """Return the number of rows of each class as text, largest first. Classes without rows are left out.
+
+    Examples
+    --------
+    >>> count_text([1, 0, 30], ["sick", "well", "unknown"])
+    'unknown 30, sick 1'
+    """
+    pairs = sorted(zip(counts, labels, strict=True), key=lambda pair: -pair[0])
+    found = [f"{shorten_name(label, 24)} {count}" for count, label in pairs if count]
+    more = f", {len(found) - 6} more classes" if len(found) > 6 else ""
+    return ", ".join(found[:6]) + more if found else "none"
 
 
 def _provenance(data: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ import platform
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,20 +17,24 @@ import numpy as np
 
 from .._checks import whole_number
 from .._files import atomic_write
-from .._names import require_text
+from .._html import bar, block, heading, paragraph, table
+from .._names import escape_controls, require_text
 from .._random import seed_sequence
 from ..exceptions import InvalidDataError
-from ._data import prepare_report_data
+from ._caveats import caveats
+from ._data import clean_report_table, prepare_report_data
 from ._effort import effort_for, sample_rows
+from ._list import measure_list
 from ._measure import OnStep, measure_all_rows, measure_chance, measure_folds
 from ._sections import MOST_INTERVAL_FEATURES, build_sections
+from ._sections_list import list_section
 from ._sections_numbers import build_number_sections
-from ._text import markdown, terminal
-from ._words import caveats, summary
+from ._text import format_cell, markdown, terminal
+from ._words import summary
 
 __all__ = ["Report", "build_report"]
 
-SCHEMA = 2
+SCHEMA = 3
 _PACKAGES = ("weighbors", "numpy", "scipy", "scikit-learn", "pandas")
 
 
@@ -41,7 +46,7 @@ class Report:
     ----------
     data : dict
         Strings, numbers, lists and dicts only: schema, title, target, target_type, summary, caveats, notes, table,
-        features, classes, stability, instances, gain, difficulty, intervals and made.
+        list, features, classes, stability, instances, gain, difficulty, intervals and made.
     """
 
     data: dict[str, Any]
@@ -60,8 +65,8 @@ class Report:
         return markdown(self.data)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the plain dict as JSON."""
-        return json.dumps(self.data, ensure_ascii=False, allow_nan=False, indent=indent)
+        """Return the plain dict as JSON. Control and direction characters of names are escaped."""
+        return escape_controls(json.dumps(self.data, ensure_ascii=False, allow_nan=False, indent=indent))
 
     def summary(self) -> str:
         """Return the findings and caveats as lines for a terminal."""
@@ -103,6 +108,26 @@ class Report:
     def __repr__(self) -> str:
         return self.summary()
 
+    def _repr_html_(self) -> str:
+        """Return findings, caveats and the best features for a notebook. `to_html` returns the whole page."""
+        rows = self.data["features"]["rows"]
+        largest = max((abs(row["weight"]) for row in rows), default=0.0)
+        features = [
+            [escape(row["name"]), format_cell(row["weight"]), bar(row["weight"], largest, two_sided=False)]
+            for row in rows[:10]
+        ]
+        hidden = f"{len(rows) - 10} more features" if len(rows) > 10 else ""
+        whole = "The whole report: save('report.html')."
+        return block(
+            heading(self.data["title"]),
+            *(paragraph(line) for line in self.data["summary"]),
+            heading("Caveats"),
+            *(paragraph(line) for line in self.data["caveats"]),
+            heading("Features of the largest weight"),
+            table(["feature", "weight", ""], features, raw=True),
+            paragraph(f"{hidden}. {whole}" if hidden else whole, soft=True),
+        )
+
 
 def build_report(
     X: Any,
@@ -112,6 +137,8 @@ def build_report(
     title: str | None = None,
     row_labels: Any = None,
     groups: Any = None,
+    keep: Iterable[str] = (),
+    drop: Iterable[str] = (),
     notes: Iterable[str] = (),
     n_neighbors: int = 5,
     target_type: str = "auto",
@@ -134,15 +161,20 @@ def build_report(
     Parameters
     ----------
     X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+        Columns of a DataFrame that cannot help are left out, as `clean_table` does: empty and constant columns, dates,
+        and identifiers. Infinite numbers become missing values. The caveats name them.
     y : array-like of shape (n_samples,)
         Class of each row, or a numeric target.
     target : str, default="class"
         Name of the target.
     title : str, optional
     row_labels : sequence of shape (n_samples,), optional
-        Names of the rows. By default the index of a DataFrame, or numbers from 0.
+        Names of the rows. By default an identifier column that was left out, the index of a DataFrame, or numbers
+        from 0.
     groups : array-like of shape (n_samples,), optional
         Group of each row. Rows of one group, for example the samples of one patient, stay together in folds.
+    keep, drop : iterable of str
+        Columns of a DataFrame that are kept although they look like identifiers, and columns that are left out.
     notes : iterable of str
         Messages about earlier changes of the table, such as columns that were left out. They are shown as caveats.
     n_neighbors : int, default=5
@@ -186,16 +218,20 @@ def build_report(
     require_text([target, title, *notes], "title, target or note")
     if target_type not in ("auto", "classes", "numeric"):
         raise InvalidDataError(f"target_type must be 'auto', 'classes' or 'numeric'; got {target_type!r}")
+    X, found_names, cleaned = clean_report_table(X, keep=keep, drop=drop)
+    notes = [*notes, *cleaned]
+    row_labels = found_names if row_labels is None else row_labels
     full = prepare_report_data(X, y, row_labels=row_labels, groups=groups, target_type=target_type)
     root = seed_sequence(random_state)
     # Separate seeds: more permutations, for example, do not change the folds.
-    sample_seed, fold_seed, chance_seed = root.spawn(3)
+    sample_seed, fold_seed, chance_seed, list_seed = root.spawn(4)
     effort = effort_for(full)
     table, drawn = sample_rows(full, effort.rows, np.random.default_rng(sample_seed))
     # The largest test part has ceil(n / folds) rows. The k-NN cannot find more neighbours than the other rows.
     k = int(min(n_neighbors, table.n - -(-table.n // effort.folds)))
     folds = measure_folds(table, effort, k=k, seed=fold_seed, n_jobs=n_jobs, progress=tell)
     chance = measure_chance(table, effort, seed=chance_seed, n_jobs=n_jobs, progress=tell)
+    chosen = measure_list(table, effort, folds.first, k=k, seed=list_seed, n_jobs=n_jobs, progress=tell)
     tell(effort.steps - 1, effort.steps, "all rows")
     order = np.argsort(-folds.mean, kind="stable")
     whole = measure_all_rows(table, order, k=k, n_jobs=n_jobs, most_intervals=MOST_INTERVAL_FEATURES)
@@ -207,6 +243,7 @@ def build_report(
         "target_type": "numeric" if full.numeric else "classes",
         "notes": notes,
         **build(full, table, drawn, effort, folds, chance, whole, order),
+        "list": list_section(table, chosen, folds, effort),
     }
     data["made"] = {
         "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
@@ -216,6 +253,9 @@ def build_report(
             "n_folds": effort.folds,
             "n_repeats": effort.repeats,
             "n_permutations": effort.permutations,
+            "list_pairs": effort.pairs,
+            "list_fold_pairs": effort.fold_pairs,
+            "list_permutations": effort.list_permutations,
             "relief_neighbors": 10,
             "rows_at_most": effort.rows,
             "scaling": "numbers divided by their range in the training rows; categories differ by 0 or 1",

@@ -53,6 +53,9 @@ class Comparison(Result):
         """Return the result as a table with one row per comparison."""
         return self.pairs.copy()
 
+    def _notes(self) -> list[str]:
+        return [line for line in self._lines()[1:] if line not in table_lines(self.pairs, index=False)]
+
     def _lines(self) -> list[str]:
         lines = ["What was done:"] + [f"  {i}. {step}" for i, step in enumerate(self.steps, 1)]
         if self.friedman is not None and self.iman_davenport is not None:

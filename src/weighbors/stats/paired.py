@@ -18,6 +18,7 @@ from ._scores import check_pairs
 __all__ = ["ResampledTTest", "WilcoxonResult", "corrected_resampled_ttest", "fold_correlation", "wilcoxon"]
 
 _EXACT_UP_TO = 50
+_TIED_UP_TO = 13  # pairs with ties or zeros for which "auto" takes the exact distribution
 _SIDES = ("two-sided", "greater", "less")
 
 
@@ -70,28 +71,31 @@ class WilcoxonResult(Result):
         ]
 
 
-def _exact_sf(n: int, at_least: int) -> float:
-    """Return the probability that the rank sum of positive signs is at least ``at_least``, for ranks 1 to n."""
-    counts = np.zeros(n * (n + 1) // 2 + 1)
+def _exact_sf(ranks: FloatArray, at_least: float) -> float:
+    """Return the probability that the ranks which get a positive sign at random sum to at least ``at_least``.
+
+    Tied ranks are halves of integers, so that the doubled ones count the places of a table of sums.
+    """
+    doubled = np.rint(2 * ranks).astype(np.int64)
+    counts = np.zeros(int(doubled.sum()) + 1)
     counts[0] = 1.0
-    for rank in range(1, n + 1):
+    for rank in doubled.tolist():
         # Each rank is in the sum or not: the counts of all sums are a product of (1 + x^rank).
         counts[rank:] += counts[: len(counts) - rank].copy()
-    return float(counts[max(at_least, 0) :].sum() / 2.0**n)
+    return float(counts[max(round(2 * at_least), 0) :].sum() / 2.0 ** len(ranks))
 
 
 def _choose(method: str, tied: bool, n: int) -> tuple[str, str]:
     """Choose between the exact distribution and the normal approximation, and say why."""
     if method not in ("auto", "exact", "approx"):
         raise InvalidDataError(f"method must be 'auto', 'exact' or 'approx'; got {method!r}")
-    if method == "exact" and tied:
-        raise InvalidDataError(
-            "the exact distribution holds without ties and zeros, and there are some; take method='approx'"
-        )
     if method != "auto":
         return method, "asked for"
     if tied:
-        return "approx", "ties or zeros forbid the exact distribution"
+        few = n <= _TIED_UP_TO
+        return (
+            ("exact", f"all signs of at most {_TIED_UP_TO} pairs") if few else ("approx", "ties or zeros, many pairs")
+        )
     return ("exact", f"no ties, at most {_EXACT_UP_TO} pairs") if n <= _EXACT_UP_TO else ("approx", "many pairs")
 
 
@@ -110,8 +114,9 @@ def wilcoxon(
         How differences of 0 are treated. "zsplit": they are ranked, and their ranks are split between both sides, as
         Demšar does. "wilcox": they are dropped. "pratt": they are ranked and then dropped.
     method : {"auto", "exact", "approx"}, default="auto"
-        Which distribution gives the p-value. "auto" takes the exact one if there are no ties, no zeros and at most
-        50 pairs, and otherwise the normal one with the variance corrected for ties. The result says which.
+        Which distribution gives the p-value. "auto" takes the exact one, over all signs of the ranks, for at most 50
+        pairs, or at most 13 if there are ties or zeros, as SciPy does. Otherwise it takes the normal one, with the
+        variance corrected for ties. The result says which.
     alternative : {"two-sided", "greater", "less"}, default="two-sided"
         "greater": the scores of ``x`` are higher. Choose it before seeing the data.
 
@@ -141,13 +146,14 @@ def wilcoxon(
     kept = d[d != 0] if zero_method == "wilcox" else d
     ranks: FloatArray = rankdata(np.abs(kept))
     plus, minus = float(ranks[kept > 0].sum()), float(ranks[kept < 0].sum())
-    if zero_method == "zsplit":
-        share = float(ranks[kept == 0].sum()) / 2
-        plus, minus = plus + share, minus + share
+    share = float(ranks[kept == 0].sum()) / 2 if zero_method == "zsplit" else 0.0
+    plus, minus = plus + share, minus + share
     tied = n_zero > 0 or len(np.unique(ranks)) < len(ranks)
     chosen, why = _choose(method, tied, len(kept))
     if chosen == "exact":
-        z, upper, lower = float("nan"), _exact_sf(n, round(plus)), _exact_sf(n, round(minus))
+        # Signs of zeros change no sum, so only the other ranks are drawn.
+        signed = ranks[kept != 0]
+        z, upper, lower = float("nan"), _exact_sf(signed, plus - share), _exact_sf(signed, minus - share)
     else:
         # The two sums add up to a constant. Half of their difference is the distance of either one from its mean.
         z = (plus - minus) / 2 / _deviation(kept, ranks, zero_method)

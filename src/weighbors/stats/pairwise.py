@@ -87,6 +87,9 @@ class CriticalDifference(Result):
         """Return the result as a table with one row per comparison."""
         return self.comparisons.copy()
 
+    def _notes(self) -> list[str]:
+        return self._diagram()
+
     def _lines(self) -> list[str]:
         scope = "" if self.control is None else f" against {self.control}"
         head = f"{self.test}{scope}: critical difference {self.critical_difference:.4f} at alpha = {self.alpha:g}"

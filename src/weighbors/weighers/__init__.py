@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from .irelief import IRelief as IRelief
     from .mbiw import MBIW as MBIW
     from .nca import NCAWeights as NCAWeights
+    from .npdr import NPDR as NPDR
     from .relief import Relief as Relief
     from .relief import ReliefF as ReliefF
     from .relief import RelievedF as RelievedF
     from .rrelieff import RReliefF as RReliefF
     from .sampler import InstanceSampler as InstanceSampler
+    from .score import ScoreWeigher as ScoreWeigher
     from .simba import Simba as Simba
     from .simba_mbiw import SimbaMBIW as SimbaMBIW
     from .strata import Democratic as Democratic
@@ -51,6 +53,7 @@ WEIGHERS = {
     "MultiSURF": "surf",
     "MultiSURFStar": "surf",
     "NCAWeights": "nca",
+    "NPDR": "npdr",
     "RReliefF": "rrelieff",
     "Relief": "relief",
     "ReliefF": "relief",
@@ -58,6 +61,7 @@ WEIGHERS = {
     "RepresentativeIntervals": "intervals",
     "SURF": "surf",
     "SURFStar": "surf",
+    "ScoreWeigher": "score",
     "Simba": "simba",
     "SimbaMBIW": "simba_mbiw",
     "Stratified": "strata",

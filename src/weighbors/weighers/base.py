@@ -20,13 +20,14 @@ from .._warnings import warn
 from ..exceptions import (
     FewNeighborsWarning,
     ForeignWeightsError,
-    InvalidDataError,
     LonelyClassWarning,
     NoPositiveWeightWarning,
     NothingSelectedWarning,
 )
 from ..weights import Weights, fingerprint
 from .neighborhoods import Instances
+from .redundancy import FeatureSimilarity, find_groups
+from .selection import number_to_select, select_features
 
 __all__ = [
     "CodedTable",
@@ -169,6 +170,8 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
             Interval(RealNotInt, 0, 1, closed="neither"),
         ],
         "threshold": [None, Interval(Real, None, None, closed="neither")],
+        "redundancy": [None, StrOptions({"drop", "group"})],
+        "redundancy_threshold": [StrOptions({"auto", "null"}), Interval(Real, 0, 1, closed="right")],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "n_jobs": [None, Integral],
     }
@@ -186,11 +189,15 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         n_features_to_select: float | None = None,
         *,
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
+        self.redundancy = redundancy
+        self.redundancy_threshold = redundancy_threshold
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
@@ -209,13 +216,16 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         """
         return self._fit(X, y, None)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Check and code the table, learn the weights, and publish them."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **data: Any) -> Any:
+        """Check and code the table, learn the weights, and publish them.
+
+        ``data`` are further arguments of `fit_weights`, such as covariates.
+        """
         rows, target = self._check_input(X, y)
         weight: FloatArray = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         nominal = self._coder.nominal_of(rows)
         table = CodedTable(rows, target.codes, target.classes, nominal, weight, target.numbers)
-        self._publish(rows, self.fit_weights(table), **self._metric_parts())
+        self._publish(rows, self.fit_weights(table, **data), **self._metric_parts())
         return self
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
@@ -231,6 +241,11 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
             Weights as in the paper. They may be negative.
         """
         raise NotImplementedError(f"{type(self).__name__} has no fit_weights")
+
+    @property
+    def _redundancy(self) -> str | None:
+        """The parameter ``redundancy``, which weighers over tables in blocks do not have."""
+        return getattr(self, "redundancy", None)
 
     def _metric_parts(self) -> dict[str, Any]:
         """Return what ``weights_`` holds beside or instead of the published vector; called after `fit_weights`."""
@@ -256,9 +271,9 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         ``parts`` are further arguments of `Weights`, in place of the metric that the published weights make.
         """
         self.feature_weights_ = published
-        self.support_ = self._select(published)
+        self.support_ = self._select(X, published)
         # Without a request to select there is no mask, from which `transform` knows that it should warn.
-        selecting = self.n_features_to_select is not None or self.threshold is not None
+        selecting = self.n_features_to_select is not None or self.threshold is not None or self._redundancy == "drop"
         names = getattr(self, "feature_names_in_", None)
         if "feature_weights" not in parts:
             parts["feature_weights"] = self._metric_weights(published)
@@ -276,24 +291,24 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         """Return the weights ``a`` of the distance, made from the published weights; called after the selection."""
         return metric_weights(published, self.support_, square=self._squares_weights)
 
-    def _select(self, weights: FloatArray) -> BoolArray:
-        """Choose the features that the parameters ask for, by their published weights."""
-        wanted, M = self.n_features_to_select, len(weights)
-        keep = np.ones(M, dtype=bool)
-        if wanted is not None:
-            number = max(1, round(wanted * M)) if wanted < 1 else int(wanted)
-            if number > M:
-                raise InvalidDataError(f"n_features_to_select={number} is more than the {M} features there are")
-            keep = np.zeros(M, dtype=bool)
-            # Of equal weights the lower column is kept.
-            keep[np.argsort(-weights, kind="stable")[:number]] = True
-        if self.threshold is not None:
-            keep &= weights > self.threshold
-            if not keep.any():
-                raise InvalidDataError(
-                    f"no feature has a weight above threshold={self.threshold} (the largest is {weights.max():.4g})"
-                )
-        return keep
+    def _select(self, X: Any, weights: FloatArray) -> BoolArray:
+        """Choose the features that the parameters ask for, by their published weights. ``X`` are the coded rows."""
+        number = number_to_select(self.n_features_to_select, len(weights))
+        for name in ("feature_groups_", "redundancy_threshold_"):  # an earlier fit may have had groups
+            self.__dict__.pop(name, None)
+        if self._redundancy is None:
+            return select_features(weights, number=number, threshold=self.threshold)
+        # Groups are the same in every fit to these rows, so the permutations have a fixed seed.
+        similarity = FeatureSimilarity(X, self._coder.nominal_of(X))
+        found = find_groups(similarity, self.redundancy_threshold, seeds=np.random.SeedSequence(0), n_jobs=self.n_jobs)
+        self.feature_groups_, self.redundancy_threshold_ = found.groups, found.threshold
+        return select_features(
+            weights,
+            number=number,
+            threshold=self.threshold,
+            groups=found,
+            whole_groups=self._redundancy == "group",
+        )
 
     def _get_support_mask(self) -> BoolArray:
         """Return which features are selected, for scikit-learn's mixin."""

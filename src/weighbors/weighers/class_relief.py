@@ -162,7 +162,7 @@ class ClassRelief(_NeighborWeigher):
         What a k-NN gets in `weights_`: the ranked vector, or one normalised vector per class. With a vector per
         class, the class with larger weights is farther from everything. On pima, the accuracy of a 5-NN falls from
         74 to 45 %.
-    n_samples, threshold, ties, categorical_features, random_state, n_jobs
+    n_samples, threshold, redundancy, redundancy_threshold, ties, categorical_features, random_state, n_jobs
         As in `Relief`.
 
     Attributes
@@ -213,6 +213,8 @@ class ClassRelief(_NeighborWeigher):
         metric: str = "sum",
         n_samples: int | None = None,
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         ties: str = "share",
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
@@ -223,6 +225,8 @@ class ClassRelief(_NeighborWeigher):
             n_features_to_select,
             n_samples=n_samples,
             threshold=threshold,
+            redundancy=redundancy,
+            redundancy_threshold=redundancy_threshold,
             ties=ties,
             categorical_features=categorical_features,
             random_state=random_state,

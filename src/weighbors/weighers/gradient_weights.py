@@ -42,7 +42,7 @@ class GradientWeights(ContributionWeigher):
         Weights are learned from so many rows; of larger tables they are drawn.
     random_state : int, RandomState or None, default=0
         Draws the folds and rows.
-    threshold, categorical_features, n_jobs
+    threshold, redundancy, redundancy_threshold, categorical_features, n_jobs
         As in `Relief`.
 
     Attributes
@@ -70,6 +70,8 @@ class GradientWeights(ContributionWeigher):
     array([4, 2])
     """
 
+    _needs_scaled_columns = True  # wide columns would decide the distances
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **ContributionWeigher._parameter_constraints,
         "gamma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
@@ -92,6 +94,8 @@ class GradientWeights(ContributionWeigher):
         max_rows: int = 2000,
         random_state: Any = 0,
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
@@ -103,6 +107,8 @@ class GradientWeights(ContributionWeigher):
         self.max_rows = max_rows
         self.random_state = random_state
         self.threshold = threshold
+        self.redundancy = redundancy
+        self.redundancy_threshold = redundancy_threshold
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 

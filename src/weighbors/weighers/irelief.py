@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.stats import rankdata
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import FloatArray
+from .._typing import BoolArray, FloatArray
 from .._warnings import warn
 from ..engine.pairs import PackedRows
 from .base import CodedTable, FeatureWeigher
 from .neighborhoods import Instances
 
-__all__ = ["IRelief", "expected_margins"]
+__all__ = ["IRelief", "expected_margins", "rank_columns"]
 
 
 def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> FloatArray:
@@ -66,10 +69,31 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
     return instances.sum_pairs(coefficients)
 
 
+def rank_columns(rows: Any, nominal: BoolArray) -> FloatArray:
+    """Return the rows with the ranks of the numbers in each column, from 0 to 1, in place of the numbers.
+
+    Equal numbers share the mean of their ranks. Missing values stay missing, and categories are not changed.
+
+    Examples
+    --------
+    >>> rank_columns(np.array([[5.0], [900.0], [np.nan], [7.0]]), np.array([False]))
+    array([[0. ],
+           [1. ],
+           [nan],
+           [0.5]])
+    """
+    dense = rows.toarray() if sparse.issparse(rows) else rows
+    missing = np.isnan(dense)
+    # As the largest numbers, missing values do not change the ranks of the others. SciPy's own way is very slow.
+    ranks = rankdata(np.where(missing, np.inf, dense), axis=0) - 1
+    known = np.maximum(len(dense) - missing.sum(axis=0) - 1, 1)
+    return np.where(nominal | missing, dense, ranks / known).astype(dense.dtype)
+
+
 class IRelief(FeatureWeigher):
     """I-RELIEF: all hits and misses count, each by its probability of being the nearest one.
 
-    Features are range-scaled. Weights start equal and are (ν)⁺ / ‖(ν)⁺‖ after each round.
+    Weights start equal and are (ν)⁺ / ‖(ν)⁺‖ after each round.
 
     Parameters
     ----------
@@ -78,10 +102,14 @@ class IRelief(FeatureWeigher):
         weights. Rounds settle only if σ is not too small.
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps. None: all.
+    scale : {"range", "rank", "both"}, default="range"
+        How differences of numbers are measured. "range": divided by the range of the column, as in the paper. "rank":
+        as differences of ranks, which a single extreme value does not change. "both": the mean of the weights of both,
+        normalised again. How stable lists of the best features are with each: :doc:`/guide/lists`.
     max_iter : int, default=50
     tol : float, default=1e-4
         Stop when the weights move less than this (Euclidean norm).
-    threshold, categorical_features, n_jobs
+    threshold, redundancy, redundancy_threshold, categorical_features, n_jobs
         As in `Relief`.
 
     Attributes
@@ -89,9 +117,15 @@ class IRelief(FeatureWeigher):
     feature_weights_ : ndarray of shape (n_features,)
         The weights are not negative, and their Euclidean length is 1.
     n_iter_ : int
+        With ``scale="both"``, the larger number of rounds of the two.
     sigma_ : float
+        With ``scale="both"``, the width for the ranks.
     weights_, support_, classes_
         As in `Relief`.
+
+    Notes
+    -----
+    ``scale`` is no part of the paper.
 
     References
     ----------
@@ -109,6 +143,7 @@ class IRelief(FeatureWeigher):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **FeatureWeigher._parameter_constraints,
+        "scale": [StrOptions({"range", "rank", "both"})],
         "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -119,29 +154,54 @@ class IRelief(FeatureWeigher):
         sigma: float | str = "scale",
         n_features_to_select: float | None = None,
         *,
+        scale: str = "range",
         max_iter: int = 50,
         tol: float = 1e-4,
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         self.sigma = sigma
         self.n_features_to_select = n_features_to_select
+        self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
         self.threshold = threshold
+        self.redundancy = redundancy
+        self.redundancy_threshold = redundancy_threshold
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
-        """Learn the weights: probabilities from weights, and weights from probabilities, until they settle."""
+        """Learn the weights, from the values, from their ranks, or from both."""
+        found, rounds = np.zeros(table.rows.shape[1]), []
+        for kind in ("range", "rank"):
+            if self.scale in (kind, "both"):
+                rows = table.rows if kind == "range" else rank_columns(table.rows, table.nominal)
+                weights, n_iter = self._settle(replace(table, rows=rows))
+                found += weights
+                rounds.append(n_iter)
+        self.n_iter_ = max(rounds)
+        if self.scale != "both":
+            return found
+        length = float(np.linalg.norm(found))
+        return found / length if length > 0 else found
+
+    def _settle(self, table: CodedTable) -> tuple[FloatArray, int]:
+        """Compute probabilities from weights, and weights from probabilities, until they settle.
+
+        Return the weights and the number of rounds.
+        """
         instances = table.instances(scaled=True, p=1, n_jobs=self.n_jobs)
         M = instances.n_features
         w = np.full(M, 1 / np.sqrt(M))
         self.sigma_ = self._width(instances, w)
         moved = np.inf
-        for iteration in range(1, self.max_iter + 1):
-            self.n_iter_ = iteration
+        rounds = 0
+        for _ in range(self.max_iter):
+            rounds += 1
             # Sun (2007): w = (ν)⁺ / ‖(ν)⁺‖ maximises wᵀν under ‖w‖ = 1, w ≥ 0.
             positive = np.maximum(expected_margins(instances, w, self.sigma_), 0.0)
             length = np.linalg.norm(positive)
@@ -155,7 +215,7 @@ class IRelief(FeatureWeigher):
                 "raise max_iter",
                 ConvergenceWarning,
             )
-        return w
+        return w, rounds
 
     def _width(self, instances: Instances, w: FloatArray) -> float:
         """Return σ as the user gave it, or else the mean distance of all pairs under equal weights."""

@@ -170,6 +170,8 @@ class MBIW(TakesTables, BaseEstimator):
     np.int64(15)
     """
 
+    _needs_scaled_columns = True  # wide columns would decide the distances
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],

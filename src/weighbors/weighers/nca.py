@@ -313,7 +313,7 @@ class NCAWeights(ContributionWeigher):
         Most iterations of L-BFGS.
     tol : float, default=1e-6
         L-BFGS stops when no component of the gradient is larger.
-    threshold, categorical_features
+    threshold, redundancy, redundancy_threshold, categorical_features
         As in `Relief`.
     random_state : int, RandomState or None
         For the folds, if λ is chosen.
@@ -391,6 +391,8 @@ class NCAWeights(ContributionWeigher):
         max_iter: int = 1000,
         tol: float = 1e-6,
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -403,6 +405,8 @@ class NCAWeights(ContributionWeigher):
         self.max_iter = max_iter
         self.tol = tol
         self.threshold = threshold
+        self.redundancy = redundancy
+        self.redundancy_threshold = redundancy_threshold
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs

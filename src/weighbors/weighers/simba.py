@@ -44,7 +44,7 @@ class Simba(FeatureWeigher):
         Slope of the sigmoid utility.
     n_restarts : int, default=1
         Number of runs with different orders. The run with the largest sum of margins is kept.
-    threshold, categorical_features
+    threshold, redundancy, redundancy_threshold, categorical_features
         As in `Relief`.
     random_state : int, RandomState or None
     n_jobs : int, optional
@@ -80,6 +80,8 @@ class Simba(FeatureWeigher):
     array([3, 2, 1, 0])
     """
 
+    _needs_scaled_columns = True  # wide columns would decide the distances
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **FeatureWeigher._parameter_constraints,
         "n_passes": [Interval(Integral, 1, None, closed="left")],
@@ -104,6 +106,8 @@ class Simba(FeatureWeigher):
         beta: float = 1.0,
         n_restarts: int = 1,
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -116,6 +120,8 @@ class Simba(FeatureWeigher):
         self.beta = beta
         self.n_restarts = n_restarts
         self.threshold = threshold
+        self.redundancy = redundancy
+        self.redundancy_threshold = redundancy_threshold
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -90,7 +90,7 @@ class SimbaMBIW(FeatureWeigher):
         Number of passes of N steps.
     n_neighbors : int or "all", default=1
         Number of hits and misses per instance from which MBIW computes the instance weights.
-    threshold, categorical_features
+    threshold, redundancy, redundancy_threshold, categorical_features
         As in `Relief`.
     random_state : int, RandomState or None
     n_jobs : int, optional
@@ -126,6 +126,8 @@ class SimbaMBIW(FeatureWeigher):
     >>> model = WeightedKNeighborsClassifier(5, weigher=SimbaMBIW()).fit(scale(X), y)
     """
 
+    _needs_scaled_columns = True  # wide columns would decide the distances
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **FeatureWeigher._parameter_constraints,
         "strategy": [StrOptions({"order", "sample", "normal"})],
@@ -152,6 +154,8 @@ class SimbaMBIW(FeatureWeigher):
         n_passes: int = 1,
         n_neighbors: int | str = 1,
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -165,6 +169,8 @@ class SimbaMBIW(FeatureWeigher):
         self.n_passes = n_passes
         self.n_neighbors = n_neighbors
         self.threshold = threshold
+        self.redundancy = redundancy
+        self.redundancy_threshold = redundancy_threshold
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs

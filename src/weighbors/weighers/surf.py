@@ -123,11 +123,18 @@ class _ThresholdWeigher(ContributionWeigher):
         *,
         target_type: str = "auto",
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
-            n_features_to_select, threshold=threshold, categorical_features=categorical_features, n_jobs=n_jobs
+            n_features_to_select,
+            threshold=threshold,
+            redundancy=redundancy,
+            redundancy_threshold=redundancy_threshold,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
         )
         self.target_type = target_type
 
@@ -149,6 +156,8 @@ _PARAMETERS = """
         no whole number or if many differ; all else is classes.
     threshold : float, optional
         Keep only features of a larger weight.
+    redundancy, redundancy_threshold
+        As in `Relief`.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     n_jobs : int, optional

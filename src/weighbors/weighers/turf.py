@@ -43,7 +43,7 @@ class TuRF(FeatureWeigher):
         What ``y`` holds. "auto": what the weigher takes, if it takes one of them only; else floats are a numeric target
         if one of them is no whole number or if many differ, and all else is classes. A weigher with this parameter at
         "auto" is told.
-    threshold, categorical_features, n_jobs
+    threshold, redundancy, redundancy_threshold, categorical_features, n_jobs
         As in `Relief`. ``n_jobs`` is used only if ``weigher`` is None. A given weigher keeps its own ``n_jobs``.
 
     Attributes
@@ -96,6 +96,8 @@ class TuRF(FeatureWeigher):
         share: float = 0.1,
         target_type: str = "auto",
         threshold: float | None = None,
+        redundancy: str | None = None,
+        redundancy_threshold: float | str = "auto",
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
     ) -> None:
@@ -104,6 +106,8 @@ class TuRF(FeatureWeigher):
         self.share = share
         self.target_type = target_type
         self.threshold = threshold
+        self.redundancy = redundancy
+        self.redundancy_threshold = redundancy_threshold
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 

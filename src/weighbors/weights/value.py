@@ -13,12 +13,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from html import escape
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._checks import check_mask, check_non_negative, freeze, length
+from .._html import bar, block, heading, paragraph, table
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidWeightsError, WeightsFileError
@@ -295,6 +297,28 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
         if self.n_samples:
             sizes.append(f"{self.n_samples} instances")
         return "\n".join([f"Weights of {' and '.join(sizes) or 'nothing (plain distances)'}", *self._describe()])
+
+    def _repr_html_(self) -> str:
+        """Return the weights for a notebook: a bar for each of the largest feature weights, or a column per class."""
+        first, *rest = repr(self).splitlines()
+        if self.kind not in ("feature", "class"):
+            return block(heading(first), *(paragraph(line.strip()) for line in rest))
+        assert self.feature_weights is not None
+        matrix = np.atleast_2d(self.feature_weights)
+        largest, names = float(matrix.max()), self._names()
+        top = np.argsort(-matrix.max(axis=0), kind="stable")[:10]
+        head = ["feature", *(["weight", ""] if self.kind == "feature" else [str(label) for label in self.classes])]  # type: ignore[union-attr]
+        bars = self.kind == "feature"
+        lines = [
+            [escape(names[j]), *(f"{a:.4g}" for a in matrix[:, j])]
+            + [bar(matrix[0, j], largest, two_sided=False)] * bars
+            for j in top
+        ]
+        hidden = len(names) - len(top)
+        note = paragraph(f"{hidden} more features: see frame().", soft=True) if hidden else ""
+        others = [line.strip() for line in rest if line.startswith("  ") and not line.startswith("    ")]
+        notes = (paragraph(line) for line in others if not line.startswith("feature weights"))
+        return block(heading(first), table(head, lines, raw=True), note, *notes)
 
     def _describe(self) -> list[str]:
         """Return the lines of `__repr__` after the first line."""

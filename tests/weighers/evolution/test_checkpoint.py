@@ -1,5 +1,7 @@
 """Checkpoints of other data or settings, damaged or foreign ones: refused, and left alone."""
 
+import json
+import warnings
 from functools import partial
 
 import numpy as np
@@ -10,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from weighbors import EvolutionaryWeigher
-from weighbors.exceptions import CheckpointError
+from weighbors._files import atomic_write
+from weighbors.exceptions import CheckpointError, LostClassWarning
 
 
 def test_a_checkpoint_of_something_else_is_refused_and_left_alone(tmp_path):
@@ -124,9 +127,157 @@ def test_checkpoints_with_changed_content(tmp_path):
     write_archive(path, {**header, "version": 99}, state)
     with pytest.raises(CheckpointError, match="version 99"):
         resumed.fit(X, Y)
-    import json
-
     with open(path, "wb") as file:
         np.savez(file, header=np.array(json.dumps({**header, "digest": "0"})), **state)
     with pytest.raises(CheckpointError, match="damaged"):
         resumed.fit(X, Y)
+
+
+def test_files_that_killed_searches_left_are_removed(tmp_path):
+    path = tmp_path / "run.ckpt"
+    left = [tmp_path / ".run.ckpt.ab_c0123", tmp_path / ".run.ckpt.zzzzzzzz"]
+    foreign = [
+        tmp_path / name for name in (".run.ckpt2.abcdefgh", ".run.ckpt.abc", ".run.ckpt.ABCDEFGH", "run.ckpt.abcdefgh")
+    ]
+    for one in (*left, *foreign):
+        one.write_bytes(b"half a file")
+    EvolutionaryWeigher("IS", checkpoint=path, **FAST).fit(X, Y)
+    assert sorted(tmp_path.iterdir()) == sorted([path, *foreign])
+    long, other = tmp_path / ("a" * 200), tmp_path / ("a" * 201)  # their first letters are the same
+    with atomic_write(other):
+        (beside,) = set(tmp_path.iterdir()) - {path, *foreign}
+        EvolutionaryWeigher("IS", checkpoint=long, **FAST).fit(X, Y)
+        assert beside.exists()
+
+
+def changed(array, where, value):
+    """A copy of an array with one value changed."""
+    copy = array.copy()
+    copy[where] = value
+    return copy
+
+
+def with_row(text, **values):
+    """The history of a checkpoint, its last row changed."""
+    rows = json.loads(str(text))
+    rows[-1].update(values)
+    return np.array(json.dumps(rows))
+
+
+#: Names of forged parts: header values, or arrays as functions of those of a search that tells all its parts.
+FORGED = {
+    "no settings": ("header", "settings", None),
+    "settings as a list": ("header", "settings", [1]),
+    "data as a number": ("header", "data", 3),
+    "no seed": ("header", "entropy", None),
+    "seed of words": ("header", "entropy", ["a"]),
+    "seed below 0": ("header", "entropy", -1),
+    "seed of nothing": ("header", "entropy", []),
+    "weights above 1": ("state", "weights", lambda a: changed(a, (0, 0), 1.5)),
+    "weights below 0": ("state", "weights", lambda a: changed(a, (0, 0), -1e-9)),
+    "weights NaN": ("state", "weights", lambda a: changed(a, (0, 0), np.nan)),
+    "weights of text": ("state", "weights", lambda a: a.astype(str)),
+    "weights of complex numbers": ("state", "weights", lambda a: a.astype(complex)),
+    "too few individuals": ("state", "weights", lambda a: a[1:]),
+    "too few bits": ("state", "bits", lambda a: a[:, 1:]),
+    "bits as words": ("state", "bits", lambda a: a.astype(np.uint64)),
+    "bits as one number": ("state", "bits", lambda a: np.array(1, dtype=np.uint8)),
+    "fitness NaN": ("state", "fitness", lambda a: changed(a, 0, np.nan)),
+    "fitness 1e308": ("state", "fitness", lambda a: changed(a, 0, 1e308)),
+    "fitness above 1": ("state", "fitness", lambda a: changed(a, 0, 1.01)),
+    "fitness infinite": ("state", "fitness", lambda a: changed(a, 0, np.inf)),
+    "fitness minus infinite": ("state", "fitness", lambda a: changed(a, 0, -np.inf)),
+    "fitness of none": ("state", "fitness", lambda a: a[:0]),
+    "another best fitness": ("state", "fitness", lambda a: a / 2),
+    "evaluations below 0": ("state", "counters", lambda a: changed(a, 0, -1)),
+    "evaluations without end": ("state", "counters", lambda a: changed(a, 0, 2**62)),
+    "generation of another history": ("state", "counters", lambda a: changed(a, 1, 2)),
+    "stagnant for too long": ("state", "counters", lambda a: changed(a, 4, 10**6)),
+    "counters of floats": ("state", "counters", lambda a: a.astype(float)),
+    "four counters": ("state", "counters", lambda a: a[:4]),
+    "threshold NaN": ("state", "threshold", lambda a: np.array(np.nan)),
+    "threshold too high": ("state", "threshold", lambda a: np.array(1e9)),
+    "generator of another kind": ("state", "generator", lambda a: np.array('{"bit_generator": "MT19937"}')),
+    "generator of numbers": ("state", "generator", lambda a: np.array(3.0)),
+    "generator no JSON": ("state", "generator", lambda a: np.array("{")),
+    "generator deep": ("state", "generator", lambda a: np.array("[" * 10**5)),
+    "kind of another search": ("state", "kind", lambda a: np.array("pareto")),
+    "history no JSON": ("state", "history", lambda a: np.array("[{")),
+    "history deep": ("state", "history", lambda a: np.array("[" * 10**5)),
+    "history no list": ("state", "history", lambda a: np.array("3")),
+    "history of lists": ("state", "history", lambda a: np.array("[[1]]")),
+    "history empty": ("state", "history", lambda a: np.array("[]")),
+    "history of bytes": ("state", "history", lambda a: np.array(b"[]")),
+    "history of text": ("state", "history", lambda a: with_row(a, best="much")),
+    "history with NaN": ("state", "history", lambda a: with_row(a, best=np.nan)),
+    "history of another best": ("state", "history", lambda a: with_row(a, best=0.99)),
+    "history of seconds below 0": ("state", "history", lambda a: with_row(a, seconds=-1)),
+    "history of endless seconds": ("state", "history", lambda a: with_row(a, seconds=1e999)),
+}
+PARTS = ("weights", "bits", "fitness", "counters", "threshold", "generator", "kind", "history")
+
+
+def test_forged_checkpoints_are_refused(tmp_path):
+    # Everybody can write the right digest, so the digest protects against damage only.
+    from weighbors._archive import read_archive, write_archive
+
+    path = tmp_path / "run.ckpt"
+    given = {**FAST, "checkpoint": path, "resume": True, "max_evaluations": 400}
+    EvolutionaryWeigher("IS+IW", **{**given, "max_evaluations": 200}).fit(X, Y)
+    header, state = read_archive(path)
+    forged = {f"without {name}": (header, {k: v for k, v in state.items() if k != name}) for name in PARTS}
+    forged["one part more"] = (header, {**state, "more": np.zeros(3)})
+    for name, (where, key, value) in FORGED.items():
+        head, arrays = dict(header), dict(state)
+        if where == "header":
+            head[key] = value
+        else:
+            arrays[key] = value(state[key])
+        forged[name] = head, arrays
+    for name, (head, arrays) in forged.items():
+        write_archive(path, head, arrays)
+        content = path.read_bytes()
+        with pytest.raises(CheckpointError, match="is not a readable checkpoint"):
+            EvolutionaryWeigher("IS+IW", **given).fit(X, Y)
+        assert path.read_bytes() == content, name
+    write_archive(path, header, state)  # as it was, it is continued
+    same(EvolutionaryWeigher("IS+IW", **given).fit(X, Y),
+         EvolutionaryWeigher("IS+IW", **{**FAST, "max_evaluations": 400}).fit(X, Y))  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("goals", lambda a: changed(a, (0, 0), np.nan)),
+    ("goals", lambda a: changed(a, (0, 1), -0.5)),
+    ("goals", lambda a: changed(a, (0, 1), 1.5)),
+    ("goals", lambda a: a[:, :1]),
+    ("goals", lambda a: a.astype(np.int64)),
+    ("fitness", lambda a: a - 1),
+])  # fmt: skip
+def test_forged_goals_are_refused(tmp_path, name, value):
+    from weighbors._archive import read_archive, write_archive
+
+    path = tmp_path / "run.ckpt"
+    given = {**FAST, "checkpoint": path, "resume": True, "objective": "pareto"}
+    EvolutionaryWeigher("IS+FS", **given).fit(X, Y)
+    header, state = read_archive(path)
+    EvolutionaryWeigher("IS+FS", **given).fit(X, Y)
+    write_archive(path, header, {**state, name: value(state[name])})
+    with pytest.raises(CheckpointError, match="is not a readable checkpoint"):
+        EvolutionaryWeigher("IS+FS", **given).fit(X, Y)
+
+
+@pytest.mark.parametrize("options", [
+    {"fitness": "matthews_corrcoef"},
+    {"fitness": lambda a, b: -1e9 * float(np.mean(a != b))},
+    {"keep_classes": False, "fitness": "g_mean"},
+    {"incest_prevention": True, "restart": True},
+    {"objective": "pareto"},
+])  # fmt: skip
+def test_every_kind_of_search_continues_from_its_checkpoint(tmp_path, options):
+    given = {**FAST, **options, "checkpoint": tmp_path / "run.ckpt", "resume": True}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LostClassWarning)
+        for generation in (3, 7):
+            EvolutionaryWeigher("IS+FS", callback=stopped(generation), **given).fit(X, Y)
+        found = EvolutionaryWeigher("IS+FS", **given).fit(X, Y)
+        same(found, EvolutionaryWeigher("IS+FS", **FAST, **options).fit(X, Y))

@@ -88,6 +88,20 @@ def test_mixed_tables_with_missing_values():
         assert search.performance_ > 0.6
 
 
+@pytest.mark.parametrize("undersample", [False, True])
+@pytest.mark.parametrize("tasks", ["IS", "IS+IW", "IS+FW", "IS+FS+IW+FW"])
+def test_search_and_classifier_agree_where_values_are_missing(tasks, undersample):
+    # Both measure a missing value at the range of all training rows, whatever rows are selected or drawn.
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(80) < 0.35).astype(int)
+        rows = rng.standard_t(2, size=(80, 4)) + 2 * y[:, None]  # far rows that a selection leaves out make the ranges
+        rows[rng.random(rows.shape) < 0.2] = np.nan
+        search = EvolutionaryWeigher(tasks, undersample=undersample, **FAST).fit(rows, y)
+        model = WeightedKNeighborsClassifier(1, weigher=search.weights_).fit(rows, y)
+        assert np.mean((model.predict(None) == y)[search._rows]) == pytest.approx(search.performance_), seed
+
+
 def test_undersampling():
     y = (Y == 0).astype(int)
     rng = np.random.default_rng

@@ -21,10 +21,12 @@ from ...exceptions import InvalidDataError
 from ...metrics import reduction
 from ..model_features import clone_with_seed, feature_scores, selected_features
 from ..targets import told_model
+from .cell_file import write_cell
 from .scores import NotFiniteError, compute_score
-from .store import write_cell
 
 __all__ = ["Cell", "Job", "StudyData", "write_failure", "run_cell", "package_versions"]
+
+_LONGEST_TEXT = 100_000  # characters of an error that are stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,8 @@ def write_failure(cell: Cell, path: Path, kind: str, error: str, trace: str, sec
 
     ``kind`` is "raised", "nan", "timeout" or "died". ``error`` is the error message, and ``trace`` the whole traceback.
     """
+    # A message may contain a whole table. The end of a traceback says most.
+    error, trace = error[:_LONGEST_TEXT], trace[-_LONGEST_TEXT:]
     header = {"status": "failed", "kind": kind, "error": error, "traceback": trace, "seconds": seconds}
     write_cell(path, {**_cell_header(cell), **header}, {})
 

@@ -1,4 +1,4 @@
-"""A progress bar on stderr that shows how many cells of a study are done."""
+"""A progress bar on stderr that shows how many cells of a study, or other units of work, are done."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ class CellProgressBar:
         Number of cells in this run, and number of cells that are done already.
     wanted : bool or None
         Whether the bar is drawn. None means that it is drawn if stderr is a terminal.
+    unit : str
+        What is counted.
     """
 
-    def __init__(self, total: int, done: int, *, wanted: bool | None) -> None:
+    def __init__(self, total: int, done: int, *, wanted: bool | None, unit: str = "cells") -> None:
+        self.unit = unit
         self.total, self.done, self.failed = total, done, 0
         self.shown = stderr_is_terminal() if wanted is None else bool(wanted)
         self._line = StatusLine()
@@ -35,7 +38,7 @@ class CellProgressBar:
     def _draw(self) -> None:
         failed = f", {self.failed} failed" if self.failed else ""
         bar = draw_bar(self.done, self.total)
-        self._line.show(f"[{bar}] {self.done}/{self.total} cells{failed}, {int(self._line.seconds)} s ")
+        self._line.show(f"[{bar}] {self.done}/{self.total} {self.unit}{failed}, {int(self._line.seconds)} s ")
 
     def __enter__(self) -> CellProgressBar:
         if self.shown:

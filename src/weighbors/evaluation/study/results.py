@@ -20,7 +20,8 @@ from ..._typing import AnyArray
 from ..._warnings import warn
 from ...exceptions import IncompleteStudyError, IncompleteStudyWarning, InvalidDataError, StoreError
 from ...metrics import lower_is_better
-from .store import SCHEMA, Store, read_arrays, read_header
+from .cell_file import SCHEMA, read_arrays, read_header
+from .store import Store
 
 __all__ = ["RESERVED", "StudyResults", "load_results", "read_results"]
 
@@ -61,7 +62,7 @@ class StudyResults(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether every cell is done."""
+        """Whether every cell is done, and could be read as a whole when these results were read."""
         return bool((self.cells["status"] == "done").all())
 
     def failures(self) -> pd.DataFrame:
@@ -283,7 +284,11 @@ def _note_direction(table: pd.DataFrame, score: str) -> pd.DataFrame:
 
 def _decode(predictions: AnyArray, labels: list[Any]) -> AnyArray:
     """Return the predicted labels, from their codes. Numbers are stored as they are."""
-    return predictions if predictions.dtype.kind == "f" else np.array(labels, dtype=object)[predictions]
+    if predictions.dtype.kind == "f":
+        return predictions
+    if len(predictions) and not 0 <= predictions.min() <= predictions.max() < len(labels):
+        raise StoreError("a cell has predictions that are none of its labels. Delete it and run the study again")
+    return np.array(labels, dtype=object)[predictions]
 
 
 def _has_parquet() -> bool:
@@ -402,4 +407,7 @@ def load_results(path: str | os.PathLike[str]) -> StudyResults:
             "Use the release that wrote it"
         )
     scores = tuple(name for name in table.columns if name not in RESERVED)
-    return StudyResults(_set_column_types(table, scores), scores)
+    try:
+        return StudyResults(_set_column_types(table, scores), scores)
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"'{place}' is not a table of results of a study ({error})") from error

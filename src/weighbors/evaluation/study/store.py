@@ -1,108 +1,23 @@
-"""Cells on disk: one file per cell, written in an atomic write, with a JSON header before the arrays.
-
-::
-
-    weighbors.cell 1 <checksum of the header>
-    {"dataset": ..., "method": ..., "arrays": [[name, dtype, shape], ...], ...}
-    <the arrays>
-
-The table of results needs only the headers, so that ten thousand cells load in a second.
-"""
+"""The store of a study: a directory with one file per cell (`cell_file`), and ``study.json``, which describes them."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import time
-import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..._files import atomic_write
-from ..._typing import AnyArray
 from ...exceptions import StoreError
+from .cell_file import SCHEMA, read_header
 
-__all__ = ["SCHEMA", "Store", "read_arrays", "read_header", "write_cell"]
+__all__ = ["Store"]
 
-#: Version of the layout of cells, of study.json and of the table of results.
-SCHEMA = 1
-_MAGIC = b"weighbors.cell"
 _FORMAT = "weighbors.study"
-_FIRST_READ = 16_384
 _OLD_SECONDS = 3600
-
-
-def write_cell(path: Path, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
-    """Write the header and the arrays of a cell to ``path``, in an atomic write."""
-    blobs = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    content = b"".join(blob.tobytes() for blob in blobs.values())
-    shapes = [[name, blob.dtype.str, list(blob.shape)] for name, blob in blobs.items()]
-    # The header has its own checksum in the first line, so that it can be trusted without reading the arrays.
-    full = {**header, "arrays": shapes, "checksum": zlib.crc32(content)}
-    text = json.dumps(full, separators=(",", ":")).encode()
-    with atomic_write(path, sync=False) as file:  # waiting for the disk takes 2 to 20 ms, and checksums find damage
-        file.write(b"%s %d %08x\n%s\n" % (_MAGIC, SCHEMA, zlib.crc32(text), text))
-        file.write(content)
-
-
-def _parse_header(raw: bytes, path: Path) -> tuple[dict[str, Any], int] | None:
-    """Return the header and the position of the arrays, or None if ``raw`` has too few bytes."""
-    first = raw.find(b"\n")
-    second = raw.find(b"\n", first + 1)
-    if first < 0 or second < 0:
-        return None
-    words = raw[:first].split(b" ")
-    if len(words) != 3 or words[0] != _MAGIC:
-        raise StoreError(f"'{path}' is not a cell of a study")
-    if words[1] != b"%d" % SCHEMA:
-        raise StoreError(
-            f"'{path}' has schema {words[1].decode(errors='replace')} and this release reads schema {SCHEMA}. "
-            "Use the release that wrote the store, or another directory"
-        )
-    text = raw[first + 1 : second]
-    if b"%08x" % zlib.crc32(text) != words[2]:
-        raise StoreError(f"'{path}' is damaged. Delete it and run the study again: it computes what is missing")
-    header: dict[str, Any] = json.loads(text)
-    return header, second + 1
-
-
-def read_header(path: Path | str) -> dict[str, Any] | None:
-    """Return the header of a cell without reading its arrays, or None if there is no file."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    except FileNotFoundError:
-        return None
-    try:
-        raw = os.read(handle, _FIRST_READ)
-        # One read is enough for nearly all headers. Only long headers, for example with a traceback, need more.
-        while (parsed := _parse_header(raw, Path(path))) is None:
-            more = os.read(handle, 1 << 20)
-            if not more:
-                raise StoreError(f"'{path}' is damaged: it ends early. Delete it and run the study again")
-            raw += more
-    finally:
-        os.close(handle)
-    return parsed[0]
-
-
-def read_arrays(path: Path) -> dict[str, AnyArray]:
-    """Return the arrays of a cell by name."""
-    raw = path.read_bytes()
-    parsed = _parse_header(raw, path)
-    if parsed is None:
-        raise StoreError(f"'{path}' is damaged: it ends early. Delete it and run the study again")
-    header, place = parsed
-    if zlib.crc32(raw[place:]) != header["checksum"]:
-        raise StoreError(f"'{path}' is damaged. Delete it and run the study again: it computes what is missing")
-    arrays = {}
-    for name, dtype, shape in header["arrays"]:
-        count = int(np.prod(shape))
-        arrays[name] = np.frombuffer(raw, dtype, count, place).reshape(shape)
-        place += count * np.dtype(dtype).itemsize
-    return arrays
 
 
 class _DamagedError(StoreError):
@@ -166,7 +81,7 @@ class Store:
             raise StoreError(f"'{self.path}' holds no study: there is no study.json")
         try:
             study = json.loads(path.read_bytes())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _DamagedError(f"'{path}' is damaged ({error}). Run the study again: its cells are kept") from error
         if not isinstance(study, dict) or study.get("format") != _FORMAT:
             raise StoreError(f"'{path}' was not written by a study")
@@ -175,6 +90,8 @@ class Store:
                 f"'{self.path}' has schema {study.get('schema')!r} and this release reads schema {SCHEMA}. "
                 "Use the release that wrote it, or another directory"
             )
+        if not _describes_cells(study):
+            raise _DamagedError(f"'{path}' does not describe cells. Run the study again: its cells are kept")
         return study
 
     def _remove_leftovers(self) -> None:
@@ -185,3 +102,20 @@ class Store:
                     # A recent temporary file may belong to a process that is writing now.
                     if time.time() - entry.stat().st_mtime > _OLD_SECONDS:
                         os.unlink(entry.path)
+
+
+def _describes_cells(study: dict[str, Any]) -> bool:
+    """Return whether a study.json has the parts that results are read with, each of the right type."""
+    cells, datasets = study.get("cells"), study.get("datasets")
+    if not isinstance(cells, dict) or not isinstance(datasets, dict):
+        return False
+    # The id of a cell is the name of its file, so it must not lead to another directory.
+    named = all(re.fullmatch("[0-9a-f]+", identity) for identity in cells)
+    placed = all(_is_place(place) for place in cells.values())
+    return named and placed and all(isinstance(shape, dict) for shape in datasets.values())
+
+
+def _is_place(place: Any) -> bool:
+    """Return whether a value of JSON is the data set, method, repeat and fold of a cell."""
+    kinds = (str, str, int, int)
+    return isinstance(place, list) and len(place) == 4 and all(map(isinstance, place, kinds))

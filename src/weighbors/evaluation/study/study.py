@@ -21,11 +21,12 @@ from ..folds import Split, make_folds
 from ..targets import check_target_type, decide_target_type
 from .arguments import check_measures, check_scoring, load_data, name_datasets, resolve_methods
 from .cell import Cell, Job, StudyData, package_versions
+from .cell_file import SCHEMA
 from .processes import Task, run_here, run_in_processes
 from .progress_bar import CellProgressBar
 from .results import StudyResults, read_results
 from .scores import check_target_scores, expected_by_scores
-from .store import SCHEMA, Store
+from .store import Store
 
 __all__ = ["Study", "StudyData"]
 
@@ -339,6 +340,9 @@ class Study(Result):
     def frame(self) -> pd.DataFrame:
         """Return the plan of the study as a table with one row per cell."""
         return self.plan()
+
+    def _shown(self) -> None:
+        """Return None: the plan has a line for every cell, and reading the data sets takes time."""
 
     def _lines(self) -> list[str]:
         limit = "" if self.time_limit is None else f", at most {self.time_limit:g} s per cell"

@@ -10,7 +10,9 @@ from ..._parallel.threads import effective_n_jobs
 from ..._random import generators, seed_sequence
 from ..._targets import Target
 from ..._typing import BoolArray, FloatArray, IndexArray
+from ...engine.references import ColumnRanges, column_ranges
 from .checkpoint import Checkpoint, Kept
+from .checkpoint_checks import StateChecker
 from .estimators import EstimatorPredictor
 from .fitness import Fitness, NeighborPredictor, Performance, Predictor, Score
 from .genome import Genome
@@ -75,7 +77,9 @@ def build_search(given: SearchParameters, X: FloatArray, target: Target, nominal
     left = target.take(rows)
     genome = Genome(tasks, len(rows), X.shape[1], len(target.classes) if given.per_class else 1)
     seed = int(learner.integers(2**31 - 1))
-    fitness = _build_fitness(given, genome, X[rows], left, nominal=nominal, alphas=alphas, seed=seed)
+    # A missing value is at the range of all training rows, as in the classifier, also if the search has fewer rows.
+    measured = column_ranges(X)
+    fitness = _build_fitness(given, genome, X[rows], left, nominal=nominal, measured=measured, alphas=alphas, seed=seed)
     goals = None
     if names is not None:
         some = draw_rows(left.codes, given.margin_rows, margins) if "margins" in names else None
@@ -92,14 +96,15 @@ def _build_fitness(
     target: Target,
     *,
     nominal: BoolArray,
+    measured: ColumnRanges,
     alphas: tuple[float, float, float],
     seed: int,
 ) -> Fitness:
     """Build the fitness function, with the nearest neighbour or with the learner given as ``estimator``.
 
     ``X``, ``target`` and ``nominal`` are as in `build_search`, with the rows that are left after undersampling.
-    ``alphas`` are the weights of accuracy, removed instances and removed features. ``seed`` draws the folds for
-    ``estimator`` and sets every ``random_state`` of it that is None.
+    ``measured`` has the column ranges of all rows. ``alphas`` are the weights of accuracy, removed instances and
+    removed features. ``seed`` draws the folds for ``estimator`` and sets every ``random_state`` of it that is None.
     """
     jobs = effective_n_jobs(given.n_jobs)
     predictor: Predictor
@@ -124,6 +129,7 @@ def _build_fitness(
             numbers=target.numbers,
             n_neighbors=int(given.n_neighbors),
             nominal=nominal,
+            measured=measured,
             cache_bytes=int(given.cache_bytes),
             n_jobs=jobs,
         )
@@ -166,6 +172,11 @@ def _build_run(
         int(given.population_size), given.de_factor, given.crossover_rate, given.incest_prevention, given.restart
     )
     kind = EvolutionSearch if goals is None else ParetoSearch
+    if checkpoint is not None and kept is not None:
+        # Named scores are between −1 and 1, and shares between 0 and 1. Functions of the user may return any number.
+        largest = np.inf if callable(given.fitness) else sum(fitness.alphas)
+        columns = None if goals is None else goals.columns
+        checkpoint.check_state(kept, StateChecker(kind, genome, settings.size, largest, fitness.nothing, columns))
     return Run(
         kind(genome, settings, rng, guard) if kept is None else kind.restore(genome, settings, kept.state, guard),
         (lambda population: fitness(population).fitness) if goals is None else goals,

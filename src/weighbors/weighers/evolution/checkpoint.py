@@ -14,6 +14,7 @@ import numpy as np
 from ..._archive import ArchiveKind
 from ..._typing import AnyArray
 from ...exceptions import CheckpointError
+from .checkpoint_checks import StateChecker, check_header, read_history
 
 __all__ = ["Checkpoint", "Kept"]
 
@@ -107,6 +108,11 @@ class Checkpoint:
             self._check_directory()
             return None
         header, state = _KIND.read(self.path)
+        try:
+            check_header(header)
+            history = read_history(state)
+        except ValueError as error:
+            raise self._refusal(error) from error
         # Files of earlier releases do not have keep_classes and target_type. Their searches could lose a class, which
         # is False, and had classes. Settings go through JSON, so that tuples and lists compare as equal.
         then = {"keep_classes": False, "target_type": "classes", **header["settings"]}
@@ -123,4 +129,15 @@ class Checkpoint:
             raise CheckpointError(
                 f"'{self.name}' belongs to other settings ({listed}). Use those of the checkpoint, or name another one"
             )
-        return Kept(state, json.loads(str(state.pop("history"))), header["entropy"])
+        return Kept(state, history, header["entropy"])
+
+    def check_state(self, kept: Kept, checker: StateChecker) -> None:
+        """Raise `CheckpointError` if the search that ``checker`` knows cannot have the state of the file."""
+        try:
+            checker.check(kept.state, kept.history)
+        except ValueError as error:
+            raise self._refusal(error) from error
+
+    def _refusal(self, reason: Exception) -> CheckpointError:
+        """Return the error for a file whose content no search has written."""
+        return CheckpointError(_KIND.unreadable.format(path=self.name, reason=reason))

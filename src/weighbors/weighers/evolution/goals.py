@@ -13,10 +13,10 @@ from ..class_relief import class_margins
 from .fitness import Fitness
 from .genome import Genome, Population
 
-__all__ = ["GOALS", "Goals", "check_goals", "default_goals"]
+__all__ = ["GOALS", "WORST_GOAL", "Goals", "check_goals", "default_goals"]
 
 GOALS = ("error", "instances", "features", "margins")
-_WORST = 1e300  # goals of an individual that selects nothing
+WORST_GOAL = 1e300  # goals of an individual that selects nothing
 
 
 def default_goals(tasks: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class Goals:
         goals = np.column_stack(
             [self._margins(population, empty) if name == "margins" else parts[name] for name in self.names]
         )
-        goals[empty] = _WORST
+        goals[empty] = WORST_GOAL
         return goals
 
     def _margins(self, population: Population, empty: BoolArray) -> FloatArray:
@@ -126,7 +126,7 @@ class Goals:
             # Larger weights would make larger margins. Only their direction is a goal.
             length = np.sqrt((a[i] ** 2).sum(axis=1, keepdims=True))
             if (length == 0).any():
-                out[i] = _WORST
+                out[i] = WORST_GOAL
                 continue
             out[i] = -class_margins(self.X, self.codes, len(self.classes), a[i] / length, 1, **self.search)
         return out

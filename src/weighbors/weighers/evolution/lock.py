@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from ..._files import remove_leftovers
 from ...exceptions import CheckpointError
 
 __all__ = ["hold_checkpoint"]
@@ -55,6 +56,7 @@ def hold_checkpoint(path: str | os.PathLike[str] | None) -> Iterator[None]:
         return
     lock = _lock_path(place)
     file = _take_lock(lock, os.fspath(place))
+    remove_leftovers(place)  # Only the search that holds the lock writes to the checkpoint.
     try:
         yield
     finally:

@@ -29,12 +29,16 @@ class ReducedTable:
         Names of all columns of the table.
     search : EvolutionaryWeigher
         The fitted search. ``search.stop_reason_`` is "interrupted" after Ctrl-C.
+    n_searched : int
+        Number of rows that the search has seen, and on which its score is measured. With ``undersample`` they are
+        fewer than the table has.
     """
 
     rows: IndexArray
     columns: tuple[str, ...]
     features: tuple[str, ...]
     search: EvolutionaryWeigher
+    n_searched: int
 
 
 def reduce_table(X: pd.DataFrame, y: Any, tasks: str = "IS+FS", **options: Any) -> ReducedTable:
@@ -66,4 +70,4 @@ def reduce_table(X: pd.DataFrame, y: Any, tasks: str = "IS+FS", **options: Any) 
     search = EvolutionaryWeigher(tasks, **options).fit(TableScaler.learn(X).scale(X), y)
     features = tuple(str(name) for name in X.columns)
     columns = tuple(name for name, kept in zip(features, search.feature_support_, strict=True) if kept)
-    return ReducedTable(search.sample_indices_, columns, features, search)
+    return ReducedTable(search.sample_indices_, columns, features, search, len(search._rows))

@@ -213,6 +213,8 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     ('numeric', True, True)
     """
 
+    _needs_scaled_columns = True  # wide columns would decide the distances
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "tasks": [str, "array-like"],
         "target_type": [TARGET_TYPES],

@@ -35,6 +35,8 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
     ``p``, ``categorical_features`` and ``n_jobs``.
     """
 
+    _needs_scaled_columns = True  # wide columns would decide the distances
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         "weigher": [None, Weights, HasMethods(["fit", "get_params"])],
         "p": [Options(Real, {1, 2})],

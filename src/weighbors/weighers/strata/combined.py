@@ -61,6 +61,11 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
     _takes_numeric_targets = True
     strata_ = FrameAttribute()
 
+    @property
+    def _needs_scaled_columns(self) -> bool:
+        """Whether the weigher, which is fitted to every stratum, needs scaled columns."""
+        return getattr(EvolutionaryWeigher if self.weigher is None else self.weigher, "_needs_scaled_columns", False)
+
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, *, client: Any = None, **fit_params: Any) -> Any:
         """Fit the weigher to every stratum, and combine the results.

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from ..._random import open_seeds
 from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..._unscaled import columns_checked
 from ..._warnings import warn
 from ...exceptions import InterruptedSearchWarning, InvalidDataError, RareClassWarning
 from ...weights import Weights
@@ -171,7 +172,7 @@ def fit_stratum(place: Stratum, X: Any, y: AnyArray, params: dict[str, Any], wei
     begin = time.perf_counter()
     model = _prepared(weigher, place)
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with columns_checked(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             if hasattr(model, "fit_resample"):
                 model.fit_resample(X, y, **params)

@@ -1,0 +1,134 @@
+"""Files of the estimators of tables: an archive of arrays with a version and digests, without pickle."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._archive import DAMAGE, ArchiveKind, read_archive
+from .._state import read_state, write_state
+from .._typing import FloatArray
+from ..datasets import TableScaler
+from ..datasets.column_scales import ColumnScales
+from ..datasets.encoding import TableEncoder
+from ..exceptions import ModelFileError, WeighborsError
+from . import model_file
+
+__all__ = ["is_old_file", "kind_in_file", "load_estimator", "old_encoder", "save_estimator"]
+
+_KIND = ArchiveKind(
+    format="weighbors.TableEstimator",
+    version=1,
+    error=ModelFileError,
+    unreadable="'{path}' is no readable model file ({reason}): it is cut off, damaged, or something else. Fit it again",
+    foreign="'{path}' is an archive, but no model of a table: save did not write it",
+    other_version=(
+        "'{path}' has version {found} of the format and this release reads version {version}. "
+        "Upgrade weighbors, or fit the model again"
+    ),
+    changed="'{path}' was changed or damaged: its content is not what was saved. Fit it again",
+)
+_PROBE_ROWS = 5  # training rows whose predictions are in the file
+_BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, StopIteration, WeighborsError)
+
+
+def save_estimator(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator of tables to a file, in an atomic write."""
+    from importlib.metadata import version
+
+    text, arrays = write_state(model)
+    _KIND.write(
+        path, {"state": np.array(text), "probe": _probe(model), **arrays},
+        kind=type(model).__name__, weighbors=version("weighbors"),
+    )  # fmt: skip
+
+
+def load_estimator(path: str | os.PathLike[str], kind: type) -> Any:
+    """Return the estimator of tables in a file. Nothing in the file is executed.
+
+    ``kind`` is the class that the file must hold.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, was changed, is of another kind or release, or does not answer as it did when saved.
+    """
+    name = os.fspath(path)
+    if is_old_file(path):
+        return _load_old(path, kind)
+    header, arrays = _KIND.read(path)
+    by = f"weighbors {header.get('weighbors')} wrote it"
+    try:
+        text, probe = str(arrays.pop("state")), arrays.pop("probe")
+        model = read_state(text, arrays)
+        found = _probe(model) if isinstance(model, kind) else probe
+    except _BROKEN as error:
+        raise ModelFileError(f"'{name}' holds no valid model ({error}); {by}. Fit it again") from error
+    if not isinstance(model, kind):
+        raise ModelFileError(
+            f"'{name}' is a {type(model).__name__}, not a {kind.__name__}: load it with {type(model).__name__}.load"
+        )
+    # The same arrays can mean something else to another release. So the model must answer as it did when saved.
+    if found.shape != probe.shape or not np.allclose(found, probe, rtol=1e-6, atol=1e-9, equal_nan=True):
+        raise ModelFileError(f"'{name}' does not answer as it did when it was saved; {by}. Fit it again")
+    return model
+
+
+def kind_in_file(path: str | os.PathLike[str]) -> str | None:
+    """Return the name of the class in a file of `save_estimator`, or None if it is an old or any other file."""
+    if is_old_file(path):
+        return None
+    try:
+        header, _ = read_archive(path)
+    except DAMAGE:
+        return None
+    return str(header.get("kind")) if header.get("format") == _KIND.format else None
+
+
+def is_old_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is one of the class TableModel of version 0.1, which was a k-NN over column ranges."""
+    name = os.fspath(path)
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"'{name}' is a directory; a model file is needed")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"there is no file '{name}'")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "about.npy" in archive.namelist()
+    except DAMAGE:
+        return False  # the reader of the present format says what is wrong
+
+
+def _load_old(path: str | os.PathLike[str], kind: type) -> Any:
+    """Return the model in a file of version 0.1 as an estimator of the class ``kind``."""
+    parts = model_file.read(path)
+    numeric = "values" in parts
+    wanted = "TableRegressor" if numeric else "TableClassifier"
+    if kind.__name__ != wanted:
+        raise ModelFileError(
+            f"'{os.fspath(path)}' is a model of {'a number' if numeric else 'classes'}: load it with {wanted}.load"
+        )
+    try:
+        return kind._from_old(parts)  # type: ignore[attr-defined]
+    except _BROKEN as error:
+        raise ModelFileError(f"'{os.fspath(path)}' holds no valid model: {error}. Fit it again") from error
+
+
+def old_encoder(scaler: TableScaler) -> TableEncoder:
+    """Return the encoding of a model of version 0.1: numbers by their ranges, missing cells by the distance."""
+    low, high = scaler.low[~scaler.nominal], scaler.high[~scaler.nominal]
+    none = np.zeros(len(low), dtype=bool)
+    no_category = np.zeros(int(scaler.nominal.sum()), dtype=bool)
+    scales = ColumnScales(low, high - low)
+    return TableEncoder(scaler, scales, "distance", np.full(len(low), np.nan), none, no_category)
+
+
+def _probe(model: Any) -> FloatArray:
+    """Return what the estimator says of a few training rows: probabilities, or numbers."""
+    rows = model._training_table().columns.iloc[:_PROBE_ROWS]
+    answer = model._answer(model._encoder.encode(rows))
+    return np.asarray(answer, dtype=np.float64)

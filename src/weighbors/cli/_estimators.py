@@ -1,0 +1,272 @@
+"""The estimators and weighers that ``weighbors fit`` offers, by their names on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ._errors import UsageError
+
+__all__ = [
+    "FitOptions",
+    "ModelName",
+    "ScaleName",
+    "Strategy",
+    "Votes",
+    "Weigher",
+    "check_known_tasks",
+    "check_options",
+    "make_table_estimator",
+]
+
+
+class ModelName(StrEnum):
+    """What is fitted to the prepared columns."""
+
+    KNN = "knn"
+    VOTES = "votes"
+    WIBK = "wibk"
+    IB1 = "ib1"
+    IBK = "ibk"
+    LWL = "lwl"
+    KSTAR = "kstar"
+
+
+class Weigher(StrEnum):
+    """What learns the weights. The names stand here so that the help text needs no import of the library."""
+
+    NONE = "none"
+    RELIEF = "relief"
+    RELIEVEDF = "relievedf"
+    RELIEFF = "relieff"
+    SURF = "surf"
+    SURF_STAR = "surf-star"
+    MULTISURF = "multisurf"
+    MULTISURF_STAR = "multisurf-star"
+    TURF = "turf"
+    IRELIEF = "irelief"
+    CLASS_RELIEF = "class-relief"
+    SIMBA = "simba"
+    MBIW = "mbiw"
+    SIMBAMBIW = "simbambiw"
+    NCA = "nca"
+    GRADIENT = "gradient"
+    SCORE = "score"
+    NPDR = "npdr"
+    EVOLUTION = "evolution"
+
+
+#: The classes of the weighers. For a numeric target, "relieff" is `RReliefF`.
+WEIGHER_CLASSES = {
+    Weigher.RELIEF: "Relief",
+    Weigher.RELIEVEDF: "RelievedF",
+    Weigher.RELIEFF: "ReliefF",
+    Weigher.SURF: "SURF",
+    Weigher.SURF_STAR: "SURFStar",
+    Weigher.MULTISURF: "MultiSURF",
+    Weigher.MULTISURF_STAR: "MultiSURFStar",
+    Weigher.TURF: "TuRF",
+    Weigher.IRELIEF: "IRelief",
+    Weigher.CLASS_RELIEF: "ClassRelief",
+    Weigher.SIMBA: "Simba",
+    Weigher.MBIW: "MBIW",
+    Weigher.SIMBAMBIW: "SimbaMBIW",
+    Weigher.NCA: "NCAWeights",
+    Weigher.GRADIENT: "GradientWeights",
+    Weigher.SCORE: "ScoreWeigher",
+    Weigher.NPDR: "NPDR",
+    Weigher.EVOLUTION: "EvolutionaryWeigher",
+}
+_ONLY_CLASSES = {
+    Weigher.RELIEF, Weigher.RELIEVEDF, Weigher.IRELIEF, Weigher.CLASS_RELIEF, Weigher.SIMBA, Weigher.MBIW,
+    Weigher.SIMBAMBIW,
+}  # fmt: skip
+TASKS = ("IS", "FS", "IW", "FW")  # of an evolutionary search
+_NOT_SELECTING = {Weigher.NONE, Weigher.MBIW, Weigher.EVOLUTION}
+
+
+class Votes(StrEnum):
+    """How votes depend on the distance."""
+
+    UNIFORM = "uniform"
+    DISTANCE = "distance"
+
+
+class ScaleName(StrEnum):
+    """How numbers are scaled."""
+
+    STANDARD = "standard"
+    RANGE = "range"
+    RANK = "rank"
+    NONE = "none"
+
+
+class Strategy(StrEnum):
+    """How SIMBAMBIW uses the weights of the rows."""
+
+    ORDER = "order"
+    SAMPLE = "sample"
+    NORMAL = "normal"
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What the command line says about the model. None means that the option was not given."""
+
+    model: ModelName
+    weigher: Weigher | None
+    neighbors: int | None
+    votes: Votes | None
+    scale: ScaleName | None
+    select: int | None
+    strategy: Strategy | None
+    tasks: str | None
+    evaluations: int | None
+    seed: int
+    jobs: int | None
+
+    @property
+    def chosen_weigher(self) -> Weigher | None:
+        """The weigher in use. None: the model has none, or chooses its weights itself."""
+        return Weigher.RELIEFF if self.weigher is None and self.model is ModelName.KNN else self.weigher
+
+    @property
+    def n_neighbors(self) -> int | None:
+        """How many neighbours vote, or None if the model decides or has no such number."""
+        if self.neighbors is None and self.model in (ModelName.KNN, ModelName.WIBK, ModelName.IBK):
+            return 5
+        return 1 if self.model is ModelName.IB1 else self.neighbors
+
+    @property
+    def chosen_scale(self) -> str | None:
+        """How numbers are scaled: "standard" for learned votes and "range" for all others, unless it was given."""
+        if self.scale is None:
+            return "standard" if self.model is ModelName.VOTES else "range"
+        return None if self.scale is ScaleName.NONE else self.scale.value
+
+    def describe(self) -> str:
+        """Return the model in words, for the terminal."""
+        k, weigher = self.n_neighbors, self.chosen_weigher
+        names = {
+            ModelName.KNN: f"{k}-NN",
+            ModelName.VOTES: "learned votes" + (f" of {k} neighbours" if k else ""),
+            ModelName.WIBK: f"WIB-K with {k} neighbours",
+            ModelName.IB1: "IB1",
+            ModelName.IBK: f"IBk with {k} neighbours",
+            ModelName.LWL: "LWL" + (f" with {k} neighbours" if k else ""),
+            ModelName.KSTAR: "K*",
+        }
+        select = "" if self.select is None else f", {self.select} features selected"
+        return names[self.model] + ("" if weigher is None else f", weigher {weigher.value}") + select
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings for JSON output."""
+        weigher = self.chosen_weigher
+        return {
+            "model": self.model.value,
+            "weigher": None if weigher is None else weigher.value,
+            "n_neighbors": self.n_neighbors,
+            "votes": (self.votes or Votes.UNIFORM).value,
+            "scale": self.chosen_scale,
+            "select": self.select,
+            "random_state": self.seed,
+        }
+
+
+def check_options(options: FitOptions) -> None:
+    """Raise `UsageError` if options contradict each other. Commands call this before any work."""
+    model, weigher = options.model, options.chosen_weigher
+    weighted = model in (ModelName.KNN, ModelName.VOTES)
+    if options.weigher is not None and not weighted:
+        raise UsageError(f"--weigher is for --model knn and votes; {model.value} has weights of its own, or none")
+    if options.votes is not None and model not in (ModelName.KNN, ModelName.IBK):
+        raise UsageError(f"--votes is for --model knn and ibk; got --model {model.value}")
+    if options.neighbors is not None and model in (ModelName.IB1, ModelName.KSTAR):
+        raise UsageError(f"--model {model.value} has no number of neighbours: leave out --neighbors")
+    if options.select is not None and (not weighted or weigher is None or weigher in _NOT_SELECTING):
+        raise UsageError("--select needs a --weigher that ranks features, as relieff or nca")
+    if options.strategy is not None and weigher is not Weigher.SIMBAMBIW:
+        raise UsageError("--strategy is for --weigher simbambiw")
+    if (options.tasks is not None or options.evaluations is not None) and weigher is not Weigher.EVOLUTION:
+        raise UsageError("--tasks and --evaluations are for --weigher evolution")
+    if options.tasks is not None:
+        check_known_tasks(options.tasks)
+
+
+def check_known_tasks(tasks: str) -> str:
+    """Return the tasks of an evolutionary search in capitals. Raise `UsageError` if one is unknown or repeated."""
+    parts = [part.strip().upper() for part in tasks.split("+")]
+    strange = [part for part in parts if part not in TASKS]
+    if strange or len(set(parts)) < len(parts):
+        raise UsageError(f"--tasks joins some of {', '.join(TASKS)} by +, each once, as in IS+FS; got '{tasks}'")
+    return "+".join(parts)
+
+
+def make_table_estimator(options: FitOptions, *, numeric: bool, keep: list[str], drop: list[str]) -> Any:
+    """Return an unfitted `TableClassifier`, or a `TableRegressor` for a numeric target."""
+    from ..classifiers import TableClassifier
+    from ..regressors import TableRegressor
+
+    inner = _make_estimator(options, numeric)
+    missing = "indicator" if options.model is ModelName.VOTES else "distance"
+    kind = TableRegressor if numeric else TableClassifier
+    return kind(inner, options.chosen_scale, missing=missing, keep=keep, drop=drop)
+
+
+def _make_estimator(options: FitOptions, numeric: bool) -> Any:
+    """Return what is fitted to the prepared columns."""
+    from .. import classifiers, regressors
+
+    k, model = options.n_neighbors, options.model
+    jobs: dict[str, Any] = {"n_jobs": options.jobs}
+    weigher, near = _make_weigher(options, numeric), options.votes is Votes.DISTANCE
+    package: Any = regressors if numeric else classifiers
+    if model is ModelName.KNN:
+        kind = package.WeightedKNeighborsRegressor if numeric else package.WeightedKNeighborsClassifier
+        return kind(k, weigher, weights="distance" if near else "uniform", **jobs)
+    if model is ModelName.VOTES:
+        kind = package.KernelVotesRegressor if numeric else package.KernelVotesClassifier
+        chosen = "auto" if options.weigher is None else weigher
+        return kind("auto" if k is None else k, chosen, random_state=options.seed, **jobs)
+    if model is ModelName.WIBK:
+        if numeric:
+            raise UsageError("--model wibk needs classes, and the target is a number: take knn or votes")
+        return package.WIBK(k, discretize="mdlp", **jobs)
+    lazy: dict[ModelName, tuple[str, dict[str, Any]]] = {
+        ModelName.IB1: ("IB1", {}),
+        # Weka's IBk calls votes by 1/d "inverse".
+        ModelName.IBK: ("IBk", {"n_neighbors": k, "weights": "inverse" if near else "uniform"}),
+        ModelName.LWL: ("LWL", {"n_neighbors": k}),
+        ModelName.KSTAR: ("KStar", {}),
+    }
+    name, parameters = lazy[model]
+    return getattr(package, name + ("Regressor" if numeric else ""))(**parameters, **jobs)
+
+
+def _make_weigher(options: FitOptions, numeric: bool) -> Any:
+    """Return the weigher, or None for none."""
+    from .. import weighers
+    from ..exceptions import InvalidDataError
+
+    name = options.chosen_weigher
+    if name is None or name is Weigher.NONE:
+        return None
+    if numeric and name in _ONLY_CLASSES:
+        raise InvalidDataError(f"'{name.value}' needs classes, and the target is numeric: take relieff, nca or none")
+    kind = weighers.RReliefF if numeric and name is Weigher.RELIEFF else getattr(weighers, WEIGHER_CLASSES[name])
+    made = kind(**_weigher_parameters(options, name))
+    known = made.get_params(deep=False)
+    wanted = {"random_state": options.seed, "n_jobs": options.jobs, "n_features_to_select": options.select}
+    return made.set_params(**{key: value for key, value in wanted.items() if key in known and value is not None})
+
+
+def _weigher_parameters(options: FitOptions, name: Weigher) -> dict[str, Any]:
+    """Return the parameters that only some weighers have."""
+    if name is Weigher.SIMBAMBIW:
+        return {"strategy": (options.strategy or Strategy.ORDER).value}
+    if name is Weigher.EVOLUTION:
+        n = options.evaluations or 10_000
+        tasks = check_known_tasks(options.tasks or "IS+FS")
+        return {"tasks": tasks, "max_evaluations": n, "population_size": max(4, min(100, n))}
+    return {}

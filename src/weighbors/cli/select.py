@@ -1,0 +1,200 @@
+"""``weighbors select``: a table in, a list of features with q-values out."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._data import check_format, check_output, is_numeric, read_data, split_groups, split_labels, write_frame
+from ._errors import UsageError
+from ._options import Data, Drop, Force, Groups, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
+from ._say import notes, on_terminal, print_json, say, set_quiet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..evaluation import StabilitySelection
+
+__all__ = ["NAME", "run"]
+
+NAME = "select"
+_SHOWN = 20  # rows of the list in the terminal
+
+
+class WeigherName(StrEnum):
+    """The weighers that rank the features of a half sample."""
+
+    AUTO = "auto"
+    RELIEFF = "relieff"
+    IRELIEF = "irelief"
+    SCORE = "t"
+    FOREST = "forest"
+
+
+def run(
+    data: Data,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Table to write: all features, the best first.")
+    ],
+    target: Target = None,
+    target_type: TargetType = TargetKind.AUTO,
+    groups: Groups = None,
+    target_fdr: Annotated[
+        float, typer.Option("--target-fdr", help="Largest share of false features in the list, on average.")
+    ] = 0.1,
+    target_fp: Annotated[
+        float | None,
+        typer.Option("--target-fp", metavar="NUMBER", help="Largest number of false features, instead of a share."),
+    ] = None,
+    weigher: Annotated[
+        WeigherName,
+        typer.Option(help="Ranks the features: auto is I-RELIEF of values and ranks, or RReliefF for a number."),
+    ] = WeigherName.AUTO,
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of half samples.")] = 50,
+    permutations: Annotated[int, typer.Option(min=1, help="Sets of permuted labels.")] = 10,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keeps the fits; by default beside the output, until the list is done."),
+    ] = None,
+    keep: Keep = None,
+    drop: Drop = None,
+    header: Header = True,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the features that one can defend.
+
+    Features are ranked in many half samples. Those that are found again and again make the list, as long as the wanted
+    share of false features allows. The output has all features with their q-values. Ctrl-C stops the run and keeps it,
+    and --resume continues it, to the same list.
+    """
+    set_quiet(quiet)
+    if not 0 < target_fdr < 1:
+        raise UsageError(f"--target-fdr is a share between 0 and 1, as 0.1; got {target_fdr:g}")
+    if target_fp is not None and target_fp <= 0:
+        raise UsageError(f"--target-fp is a number above 0; got {target_fp:g}")
+    check_format(output)
+    check_output(output, force=force, inputs=(data,))
+    place = output.with_name(output.name + ".fits") if checkpoint is None else checkpoint
+    _check_checkpoint(place, resume, force)
+    X, y = split_labels(read_data(data, header), target, target_type.value)
+    X, together = split_groups(X, groups)
+    from ..datasets import clean_table
+    from ..evaluation import StabilitySelection
+
+    clean = clean_table(X, keep=keep or (), drop=drop or ())
+    notes([*map(str, clean.left_out), *clean.notes])
+    numeric = is_numeric(y)
+    model = StabilitySelection(
+        _make_weigher(weigher, numeric),
+        pairs,
+        target_fdr=target_fdr,
+        target_fp=target_fp,
+        n_permutations=permutations,
+        target_type="numeric" if numeric else "classes",
+        checkpoint=place,
+        resume=resume,
+        verbose=on_terminal(),
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    _fit(model, clean.X, y, together, place)
+    frame = model.frame().reset_index()
+    write_frame(frame, output)
+    # The default checkpoint is only for interrupted runs. One that the user named stays.
+    if checkpoint is None:
+        place.unlink(missing_ok=True)
+    if json:
+        print_json({"output": str(output), "target_type": model.target_type_, **_describe(model, frame)})
+    else:
+        _print_list(model, frame, output)
+
+
+def _fit(model: StabilitySelection, X: pd.DataFrame, y: pd.Series, groups: pd.Series | None, place: Path) -> None:
+    """Fit the selection. If it is interrupted, print where the fits that are done are kept."""
+    import warnings
+
+    from ..exceptions import NothingSelectedWarning
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NothingSelectedWarning)  # the printed list says that it is empty
+            model.fit(X, y.to_numpy(), groups=None if groups is None else groups.to_numpy())
+    except KeyboardInterrupt as stop:
+        sys.stderr.write("\n" if on_terminal() else "")
+        raise KeyboardInterrupt(
+            f"interrupted. The fits that are done are kept in '{place}'; the same command with --resume goes on"
+        ) from stop
+
+
+def _make_weigher(name: WeigherName, numeric: bool) -> Any:
+    """Return the weigher with this name, for classes or for a number. None is the default of the library."""
+    if name is WeigherName.AUTO:
+        return None
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    from ..weighers import IRelief, ReliefF, RReliefF, ScoreWeigher
+
+    if name is WeigherName.FOREST:
+        return RandomForestRegressor() if numeric else RandomForestClassifier()
+    if name is WeigherName.SCORE:
+        return ScoreWeigher()
+    if name is WeigherName.RELIEFF:
+        return RReliefF() if numeric else ReliefF()
+    if numeric:
+        raise UsageError("--weigher irelief needs classes, and the target is a number: use relieff, t or forest")
+    return IRelief()
+
+
+def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
+    """Raise `UsageError` if there is an unfinished run, unless ``resume`` or ``force``. ``force`` deletes it."""
+    if path.is_dir():
+        raise UsageError(f"'{path}' is a directory; name a file for the fits")
+    if not path.exists() or resume:
+        return
+    if not force:
+        raise UsageError(f"'{path}' keeps a run that is not finished: --resume goes on with it, --force begins anew")
+    from ..weighers.evolution.lock import hold_checkpoint
+
+    with hold_checkpoint(path):  # not that of a run that is active
+        path.unlink()
+
+
+def _describe(model: StabilitySelection, frame: pd.DataFrame) -> dict[str, Any]:
+    """Describe the list for JSON output."""
+    return {
+        "target_fdr": model.target_fdr if model.target_fp is None else None,
+        "target_fp": model.target_fp,
+        "features": len(frame),
+        "selected": frame.loc[frame["selected"], "feature"].tolist(),
+        "q_values": dict(zip(frame["feature"], frame["q_value"].tolist(), strict=True)),
+    }
+
+
+def _print_list(model: StabilitySelection, frame: pd.DataFrame, output: Path) -> None:
+    """Print the selected features."""
+    chosen = frame[frame["selected"]]
+    goal = (
+        f"a false discovery rate of {model.target_fdr:g}"
+        if model.target_fp is None
+        else f"{model.target_fp:g} expected false features"
+    )
+    say(f"{len(chosen)} of {len(frame)} features at {goal}")
+    if len(chosen):
+        width = max(len(str(name)) for name in chosen["feature"][:_SHOWN])
+        say(f"  {'feature':<{width}}  q-value  share of half samples")
+        for row in chosen.head(_SHOWN).itertuples():
+            say(f"  {row.feature:<{width}}  {row.q_value:7.3f}  {row.share:.2f}")
+        if len(chosen) > _SHOWN:
+            say(f"  ... and {len(chosen) - _SHOWN} more")
+    else:
+        say(f"  the smallest q-value is {frame['q_value'].min():.3f}")
+    say(f"all features are in '{output}'")

@@ -1,0 +1,249 @@
+"""Files of the estimators of tables: they answer as before, and every damaged or foreign file is a clear error."""
+
+import io
+import json
+import pickle
+import warnings
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimators import public_estimators
+from sklearn.base import is_classifier, is_regressor
+from sklearn.naive_bayes import GaussianNB
+from tables import mixed_table
+
+from weighbors import (
+    LWL,
+    EvolutionaryWeigher,
+    KernelVotesClassifier,
+    ReliefF,
+    SimbaMBIW,
+    Stratified,
+    TableClassifier,
+    TableRegressor,
+    WeightedKNeighborsClassifier,
+    Weights,
+)
+from weighbors._archive import read_archive, write_archive
+from weighbors._state import read_state, write_state
+from weighbors.classifiers import TableModel
+from weighbors.classifiers.table_model import WEIGHERS
+from weighbors.datasets import load_builtin
+from weighbors.exceptions import InvalidDataError, ModelFileError
+from weighbors.regressors import NumericTableModel
+
+SEARCH = EvolutionaryWeigher("IS+FS+IW+FW", population_size=8, max_evaluations=80, random_state=0)
+ESTIMATORS = {
+    **{
+        name: one
+        for name, one in public_estimators().items()
+        if (is_classifier(one) or is_regressor(one)) and not name.startswith(("Table", "distributed"))
+    },
+    "nearest rows": KernelVotesClassifier(10, None),
+    "stored rows": KernelVotesClassifier(weigher=ReliefF(3), n_stored=20),
+    "all chosen": WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto", calibrate="loo"),
+    "search": WeightedKNeighborsClassifier(1, SEARCH),
+    "strata": WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW(), stratum_size=30)),
+    "scan": WeightedKNeighborsClassifier(3, backend="scan"),
+}
+
+
+def fitted(estimator):
+    frame = mixed_table()
+    X, y = frame.drop(columns="kind"), frame["kind"]
+    if is_regressor(estimator):
+        return TableRegressor(estimator).fit(X, np.unique(y, return_inverse=True)[1].astype(float)), X
+    return TableClassifier(estimator).fit(X, y), X
+
+
+@pytest.fixture
+def saved(tmp_path):
+    fitted(WeightedKNeighborsClassifier(3))[0].save(tmp_path / "m.wb")
+    return tmp_path / "m.wb"
+
+
+def test_every_classifier_and_regressor_is_here():
+    assert len(ESTIMATORS) == 13 + 6
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore::weighbors.exceptions.WeighborsWarning")
+def test_loaded_models_answer_as_before(tmp_path, name):
+    model, X = fitted(ESTIMATORS[name])
+    model.save(tmp_path / "m.wb")
+    again = type(model).load(tmp_path / "m.wb")
+    new = mixed_table(50, seed=2)
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+    assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+    assert again.left_out_ == model.left_out_
+    assert again._training_table().columns.equals(model._training_table().columns)
+    if hasattr(model.estimator_, "explain"):
+        assert again.explain(X[:2]).equals(model.explain(X[:2]))
+    again.save(tmp_path / "n.wb")
+    assert (tmp_path / "m.wb").read_bytes() == (tmp_path / "n.wb").read_bytes()
+    assert repr(again) == repr(model)
+
+
+@pytest.mark.filterwarnings("ignore:no feature got a positive weight")
+@pytest.mark.parametrize("weigher", WEIGHERS)
+def test_old_files_answer_as_before(tmp_path, weigher):
+    frame, new = mixed_table(), mixed_table(50, seed=2)
+    old = TableModel.learn(frame.drop(columns="kind"), frame["kind"], weigher=weigher, votes="distance")
+    old.save(tmp_path / "m.wb")
+    model = TableClassifier.load(tmp_path / "m.wb")
+    np.testing.assert_array_equal(model.predict_proba(new), old.judge(new).shares)
+    np.testing.assert_array_equal(model.predict_proba(new[:1]), old.judge(new).shares[:1])
+    units = model._training_table().columns.select_dtypes("number")
+    np.testing.assert_allclose(units, frame[units.columns], rtol=1e-12)
+    model.save(tmp_path / "n.wb")
+    np.testing.assert_array_equal(TableClassifier.load(tmp_path / "n.wb").predict_proba(new), old.judge(new).shares)
+
+
+def test_old_files_of_numbers(tmp_path):
+    data = load_builtin("wine")
+    X, y = data.X.drop(columns="alcohol"), data.X["alcohol"]
+    old = NumericTableModel.learn(X[::2], y[::2])
+    old.save(tmp_path / "m.wb")
+    np.testing.assert_array_equal(TableRegressor.load(tmp_path / "m.wb").predict(X), old.predict(X))
+    with pytest.raises(ModelFileError, match="is a model of a number: load it with TableRegressor.load"):
+        TableClassifier.load(tmp_path / "m.wb")
+
+
+def test_kinds_are_not_mixed_up(tmp_path, saved):
+    with pytest.raises(ModelFileError, match="is a TableClassifier, not a TableRegressor: load it with"):
+        TableRegressor.load(saved)
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        TableClassifier.load(tmp_path / "none.wb")
+    with pytest.raises(IsADirectoryError, match="is a directory"):
+        TableClassifier.load(tmp_path)
+    Weights(feature_weights=[1.0, 2.0]).save(tmp_path / "w.npz")
+    with pytest.raises(ModelFileError, match="is an archive, but no model of a table"):
+        TableClassifier.load(tmp_path / "w.npz")
+
+
+def test_what_cannot_be_saved(tmp_path):
+    frame = mixed_table()
+    X, y = frame.drop(columns="kind"), frame["kind"]
+    votes = TableClassifier(WeightedKNeighborsClassifier(3, weights=lambda d: 1 / (1 + d))).fit(X, y)
+    with pytest.raises(InvalidDataError, match=r"model.estimator.weights is a builtins.function, .* Use skops.io.dump"):
+        votes.save(tmp_path / "m.wb")
+    numbers = X.select_dtypes("number").fillna(0)
+    with pytest.raises(InvalidDataError, match=r"sklearn.naive_bayes.GaussianNB"):
+        TableClassifier(LWL(GaussianNB(), 20), drop=[]).fit(numbers, y).save(tmp_path / "m.wb")
+    with pytest.raises(ValueError, match="not fitted"):
+        TableClassifier().save(tmp_path / "m.wb")
+    assert not (tmp_path / "m.wb").exists()
+
+
+def test_every_cut_and_every_flipped_byte_is_noticed(saved):
+    """Wherever it is cut or changed, the file is refused, or (bytes that zip does not use) says the same."""
+    whole = saved.read_bytes()
+    new = mixed_table(20, seed=2)
+    expected = TableClassifier.load(saved).predict_proba(new)
+    for length in [0, 1, 10, *range(50, len(whole), 397), len(whole) - 1]:
+        saved.write_bytes(whole[:length])
+        with pytest.raises(ModelFileError):
+            TableClassifier.load(saved)
+    places, refused = range(0, len(whole), 197), 0
+    for place in places:
+        changed = bytearray(whole)
+        changed[place] ^= 0x41
+        saved.write_bytes(changed)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                again = TableClassifier.load(saved)
+        except (ModelFileError, UserWarning):
+            refused += 1
+        else:
+            np.testing.assert_array_equal(again.predict_proba(new), expected)
+    assert refused > 0.5 * len(places)
+
+
+def tamper(saved, edit, **header):
+    """Change the state of a file and make its digest fit: only the checks of the content can refuse it."""
+    old, state = read_archive(saved)
+    old.pop("digest")
+    tree = json.loads(str(state["state"]))
+    edit(tree, state)
+    state["state"] = np.array(json.dumps(tree))
+    write_archive(saved, {**old, **header}, state)
+    return saved
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda tree, state: tree.update({"class": "os:system"}), "'os:system' is no class that a model file may hold"),
+        (lambda tree, state: tree.update({"class": "weighbors.cli:main"}), "no class that a model file may hold"),
+        (lambda tree, state: tree.update({"class": "weighbors.classifiers:none"}), "no class that a model file may"),
+        (lambda tree, state: tree.update({"class": "weighbors.datasets.cleaning:re"}), "no class that a model file"),
+        (lambda tree, state: tree["state"].pop("_encoder"), "holds no valid model"),
+        (lambda tree, state: tree["state"].update(estimator_=None), "holds no valid model"),
+        (lambda tree, state: tree["state"].update(estimator_={"array": "a999"}), "holds no valid model"),
+        (lambda tree, state: tree["state"].update(estimator_={"evil": "a1"}), "holds no valid model"),
+        (lambda tree, state: state.pop("probe"), "holds no valid model"),
+        (
+            lambda tree, state: state.update(probe=state["probe"][:, ::-1]),
+            "does not answer as it did when it was saved",
+        ),
+        (lambda tree, state: state.update(probe=state["probe"][:2]), "does not answer as it did when it was saved"),
+    ],
+)
+def test_tampered_with_care(saved, edit, message):
+    with pytest.raises(ModelFileError, match=message):
+        TableClassifier.load(tamper(saved, edit))
+
+
+def test_other_versions_are_refused(saved):
+    with pytest.raises(ModelFileError, match="has version 9 of the format and this release reads version 1"):
+        TableClassifier.load(tamper(saved, lambda tree, state: None, version=9))
+
+
+class Bomb:
+    def __reduce__(self):
+        return exec, ("raise SystemExit('the file was executed')",)
+
+
+def test_nothing_is_executed(tmp_path, saved):
+    path = tmp_path / "p.wb"
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ModelFileError, match="no readable model file"):
+        TableClassifier.load(path)
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([Bomb()], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(saved) as old, zipfile.ZipFile(path, "w") as new:
+        for member in old.namelist():
+            new.writestr(member, buffer.getvalue() if member == "a0.npy" else old.read(member))
+    with pytest.raises(ModelFileError, match="no readable model file .*allow_pickle=False"):
+        TableClassifier.load(path)
+
+
+def test_hostile_names_survive_the_file(tmp_path):
+    names = ["<script>", "x" * 10_000, "two\nlines", "🦊", "a\0b", "a0"]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 6)), columns=names)
+    y = np.where(X["🦊"] > 0, "<b>", "ü")
+    TableClassifier(WeightedKNeighborsClassifier(1)).fit(X, y).save(tmp_path / "m.wb")
+    again = TableClassifier.load(tmp_path / "m.wb")
+    assert again._encoder.names == tuple(names)
+    assert (again.predict(X) == y).all()
+
+
+def test_states_keep_what_is_shared_and_what_is_read_only():
+    shared = np.arange(3)
+    frozen = np.ones(2)
+    frozen.setflags(write=False)
+    value = {"a": shared, "b": [shared, (1.5, None, True)], "c": frozen, 3: np.array(["x", None], dtype=object)}
+    text, arrays = write_state(value)
+    assert len(arrays) == 2
+    again = read_state(text, arrays)
+    assert again["a"] is again["b"][0]
+    assert again["b"][1] == (1.5, None, True)
+    assert not again["c"].flags.writeable
+    assert again[3].tolist() == ["x", None]
+    with pytest.raises(InvalidDataError, match=r"model\['a'\]\[1\] is a builtins.set"):
+        write_state({"a": [1, {2}]})

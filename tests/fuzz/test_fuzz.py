@@ -1,0 +1,35 @@
+"""Fuzzing: random cases against slow oracles, by seeds and by hypothesis.
+
+A short share runs with all tests. ``WEIGHBORS_FUZZ=100`` runs a hundred times as many cases.
+``WEIGHBORS_FUZZ_FROM`` is the first seed, so that several runs see different cases.
+"""
+
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuzz import checks
+
+FACTOR, FIRST = int(os.environ.get("WEIGHBORS_FUZZ", "1")), int(os.environ.get("WEIGHBORS_FUZZ_FROM", "0"))
+CASES = {"check_lazy": 6, "check_hnsw": 6, "check_search": 25, "check_population": 25}
+
+
+@pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
+def test_cases_by_seeds(check):
+    if check is checks.check_hnsw:
+        pytest.importorskip("faiss")
+    for seed in range(FIRST, FIRST + FACTOR * CASES.get(check.__name__, 12)):
+        checks.run_case(check, seed)
+
+
+def test_damaged_files(tmp_path):
+    for seed in range(FIRST, FIRST + FACTOR * 40):
+        checks.run_case(checks.check_damaged_files, seed, tmp_path)
+
+
+@settings(max_examples=20 * FACTOR, deadline=None, derandomize=FACTOR == 1)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([checks.check_search, checks.check_population, checks.check_simba]))
+def test_cases_by_hypothesis(seed, check):
+    checks.run_case(check, seed)
