@@ -4,8 +4,8 @@
     python benchmarks/learned_votes.py --store FILE --print
 
 The study can be stopped and started again: cells that are in the store are skipped. `rivals.py` has the tables and the
-methods; CatBoost and xRFM are in the extra ``rivals`` (``pip install weighbors[rivals]``). Times are only comparable
-between cells that ran on one machine with one number of threads.
+methods; CatBoost and xRFM are in the dependency group ``rivals`` (``pip install --group rivals``). Times are only
+comparable between cells that ran on one machine with one number of threads.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ from harness import verdict
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from weighbors.evaluation import Study, load_results
-from weighbors.evaluation.study.cell import Cell, failure
-from weighbors.evaluation.study.store import Store, write_cell
+from weighbors.evaluation.study.cell import Cell, write_failure
+from weighbors.evaluation.study.cell_file import write_cell
+from weighbors.evaluation.study.store import Store
 from weighbors.exceptions import InvalidDataError
 from weighbors.presets import PRESETS, run_preset
 
@@ -70,7 +71,7 @@ def loading(n: int = 10_000, features: int = 50, rows: int = 20) -> None:
                      "measures": {}, "versions": {"weighbors": "0.1.0", "numpy": np.__version__}}  # fmt: skip
             write_cell(store.cell(identity), {**head, **facts}, arrays)
         last = Cell(identity, dataset, method, repeat, fold, 1)
-        failure(last, store.cell(identity), "raised", "ValueError: no", "Traceback ...", 0.1)
+        write_failure(last, store.cell(identity), "raised", "ValueError: no", "Traceback ...", 0.1)
         store.write_study(
             {"cells": cells, "datasets": {f"data {i}": {"feature_names": None} for i in range(n // 1000)}}
         )

@@ -1,0 +1,101 @@
+"""Fill the tables of docs/guide/lists.md from the csv files of benchmarks/list_error.py and list_stability.py.
+
+python tools/lists_page.py            # writes the page
+python tools/lists_page.py --check    # says whether it is up to date
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "guide" / "lists.md"
+RESULTS = ROOT / "docs" / "results" / "lists"
+RELEVANT = 10  # features of the generated tables
+FEWEST = 10  # methods that were run on fewer generated tables are not shown, since their means say nothing
+
+
+def error_table() -> str:
+    """Return the mean false discovery proportion and power of each method, with the number of tables it was run on."""
+    cells = pd.read_csv(RESULTS / "error.csv")
+    cells["proportion"] = cells["false"] / cells["selected"].clip(lower=1)
+    cells["power"] = (cells["selected"] - cells["false"]) / RELEVANT
+    lines = [
+        "| method | tables | false, target .1 | power | false, target .2 | power |",
+        "|---|---|---|---|---|---|",
+    ]
+    for method, group in cells.groupby("method"):
+        if group["table"].nunique() < FEWEST:
+            continue
+        parts = []
+        for _, one in group.groupby("target"):
+            margin = 1.96 * one["proportion"].sem()
+            parts.append(f"{one['proportion'].mean():.3f} ± {margin:.3f} | {one['power'].mean():.2f}")
+        lines.append(f"| {method} | {group['table'].nunique()} | {' | '.join(parts)} |")
+    return "\n".join(lines)
+
+
+def _cells() -> pd.DataFrame:
+    """Return the stability cells of the tables on which all weighers were run."""
+    cells = pd.read_csv(RESULTS / "stability.csv")
+    tables = set.intersection(*(set(group["table"]) for _, group in cells.groupby("weigher")))
+    return cells[cells["table"].isin(tables)]
+
+
+def stability_table() -> str:
+    """Return stability and errors of each weigher, as means over the tables."""
+    cells = _cells()
+    wide = cells.pivot_table(
+        index="weigher", columns="size", values=["stability", "knn_error", "svm_error"], sort=False
+    )
+    wide = wide.loc[wide["stability"].mean(axis=1).sort_values(ascending=False, kind="stable").index]
+    sizes = sorted(cells["size"].unique())
+    lines = [
+        f"| weigher ({cells['table'].nunique()} tables) | "
+        + " | ".join([f"Φ, best {size}" for size in sizes])
+        + " | "
+        + " | ".join([f"5-NN, {size}" for size in sizes] + [f"SVM, {size}" for size in sizes])
+        + " |",
+        "|---|" + "---|" * 9,
+    ]
+    for weigher, row in wide.iterrows():
+        values = [f"{row[(kind, size)]:.3f}" for kind in ("stability", "knn_error", "svm_error") for size in sizes]
+        lines.append(f"| {weigher} | " + " | ".join(values) + " |")
+    return "\n".join(lines)
+
+
+def tables_table() -> str:
+    """Return the mean stability over the list lengths, by weigher and table, for all that was run."""
+    cells = pd.read_csv(RESULTS / "stability.csv")
+    wide = cells.pivot_table(index="weigher", columns="table", values="stability", sort=False)
+    lines = ["| weigher | " + " | ".join(wide.columns) + " |", "|---|" + "---|" * len(wide.columns)]
+    for weigher, row in wide.iterrows():
+        shown = ["not run" if pd.isna(value) else f"{value:.3f}" for value in row]
+        lines.append(f"| {weigher} | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+def filled(text: str) -> str:
+    """Return the page with its tables between their marks."""
+    for name, make in {"error": error_table, "stability": stability_table, "tables": tables_table}.items():
+        pattern = rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
+        text, count = re.subn(pattern, lambda m, make=make: f"{m[1]}\n{make()}\n\n{m[2]}", text, flags=re.DOTALL)
+        if count != 1:
+            raise ValueError(f"the page needs one pair of marks for {name!r}; it has {count}")
+    return text
+
+
+def outdated() -> bool:
+    """Return whether the page differs from the csv files."""
+    text = PAGE.read_text(encoding="utf8")
+    return filled(text) != text
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit("run: python tools/lists_page.py" if outdated() else 0)
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf8")), encoding="utf8")
