@@ -10,10 +10,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from weighbors import EvolutionaryWeigher, Weights, _archive
+from weighbors import EvolutionaryWeigher, TableClassifier, Weights, _archive
 from weighbors._archive import DAMAGE, read_archive, read_arrays, write_archive
 from weighbors.blocks.sources import open_source
-from weighbors.classifiers import TableModel
 from weighbors.cli import main
 from weighbors.datasets import read_table
 from weighbors.exceptions import CheckpointError, InvalidDataError, ModelFileError, WeightsFileError
@@ -38,7 +37,7 @@ def fitted_from(path):
     EvolutionaryWeigher(population_size=4, max_evaluations=4, checkpoint=path, resume=True).fit(np.eye(4), [0, 0, 1, 1])
 
 
-@pytest.mark.parametrize(("read", "error"), [(read_archive, ValueError), (TableModel.load, ModelFileError),
+@pytest.mark.parametrize(("read", "error"), [(read_archive, ValueError), (TableClassifier.load, ModelFileError),
                                              (Weights.load, WeightsFileError), (read_table, InvalidDataError),
                                              (fitted_from, CheckpointError)])  # fmt: skip
 def test_a_bomb_is_refused_before_it_is_unpacked(bomb, read, error):
@@ -141,7 +140,7 @@ def test_headers_that_numpy_cannot_parse_are_damage(tmp_path, text):
         for name in ("header", "about", "weights", "X", "y"):
             archive.writestr(f"{name}.npy", content)
     plain.write_bytes(content)
-    for read, error in ((TableModel.load, ModelFileError), (Weights.load, WeightsFileError),
+    for read, error in ((TableClassifier.load, ModelFileError), (Weights.load, WeightsFileError),
                         (read_table, InvalidDataError), (fitted_from, CheckpointError)):  # fmt: skip
         with pytest.raises(error):
             read(path)

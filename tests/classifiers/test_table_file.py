@@ -28,11 +28,8 @@ from weighbors import (
 )
 from weighbors._archive import read_archive, write_archive
 from weighbors._state import read_state, write_state
-from weighbors.classifiers import TableModel
-from weighbors.classifiers.table_model import WEIGHERS
 from weighbors.datasets import load_builtin
 from weighbors.exceptions import InvalidDataError, ModelFileError
-from weighbors.regressors import NumericTableModel
 
 SEARCH = EvolutionaryWeigher("IS+FS+IW+FW", population_size=8, max_evaluations=80, random_state=0)
 ESTIMATORS = {
@@ -86,31 +83,6 @@ def test_loaded_models_answer_as_before(tmp_path, name):
     again.save(tmp_path / "n.wb")
     assert (tmp_path / "m.wb").read_bytes() == (tmp_path / "n.wb").read_bytes()
     assert repr(again) == repr(model)
-
-
-@pytest.mark.filterwarnings("ignore:no feature got a positive weight")
-@pytest.mark.parametrize("weigher", WEIGHERS)
-def test_old_files_answer_as_before(tmp_path, weigher):
-    frame, new = mixed_table(), mixed_table(50, seed=2)
-    old = TableModel.learn(frame.drop(columns="kind"), frame["kind"], weigher=weigher, votes="distance")
-    old.save(tmp_path / "m.wb")
-    model = TableClassifier.load(tmp_path / "m.wb")
-    np.testing.assert_array_equal(model.predict_proba(new), old.judge(new).shares)
-    np.testing.assert_array_equal(model.predict_proba(new[:1]), old.judge(new).shares[:1])
-    units = model._training_table().columns.select_dtypes("number")
-    np.testing.assert_allclose(units, frame[units.columns], rtol=1e-12)
-    model.save(tmp_path / "n.wb")
-    np.testing.assert_array_equal(TableClassifier.load(tmp_path / "n.wb").predict_proba(new), old.judge(new).shares)
-
-
-def test_old_files_of_numbers(tmp_path):
-    data = load_builtin("wine")
-    X, y = data.X.drop(columns="alcohol"), data.X["alcohol"]
-    old = NumericTableModel.learn(X[::2], y[::2])
-    old.save(tmp_path / "m.wb")
-    np.testing.assert_array_equal(TableRegressor.load(tmp_path / "m.wb").predict(X), old.predict(X))
-    with pytest.raises(ModelFileError, match="is a model of a number: load it with TableRegressor.load"):
-        TableClassifier.load(tmp_path / "m.wb")
 
 
 def test_kinds_are_not_mixed_up(tmp_path, saved):

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from old_models import OldModel
 from tables import mixed_table
 
 from weighbors import KernelVotesClassifier, TableClassifier, TableRegressor, WeightedKNeighborsRegressor
-from weighbors.classifiers import TableModel
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_numbers_and_old_files(weighbors, mixed):
     frame = mixed_table().drop(columns=["kind", "noise"])
     TableRegressor(WeightedKNeighborsRegressor(3)).fit(frame, mixed_table()["noise"]).save("numbers.wb")
     assert "prediction" in weighbors("explain", "numbers.wb", mixed, "--row", 103).out
-    TableModel.learn(mixed_table().drop(columns="kind"), mixed_table()["kind"], weigher="none").save("old.wb")
+    OldModel(mixed_table().drop(columns="kind"), mixed_table()["kind"], "none").save("old.wb")
     done = weighbors("explain", "old.wb", mixed, "--row", 3)
     assert done.code == 0, done.err
     assert "Why " in done.out

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from old_models import OldModel
 from tables import mixed_table
 
 from weighbors import (
@@ -23,9 +24,8 @@ from weighbors import (
     WeightedKNeighborsClassifier,
     WeightedKNeighborsRegressor,
 )
-from weighbors.classifiers import TableModel
-from weighbors.classifiers.table_model import WEIGHERS as OLD_WEIGHERS
 from weighbors.cli._estimators import WEIGHER_CLASSES, ScaleName, Strategy, Weigher
+from weighbors.cli.predict import _score_numbers
 
 
 def test_a_mixed_table_from_fit_to_labels(weighbors, mixed, tmp_path):
@@ -87,16 +87,15 @@ def test_the_weighers_are_the_librarys():
     selectors = {name for name, module in KNOWN.items() if module == "instances"}
     others = {"Democratic", "Stratified", "RepresentativeIntervals", "RReliefF"}
     assert set(WEIGHER_CLASSES.values()) == set(KNOWN) - selectors - others
-    assert set(OLD_WEIGHERS) <= {weigher.value for weigher in Weigher}
 
 
 def test_the_default_is_the_model_of_version_0_1(weighbors, mixed):
     """A k-NN over column ranges with ReliefF: the file has another format, and the same answers."""
     weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0, "--votes", "distance", "-k", 4)
     frame, new = mixed_table(), mixed_table(40, seed=1).drop(columns="kind")
-    old = TableModel.learn(frame.drop(columns="kind"), frame["kind"], n_neighbors=4, votes="distance")
+    old = OldModel(frame.drop(columns="kind"), frame["kind"], n_neighbors=4, votes="distance")
     model = TableClassifier.load("m.wb")
-    np.testing.assert_allclose(model.predict_proba(new), old.judge(new).shares, atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(new), old.answer(new), atol=1e-12)
     old.save("old.wb")
     found = [
         pd.read_csv(StringIO(weighbors("predict", name, mixed).out)).drop(columns="row") for name in ("old.wb", "m.wb")
@@ -306,3 +305,11 @@ def test_models_that_python_saved_are_read_too(weighbors, mixed):
     TableRegressor(WeightedKNeighborsRegressor(3)).fit(frame, y).save("numbers.wb")
     assert weighbors("predict", "numbers.wb", "new.csv").out.splitlines()[0] == "row,prediction"
     assert weighbors("predict", "numbers.wb", "new.csv", "--shares").code == 2
+
+
+def test_errors_of_predicted_numbers_by_hand():
+    truth = pd.Series(["1", "3", "none", None])
+    found = _score_numbers(truth, np.array([2.0, 5.0, 9.0, 9.0]))
+    assert found == {"r2": 1 - 5 / 2, "rmse": np.sqrt(2.5), "mae": 1.5, "rows": 2}
+    assert _score_numbers(truth[:1], np.array([2.0]))["r2"] is None
+    assert _score_numbers(truth[2:], np.zeros(2)) is None

@@ -6,7 +6,6 @@ import pytest
 
 import weighbors as wb
 from weighbors import distributed as wd
-from weighbors.classifiers import TableModel
 from weighbors.datasets import clean_table, read_table
 from weighbors.evaluation import Study
 from weighbors.exceptions import InvalidDataError, InvalidWeightsError
@@ -41,7 +40,7 @@ DOORS = {
     "weigher": lambda X, y: wb.ReliefF(3).fit(X, y),
     "search": lambda X, y: wb.EvolutionaryWeigher(population_size=4, max_evaluations=4).fit(X, y),
     "strata": lambda X, y: wb.Stratified(wb.ReliefF(3), 2).fit(X, y),
-    "model": TableModel.learn,
+    "table": lambda X, y: wb.TableClassifier(wb.WeightedKNeighborsClassifier(3)).fit(X, y),
     "study": studied,
     "report": build_report,
 }
@@ -90,8 +89,6 @@ def test_files_that_hold_broken_text_are_named(tmp_path, given):
 def test_other_names_that_are_kept():
     with pytest.raises(InvalidDataError, match=TOLD):
         clean_table(NAMED)
-    with pytest.raises(InvalidDataError, match=f"target {TOLD}"):
-        TableModel.learn(GOOD, Y, target=BROKEN)
     with pytest.raises(InvalidDataError, match=f"row label {TOLD}"):
         build_report(GOOD, Y, row_labels=LABELS)
     with pytest.raises(InvalidWeightsError, match=f"feature name {TOLD}"):

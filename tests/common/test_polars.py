@@ -29,11 +29,11 @@ from weighbors import (
     Simba,
     SimbaMBIW,
     Stratified,
+    TableClassifier,
     TuRF,
     WeightedKNeighborsClassifier,
     distributed,
 )
-from weighbors.classifiers import TableModel
 from weighbors.datasets import clean_table
 from weighbors.evaluation import Study, permutation_test, stability_curve
 from weighbors.exceptions import InvalidDataError
@@ -177,8 +177,6 @@ def test_weights_of_rows_and_other_learners(kind):
 def test_everything_else_that_reads_tables(kind, tmp_path):
     X, y = TABLES[kind]
     pd.testing.assert_frame_equal(clean_table(X).X, clean_table(PLAIN).X)
-    model = TableModel.learn(X, y, target="kind")
-    np.testing.assert_array_equal(model.predict(X), TableModel.learn(PLAIN, Y).predict(PLAIN))
     rows = [row["name"] for row in build_report(X, y).data["features"]["rows"]]
     assert rows == [row["name"] for row in build_report(PLAIN, Y).data["features"]["rows"]]
     for test in (
@@ -221,7 +219,7 @@ def test_a_lazy_table_is_to_be_collected():
         lambda: Stratified().fit(lazy, y),
         lambda: distributed.ReliefF().fit(lazy, y),
         lambda: clean_table(lazy),
-        lambda: TableModel.learn(lazy, y),
+        lambda: TableClassifier().fit(lazy, y),
         lambda: build_report(lazy, y),
         lambda: stability_curve(ReliefF(), lazy, y),
         lambda: permutation_test(ReliefF(), lazy, y),

@@ -6,7 +6,6 @@ from .knn import WeightedKNeighborsClassifier
 from .kstar import KStar
 from .lwl import LWL
 from .table import TableClassifier
-from .table_model import Predictions, TableModel
 from .wibk import WIBK
 
 __all__ = [
@@ -15,9 +14,7 @@ __all__ = [
     "KStar",
     "KernelVotesClassifier",
     "LWL",
-    "Predictions",
     "TableClassifier",
-    "TableModel",
     "WIBK",
     "WeightedKNeighborsClassifier",
 ]

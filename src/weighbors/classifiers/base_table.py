@@ -243,7 +243,7 @@ class BaseTableEstimator(TableReader, BaseEstimator, ABC):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the model that `save` wrote to a file. Nothing in the file is executed.
 
-        Files that ``TableModel`` of version 0.1 wrote can be loaded, too.
+        Files of version 0.1 can be loaded, too.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class BaseTableEstimator(TableReader, BaseEstimator, ABC):
 
     @classmethod
     def _from_old(cls, parts: dict[str, Any]) -> Self:
-        """Return the model that a file of version 0.1 describes. ``parts`` is what `model_file.read` returns."""
+        """Return the model that a file of version 0.1 describes. ``parts`` is what `old_file.read` returns."""
         settings, scaler, rows = parts["settings"], parts["scaler"], parts["rows"]
         model = cls(cls._old_estimator(settings), "range", missing="distance", row_names=None)
         model._encoder, model._dates, model._row_column, model.row_names_ = old_encoder(scaler), [], None, None

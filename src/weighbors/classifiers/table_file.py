@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,9 @@ from ..datasets import TableScaler
 from ..datasets.column_scales import ColumnScales
 from ..datasets.encoding import TableEncoder
 from ..exceptions import ModelFileError, WeighborsError
-from . import model_file
+from . import old_file
 
-__all__ = ["is_old_file", "kind_in_file", "load_estimator", "old_encoder", "save_estimator"]
+__all__ = ["kind_in_file", "load_estimator", "old_encoder", "save_estimator"]
 
 _KIND = ArchiveKind(
     format="weighbors.TableEstimator",
@@ -58,7 +56,7 @@ def load_estimator(path: str | os.PathLike[str], kind: type) -> Any:
         If the file is damaged, was changed, is of another kind or release, or does not answer as it did when saved.
     """
     name = os.fspath(path)
-    if is_old_file(path):
+    if old_file.is_old_file(path):
         return _load_old(path, kind)
     header, arrays = _KIND.read(path)
     by = f"weighbors {header.get('weighbors')} wrote it"
@@ -79,9 +77,9 @@ def load_estimator(path: str | os.PathLike[str], kind: type) -> Any:
 
 
 def kind_in_file(path: str | os.PathLike[str]) -> str | None:
-    """Return the name of the class in a file of `save_estimator`, or None if it is an old or any other file."""
-    if is_old_file(path):
-        return None
+    """Return the name of the class that loads a model file, or None if it is any other file."""
+    if old_file.is_old_file(path):
+        return _old_kind(path)
     try:
         header, _ = read_archive(path)
     except DAMAGE:
@@ -89,29 +87,18 @@ def kind_in_file(path: str | os.PathLike[str]) -> str | None:
     return str(header.get("kind")) if header.get("format") == _KIND.format else None
 
 
-def is_old_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is one of the class TableModel of version 0.1, which was a k-NN over column ranges."""
-    name = os.fspath(path)
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"'{name}' is a directory; a model file is needed")
-    if not Path(path).exists():
-        raise FileNotFoundError(f"there is no file '{name}'")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "about.npy" in archive.namelist()
-    except DAMAGE:
-        return False  # the reader of the present format says what is wrong
+def _old_kind(path: str | os.PathLike[str]) -> str:
+    """Return the name of the class that loads a model file of version 0.1."""
+    return "TableRegressor" if old_file.target_is_numeric(path) else "TableClassifier"
 
 
 def _load_old(path: str | os.PathLike[str], kind: type) -> Any:
     """Return the model in a file of version 0.1 as an estimator of the class ``kind``."""
-    parts = model_file.read(path)
-    numeric = "values" in parts
-    wanted = "TableRegressor" if numeric else "TableClassifier"
+    wanted = _old_kind(path)
+    parts = old_file.read(path)
     if kind.__name__ != wanted:
-        raise ModelFileError(
-            f"'{os.fspath(path)}' is a model of {'a number' if numeric else 'classes'}: load it with {wanted}.load"
-        )
+        target = "a number" if "values" in parts else "classes"
+        raise ModelFileError(f"'{os.fspath(path)}' is a model of {target}: load it with {wanted}.load")
     try:
         return kind._from_old(parts)  # type: ignore[attr-defined]
     except _BROKEN as error:

@@ -21,11 +21,8 @@ def load_model(path: Path) -> TableClassifier | TableRegressor:
         If the file is damaged, was changed, or is something else.
     """
     from ..classifiers import TableClassifier
-    from ..classifiers.table_file import is_old_file, kind_in_file
-    from ..regressors import NumericTableModel, TableRegressor, load_table_model
+    from ..classifiers.table_file import kind_in_file
+    from ..regressors import TableRegressor
 
-    if is_old_file(path):
-        numeric = isinstance(load_table_model(path), NumericTableModel)
-    else:
-        numeric = kind_in_file(path) == "TableRegressor"  # if it is no model, load says what is wrong
-    return TableRegressor.load(path) if numeric else TableClassifier.load(path)
+    # If the file is no model, the classifier's load says what is wrong with it.
+    return TableRegressor.load(path) if kind_in_file(path) == "TableRegressor" else TableClassifier.load(path)

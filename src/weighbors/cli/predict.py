@@ -16,7 +16,7 @@ from ._say import note, notes, print_json, say, set_quiet, write_raw
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._typing import AnyArray
+    from .._typing import AnyArray, FloatArray
 
 __all__ = ["NAME", "run"]
 
@@ -94,15 +94,13 @@ def _describe_numbers(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dic
 
     A model of several outputs has a column for each of them; then there are no numbers in the line.
     """
-    from ..regressors.table_model import score_numbers
-
     found: dict[str, Any] = {"target_type": "numeric"}
     if "prediction" not in frame:
         return found, f"{frame.shape[1] - 1} outputs"
     values = frame["prediction"].to_numpy()
     low, mean, high = float(values.min()), float(values.mean()), float(values.max())
     found |= {"range": [low, high], "mean": mean}
-    scores = None if truth is None else score_numbers(truth, values)
+    scores = None if truth is None else _score_numbers(truth, values)
     if scores is not None:
         found["scores"] = scores
         r2 = "not defined" if scores["r2"] is None else f"{scores['r2']:.4f}"
@@ -127,3 +125,25 @@ def _note_agreement(labels: AnyArray, truth: pd.Series) -> None:
     if known.any():
         agree, all_ = int((right & known).sum()), int(known.sum())
         note(f"the table has labels of its own: {agree} of {all_} agree ({agree / all_:.1%})")
+
+
+def _score_numbers(truth: pd.Series, predicted: FloatArray) -> dict[str, Any] | None:
+    """Return ``r2``, ``rmse``, ``mae`` and ``rows`` of predictions, or None if no row has a number.
+
+    Rows without a number are left out. R² is None for a single row and for a constant target.
+    """
+    import numpy as np
+    import pandas as pd
+
+    numbers = pd.to_numeric(truth.astype(object), errors="coerce").to_numpy(dtype=np.float64)
+    known = np.isfinite(numbers)
+    if not known.any():
+        return None
+    numbers, error = numbers[known], numbers[known] - predicted[known]
+    total = float(np.square(numbers - numbers.mean()).sum())
+    return {
+        "r2": 1.0 - float(np.square(error).sum()) / total if total > 0 else None,
+        "rmse": float(np.sqrt(np.square(error).mean())),
+        "mae": float(np.abs(error).mean()),
+        "rows": int(known.sum()),
+    }

@@ -6,7 +6,6 @@ from .knn import WeightedKNeighborsRegressor
 from .kstar import KStarRegressor
 from .lwl import LWLRegressor
 from .table import TableRegressor
-from .table_model import NumericTableModel, load_table_model
 
 __all__ = [
     "IB1Regressor",
@@ -14,8 +13,6 @@ __all__ = [
     "KStarRegressor",
     "KernelVotesRegressor",
     "LWLRegressor",
-    "NumericTableModel",
     "TableRegressor",
     "WeightedKNeighborsRegressor",
-    "load_table_model",
 ]

@@ -1,11 +1,13 @@
-"""Model files: an archive of arrays and one JSON text, without pickle. Every part is validated when it is read."""
+"""Model files of version 0.1, which are read and no longer written. Every part is validated when it is read.
+
+Such a file is an archive of arrays and one JSON text, and holds a weighted k-NN over the scaled rows of a table.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from ..exceptions import ModelFileError, WeighborsError
 from ..weights import Weights
 from ..weights.value import parts_of
 
-__all__ = ["VOTES", "read", "write"]
+__all__ = ["is_old_file", "read", "target_is_numeric"]
 
 _FOREIGN = "'{path}' is an archive, but no model: 'weighbors fit' did not write it"
 _KIND = ArchiveKind(
@@ -38,27 +40,7 @@ _NUMERIC_KIND = _KIND._replace(version=2)
 _ARRAYS = ("low", "high", "numbers", "cells", "codes", "classes", "values")
 _SETTINGS: dict[str, Any] = {"n_neighbors": int, "weigher": str, "votes": str, "random_state": int, "version": str}
 _WEIGHTS = "weights."
-#: Values of the setting ``votes`` that a model can have.
-VOTES = ("uniform", "distance")
-
-
-def write(
-    path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mapping[str, AnyArray], weights: Mapping[str, Any]
-) -> None:
-    """Write a model to a file, in an atomic write.
-
-    Parameters
-    ----------
-    path : path-like
-    about : mapping
-        The parts that are stored as JSON text: names, categories, settings.
-    arrays : mapping of name to array
-    weights : mapping of name to array
-        The parts of the weights.
-    """
-    state = {"about": np.array(json.dumps(about)), **arrays}
-    state.update({f"{_WEIGHTS}{key}": value for key, value in weights.items()})
-    (_NUMERIC_KIND if "values" in arrays else _KIND).write(path, state)
+_VOTES = ("uniform", "distance")
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -67,10 +49,6 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raise `ModelFileError` if the file is incomplete, was changed, or is not a model file.
     """
     name = os.fspath(path)
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"'{name}' is a directory; a model file is needed")
-    if not Path(path).exists():
-        raise FileNotFoundError(f"there is no file '{name}'")
     state = _state(path, name)
     try:
         return _model(state)
@@ -78,19 +56,37 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ModelFileError(f"'{name}' holds no valid model: {error}. Fit it again") from error
 
 
+def is_old_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a model of version 0.1. A file that is no archive at all is none."""
+    return "about" in (_member_names(path) or ())
+
+
+def target_is_numeric(path: str | os.PathLike[str]) -> bool:
+    """Return whether a model file of version 0.1 is one of a numeric target."""
+    return "values" in (_member_names(path) or ())
+
+
+def _member_names(path: str | os.PathLike[str]) -> list[str] | None:
+    """Return the names of the arrays in an archive, or None if the file is damaged or no archive."""
+    name = os.fspath(path)
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"'{name}' is a directory; a model file is needed")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"there is no file '{name}'")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [member.removesuffix(".npy") for member in archive.namelist()]
+    except DAMAGE:
+        return None
+
+
 def _state(path: str | os.PathLike[str], name: str) -> dict[str, AnyArray]:
     """Return the arrays of a model file. Raise `ModelFileError` if its format, version or digest is not as expected.
 
     ``name`` is the path as text, for messages.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            # The names are checked before any array is read, because a foreign npz file may be large.
-            members = [member.removesuffix(".npy") for member in archive.namelist()]
-    except DAMAGE as error:
-        raise ModelFileError(
-            f"'{name}' is no readable model file ({error}): it is cut off, damaged, or something else. Fit it again"
-        ) from error
+    # The names are checked before any array is read, because a foreign npz file may be large.
+    members = _member_names(path) or []
     foreign = [one for one in members if one not in ("header", "about", *_ARRAYS) and not one.startswith(_WEIGHTS)]
     if foreign or "about" not in members:
         raise ModelFileError(_FOREIGN.format(path=name))
@@ -106,7 +102,7 @@ def _model(state: dict[str, AnyArray]) -> dict[str, Any]:
     # A file made on purpose may contain anything, so every part is checked for its type and size.
     settings = {key: _typed(about["settings"][key], kind, key) for key, kind in _SETTINGS.items()}
     _require(1 <= settings["n_neighbors"] <= len(rows), "as many rows as neighbours")
-    _require(settings["votes"] in VOTES, "a known way to vote")
+    _require(settings["votes"] in _VOTES, "a known way to vote")
     weights = Weights(**parts_of({k.removeprefix(_WEIGHTS): v for k, v in state.items() if k.startswith(_WEIGHTS)}))
     _require(weights.n_features in (None, len(scaler.names)), "one weight per feature")
     return {
