@@ -30,8 +30,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier
-from weighbors.presets.ifsw import STANDARD, SWITCHES
 from weighbors.datasets import load_dataset
+from weighbors.presets.ifsw import STANDARD, SWITCHES
 
 #: Named before the first cell was computed: the standard problems of the study with 100 to 350 rows and categories or
 #: numbers, in the order of their size.
@@ -73,7 +73,7 @@ def neighbor_score(weights: Any, split: Split) -> float:
 
 
 def learner_score(made: Callable[[], Any], found: EvolutionaryWeigher | None, split: Split) -> float:
-    """Accuracy of a learner on the test rows, trained with the rows, columns and feature weights that a search found."""
+    """Accuracy of a learner on the test rows, trained with the rows, columns and weights that a search found."""
     X, y, X_test, y_test = split
     if found is None:
         return made().fit(X, y).score(X_test, y_test)

@@ -28,7 +28,6 @@ from weighbors import (
 )
 from weighbors._archive import read_archive, write_archive
 from weighbors._state import read_state, write_state
-from weighbors.datasets import load_builtin
 from weighbors.exceptions import InvalidDataError, ModelFileError
 
 SEARCH = EvolutionaryWeigher("IS+FS+IW+FW", population_size=8, max_evaluations=80, random_state=0)

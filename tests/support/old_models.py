@@ -1,4 +1,4 @@
-"""Model files as version 0.1 wrote them: a weighted k-NN over columns scaled to [0, 1], with rows, weights and settings."""
+"""Model files as version 0.1 wrote them: a weighted k-NN over columns scaled to [0, 1]."""
 
 import json
 
