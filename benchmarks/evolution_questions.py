@@ -1,8 +1,9 @@
-"""Three questions that paper 004 leaves open, on twelve of its standard problems, in stratified folds.
+"""Questions that paper 004 leaves open, on twelve of its standard problems, in stratified folds.
 
     WEIGHBORS_DATA=... python benchmarks/evolution_questions.py learners   # a tree and an SVM in place of 1-NN
     WEIGHBORS_DATA=... python benchmarks/evolution_questions.py pareto     # fronts against the weighted sum
     WEIGHBORS_DATA=... python benchmarks/evolution_questions.py margins    # class margins as goals of feature weights
+    WEIGHBORS_DATA=... python benchmarks/evolution_questions.py start      # a first population spread over all sizes
 
 All scores are accuracies on rows that were left out. Each finished cell is a row of
 docs/results/ifsw_questions/QUESTION.csv at once, so a run that was stopped goes on where it ended. Features are
@@ -164,7 +165,21 @@ def margins() -> Iterator[tuple[str, str, int, Callable[[], dict[str, Any]]]]:
                 yield name, method, fold, cell
 
 
-QUESTIONS = {"learners": learners, "pareto": pareto, "margins": margins}
+def start() -> Iterator[tuple[str, str, int, Callable[[], dict[str, Any]]]]:
+    """Is a search better that begins with small and large selections instead of halves?"""
+    for name in PROBLEMS:
+        for fold, split in enumerate(folds(name, 10)):
+            for tasks in ("IS", "IS+FS", "IS+FW"):
+                for kind in ("half", "spread"):
+
+                    def cell(tasks: str = tasks, kind: str = kind, fold: int = fold, split: Split = split) -> Any:
+                        found = search(tasks, fold, start=kind).fit(*split[:2])
+                        return {"fitness": found.fitness_, **row_of(found, split)}
+
+                    yield name, f"{tasks}: {kind}", fold, cell
+
+
+QUESTIONS = {"learners": learners, "pareto": pareto, "margins": margins, "start": start}
 
 
 def run(question: str, limit: int | None) -> None:
@@ -172,7 +187,7 @@ def run(question: str, limit: int | None) -> None:
     path = RESULTS / f"{question}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     done = set(pd.read_csv(path)[KEY].astype(str).itertuples(index=False, name=None)) if path.exists() else set()
-    columns = [*KEY, "score", "training", "reduction", "instances", "features", "seconds"]
+    columns = [*KEY, "score", "fitness", "training", "reduction", "instances", "features", "seconds"]
     made = 0
     for name, method, fold, cell in QUESTIONS[question]():
         if (name, method, str(fold)) in done:

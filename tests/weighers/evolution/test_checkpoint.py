@@ -271,6 +271,7 @@ def test_forged_goals_are_refused(tmp_path, name, value):
     {"fitness": lambda a, b: -1e9 * float(np.mean(a != b))},
     {"keep_classes": False, "fitness": "g_mean"},
     {"incest_prevention": True, "restart": True},
+    {"start": "spread"},
     {"objective": "pareto"},
 ])  # fmt: skip
 def test_every_kind_of_search_continues_from_its_checkpoint(tmp_path, options):

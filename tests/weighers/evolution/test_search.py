@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
 
+from weighbors import EvolutionaryWeigher
 from weighbors.exceptions import InvalidDataError
 from weighbors.weighers.evolution import EvolutionSearch, Genome, Population, Settings
 from weighbors.weighers.evolution.operators import (
@@ -238,3 +241,26 @@ def test_weights_that_are_all_alike_are_exhausted():
     search.tell(ones(search.ask()))
     search.population = Population(np.full((5, 2), 0.3), np.ones((5, 4), dtype=bool))
     assert not search.exhausted  # a restart will come
+
+
+def test_a_spread_start_has_small_and_large_selections():
+    genome = Genome(("IS",), 400, 1)
+    half, spread = (
+        EvolutionSearch(genome, Settings(size=20, start=start), np.random.default_rng(0)).population.bits.mean(axis=1)
+        for start in ("half", "spread")
+    )
+    assert np.abs(half - 0.5).max() < 0.1
+    # Individual i of 20 has bits with probability (i + ½) / 20: four standard deviations of 400 bits are at most .1.
+    assert np.abs(spread - (np.arange(20) + 0.5) / 20).max() < 0.1
+
+
+def test_a_spread_start_is_a_setting_of_the_estimator():
+    X, y = load_wine(return_X_y=True)
+    options = {"population_size": 20, "max_evaluations": 20, "random_state": 0}
+    kept = {
+        start: EvolutionaryWeigher("IS", start=start, **options).fit(scale(X), y).instance_support_.mean()
+        for start in ("half", "spread")
+    }
+    assert kept["spread"] < 0.2 < kept["half"]  # of the first population, the smallest good selection is the fittest
+    with pytest.raises(ValueError, match="'start' parameter of EvolutionaryWeigher must be"):
+        EvolutionaryWeigher("IS", start="wide").fit(X, y)

@@ -169,7 +169,12 @@ def _build_run(
     """
     genome = fitness.genome
     settings = Settings(
-        int(given.population_size), given.de_factor, given.crossover_rate, given.incest_prevention, given.restart
+        int(given.population_size),
+        given.de_factor,
+        given.crossover_rate,
+        given.incest_prevention,
+        given.restart,
+        given.start,
     )
     kind = EvolutionSearch if goals is None else ParetoSearch
     if checkpoint is not None and kept is not None:

@@ -28,6 +28,7 @@ _COURSE = (  # parameters that change the result of a search
     "crossover_rate",
     "incest_prevention",
     "restart",
+    "start",
 )
 
 

@@ -40,6 +40,7 @@ class SearchParameters:
     keep_classes: bool
     incest_prevention: bool
     restart: bool
+    start: str
     time_limit: float | None
     n_iter_no_change: int | None
     checkpoint: str | os.PathLike[str] | None

@@ -7,6 +7,7 @@ parents and trials survive.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -112,8 +113,8 @@ def hypervolume(goals: FloatArray, reference: FloatArray) -> float:
 class ParetoSearch(EvolutionSearch):
     """Minimise several goals. `tell` takes one row of goals per individual.
 
-    In the first population, the probability that a bit is 1 increases from near 0 to near 1 over the
-    individuals. So the first front has individuals that keep little and individuals that keep much.
+    The first population is always spread (see `Settings`), so that the first front has individuals that keep little
+    and individuals that keep much.
 
     Parameters
     ----------
@@ -133,14 +134,8 @@ class ParetoSearch(EvolutionSearch):
     def __init__(
         self, genome: Genome, settings: Settings, rng: np.random.Generator, guard: ClassGuard | None = None
     ) -> None:
-        super().__init__(genome, settings, rng, guard)
+        super().__init__(genome, replace(settings, start="spread"), rng, guard)
         self.goals: FloatArray = np.empty((0, 0))
-
-    def _first_population(self) -> Population:
-        """Draw the first population. Later individuals have more bits that are 1."""
-        size = self.settings.size
-        population = self.genome.random(size, self.rng, density=(np.arange(size) + 0.5) / size)
-        return self._repair(population, None)
 
     @property
     def exhausted(self) -> bool:

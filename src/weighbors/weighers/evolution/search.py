@@ -39,6 +39,9 @@ class Settings:
     restart : bool
         When the threshold of ``incest_prevention`` is below 0, keep the best individual and make all
         others again from it. Needs ``incest_prevention``.
+    start : {"half", "spread"}
+        Probability that a bit is 1 in the first population. "half": ½, as in the paper. "spread": it increases from
+        near 0 to near 1 over the individuals, so that small and large selections are both there.
     """
 
     size: int = 100
@@ -46,6 +49,7 @@ class Settings:
     rate: float = 0.9
     incest_prevention: bool = False
     restart: bool = False
+    start: str = "half"
 
     def __post_init__(self) -> None:
         if self.size < 4:
@@ -211,9 +215,10 @@ class EvolutionSearch:
         return other
 
     def _first_population(self) -> Population:
-        """Draw the first population."""
-        population = self.genome.random(self.settings.size, self.rng)
-        return self._repair(population, None)
+        """Draw the first population, with bits as `Settings` describes ``start``."""
+        size = self.settings.size
+        density = (np.arange(size) + 0.5) / size if self.settings.start == "spread" else 0.5
+        return self._repair(self.genome.random(size, self.rng, density=density), None)
 
     def _repair(self, population: Population, before: BoolArray | None) -> Population:
         """Return the population, in which every individual has rows of every class again if there is a guard.

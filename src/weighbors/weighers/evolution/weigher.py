@@ -108,6 +108,10 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     restart : bool, default=False
         Restart from the best individual, as the cataclysm of CHC, when the threshold of
         ``incest_prevention`` is below 0. Needs ``incest_prevention``.
+    start : {"half", "spread"}, default="half"
+        The first population. "half": each bit is 1 with probability ½, as in the paper. "spread": this probability
+        increases from near 0 to near 1 over the individuals. The search then begins with small and large selections,
+        and usually ends with a fitter one. Fronts (``objective="pareto"``) always begin so.
     time_limit : float or None, default=None
         Seconds after which the search ends. The current generation is finished first.
     n_iter_no_change : int or None, default=None
@@ -235,6 +239,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         "keep_classes": ["boolean"],
         "incest_prevention": ["boolean"],
         "restart": ["boolean"],
+        "start": [StrOptions({"half", "spread"})],
         "time_limit": [None, Interval(Real, 0, None, closed="neither")],
         "n_iter_no_change": [None, Interval(Integral, 1, None, closed="left")],
         "checkpoint": [None, str, HasMethods(["__fspath__"])],
@@ -279,6 +284,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         keep_classes: bool = True,
         incest_prevention: bool = False,
         restart: bool = False,
+        start: str = "half",
         time_limit: float | None = None,
         n_iter_no_change: int | None = None,
         checkpoint: Any = None,
@@ -310,6 +316,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         self.keep_classes = keep_classes
         self.incest_prevention = incest_prevention
         self.restart = restart
+        self.start = start
         self.time_limit = time_limit
         self.n_iter_no_change = n_iter_no_change
         self.checkpoint = checkpoint
