@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from weighbors.presets.wibk import to_the_digit
+from weighbors.stats import wilcoxon
 
 DOCS = Path(__file__).parents[1] / "docs"
 Blocks = dict[str, Callable[[], str]]
@@ -402,6 +403,108 @@ def ifsw_data() -> str:
     return lines_of(["", "number", "data sets (rows)"], rows)
 
 
+def ifsw_selectors() -> str:
+    """The classical selectors beside 1-NN and the search for instances."""
+    tables = []
+    for block, part in read("ifsw", "selectors").groupby("block", sort=False):
+        rows = []
+        for row in part.sort_values("score", ascending=False).itertuples():
+            name = {"none": "all rows (1-NN)", "IS": "**search for instances (IS)**"}.get(row.selector, row.selector)
+            counts = (
+                ["", ""] if pd.isna(row.wins) else [f"{row.wins:.0f} / {row.ties:.0f} / {row.losses:.0f}", _p(row.holm)]
+            )
+            rows.append([name, f"{100 * row.score:.1f}", f"{100 * row.reduction:.1f}", f"{row.seconds:.3f}", *counts])
+        tables.append(
+            lines_of(
+                [f"{block} problems", BLOCKS[block], "reduction", "s", "better / equal / worse than IS", "Holm"], rows
+            )
+        )
+    return "\n\n".join(tables)
+
+
+def _question(name: str) -> pd.DataFrame:
+    """The cells of a question, without problems of which cells are missing."""
+    cells = read("ifsw_questions", name)
+    counts = cells.groupby("dataset").size()
+    return cells[cells["dataset"].isin(counts[counts == counts.max()].index)]
+
+
+def _against(cells: pd.DataFrame, first: str, second: str, column: str = "score") -> list[str]:
+    """On how many problems the first method is better, equal and worse than the second, and Wilcoxon's p."""
+    means = cells.pivot_table(column, "dataset", "method").round(6)
+    gain = (means[first] - means[second]).round(6)
+    counts = " / ".join(str(int(count)) for count in ((gain > 0).sum(), (gain == 0).sum(), (gain < 0).sum()))
+    return [counts, _p(wilcoxon(means[first], means[second]).p_value)]
+
+
+def _question_rows(name: str, columns: list[str], control: str) -> list[list[str]]:
+    """One row per method: means in per cent, and the comparison of its score with that of ``control``."""
+    cells = _question(name)
+    rows = []
+    for method, means in cells.groupby("method", sort=False)[columns].mean().iterrows():
+        shown = ["" if pd.isna(value) else f"{100 * value:.1f}" for value in means]
+        rows.append([str(method), *shown, *(["", ""] if method == control else _against(cells, method, control))])
+    return rows
+
+
+def ifsw_pareto() -> str:
+    """Points of a front against the weighted sum, on rows left out."""
+    head = ["", "accuracy, rows left out", "training rows", "instances kept", "features kept"]
+    rows = _question_rows("pareto", ["score", "training", "instances", "features"], "weighted sum")
+    return lines_of([*head, "better / equal / worse", "Wilcoxon's p"], rows)
+
+
+def ifsw_margins() -> str:
+    """Class margins as goals of feature weights."""
+    rows = _question_rows("margins", ["score", "training"], "FW, accuracy")
+    return lines_of(["", "accuracy, rows left out", "training rows", "better / equal / worse", "Wilcoxon's p"], rows)
+
+
+def ifsw_learners() -> str:
+    """Selections for a tree and an SVM: accuracy on rows left out and reduction."""
+    cells = _question("learners")
+    split = cells["method"].str.split(": ", expand=True)
+    means = cells.assign(learner=split[0], tasks=split[1]).groupby(["learner", "tasks"], sort=False)
+    table = means[["score", "reduction"]].mean()
+    learners = list(dict.fromkeys(split[0]))
+    rows = []
+    for tasks in dict.fromkeys(split[1]):
+        row = [tasks]
+        for learner in learners:
+            if (learner, tasks) not in table.index:
+                row += ["", "", ""]
+                continue
+            score, reduction = table.loc[(learner, tasks)]
+            p = "" if tasks == "none" else _against(cells, f"{learner}: {tasks}", f"{learner}: none")[1]
+            row += [f"{100 * score:.1f}", f"{100 * reduction:.1f}", p]
+        rows.append(row)
+    return lines_of(
+        ["tasks", *(f"{learner}{part}" for learner in learners for part in ("", ", reduction", ", p"))], rows
+    )
+
+
+def ifsw_start() -> str:
+    """The paper's start of a search against a spread one."""
+    cells = _question("start")
+    rows = []
+    for method, means in cells.groupby("method", sort=False)[["fitness", "score", "reduction"]].mean().iterrows():
+        tasks, start = str(method).split(": ")
+        row = [
+            tasks,
+            start,
+            f"{means['fitness']:.3f}",
+            f"{100 * means['score']:.1f}",
+            f"{100 * means['reduction']:.1f}",
+        ]
+        for column in ("fitness", "score"):
+            compared = _against(cells, str(method), f"{tasks}: half", column) if start == "spread" else []
+            row.append(", p ".join(compared))
+        rows.append(row)
+    return lines_of(
+        ["tasks", "start", "fitness", "accuracy, rows left out", "reduction", "fitter on", "more accurate on"], rows
+    )
+
+
 PAGES: dict[str, Blocks] = {
     "simbambiw.md": {
         "answers": answers, "counts": counts, "worse": worse, "sizes": sizes, "madelon": madelon, "means": means,
@@ -413,7 +516,8 @@ PAGES: dict[str, Blocks] = {
         "gains": wibk_gains},
     "ifsw.md": {
         "data": ifsw_data, "claims": ifsw_claims, "combinations": ifsw_combinations, "tests": ifsw_tests,
-        "holm": ifsw_holm, "undersampling": ifsw_undersampling},
+        "holm": ifsw_holm, "undersampling": ifsw_undersampling, "selectors": ifsw_selectors, "pareto": ifsw_pareto,
+        "margins": ifsw_margins, "learners": ifsw_learners, "start": ifsw_start},
 }  # fmt: skip
 
 

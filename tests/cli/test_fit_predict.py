@@ -48,7 +48,7 @@ def test_a_mixed_table_from_fit_to_labels(weighbors, mixed, tmp_path):
 
 
 def test_json_and_stdout(weighbors, mixed):
-    description = json.loads(weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--json").out)
+    description = json.loads(weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--model", "knn", "--json").out)
     assert description["features"] == ["size", "noise", "colour"]
     assert [column["name"] for column in description["left_out"]] == ["id", "unit"]
     assert description["settings"]["weigher"] == "relieff"
@@ -89,7 +89,20 @@ def test_the_weighers_are_the_librarys():
     assert set(WEIGHER_CLASSES.values()) == set(KNOWN) - selectors - others
 
 
-def test_the_default_is_the_model_of_version_0_1(weighbors, mixed):
+def test_the_default_is_learned_votes(weighbors, mixed):
+    """Without options the model is that of TableClassifier, and with an option of the k-NN it is a k-NN."""
+    frame = mixed_table()
+    done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0)
+    assert "learned votes" in done.out
+    expected = TableClassifier(KernelVotesClassifier(random_state=0)).fit(frame.drop(columns="kind"), frame["kind"])
+    np.testing.assert_array_equal(TableClassifier.load("m.wb").predict_proba(frame), expected.predict_proba(frame))
+    for option in (["-k", 3], ["--weigher", "none"], ["--votes", "distance"], ["--select", 2]):
+        assert (
+            "-NN, weigher" in weighbors("fit", mixed, "-t", "kind", "-o", "n.wb", "--folds", 0, "--force", *option).out
+        )
+
+
+def test_a_knn_is_the_model_of_version_0_1(weighbors, mixed):
     """A k-NN over column ranges with ReliefF: the file has another format, and the same answers."""
     weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0, "--votes", "distance", "-k", 4)
     frame, new = mixed_table(), mixed_table(40, seed=1).drop(columns="kind")
@@ -192,7 +205,7 @@ def test_the_cross_validated_score(weighbors, mixed):
 def test_a_score_that_is_not_possible(weighbors):
     """Five neighbours of six rows: the parts of the cross-validation are too small, the model is not."""
     mixed_table(12).head(6).assign(kind=["low", "high"] * 3).to_csv("six.csv", index=False)
-    done = weighbors("fit", "six.csv", "-t", "kind", "-o", "m.wb")
+    done = weighbors("fit", "six.csv", "-t", "kind", "-o", "m.wb", "--model", "knn")
     assert done.code == 0, done.err
     assert "there is no cross-validated score: " in done.err
     assert "cross-validated" not in done.out
@@ -243,7 +256,7 @@ def test_new_tables_that_do_not_fit(weighbors, mixed):
 
 def test_fewer_rows_than_neighbours(weighbors):
     mixed_table(12).head(4).assign(kind=["low", "low", "high", "high"]).to_csv("four.csv", index=False)
-    done = weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb")
+    done = weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb", "--model", "knn")
     assert done.code == 3
     assert "5 neighbours are to vote, and the table has 4 rows: lower --neighbors" in done.err
     assert weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb", "-k", 1).code == 0

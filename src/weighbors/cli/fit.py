@@ -37,9 +37,12 @@ def run(
     target: Target = None,
     target_type: TargetType = TargetKind.AUTO,
     model: Annotated[
-        ModelName,
-        typer.Option(help="k-NN with a weigher, learned votes, WIB-K (classes only), or a lazy learner."),
-    ] = ModelName.KNN,
+        ModelName | None,
+        typer.Option(
+            help="Learned votes, a k-NN with a weigher, WIB-K (classes only), or a lazy learner.",
+            show_default="votes; knn if --weigher, --neighbors, --votes or --select is given",
+        ),
+    ] = None,
     weigher: Annotated[
         Weigher | None,
         typer.Option(
@@ -82,13 +85,16 @@ def run(
 ) -> None:
     """Learn from a table and save a model.
 
-    The model is for classes or for a number, by default a k-NN with learned weights. Numbers are scaled, categories and
-    missing values are used as they are, and columns that cannot help are named and left out. The file contains no code.
-    The commands weighbors predict and weighbors explain read it.
+    The model is for classes or for a number, by default learned votes, the most accurate one in our study. Numbers are
+    scaled, categories and missing values are used as they are, and columns that cannot help are named and left out. The
+    file contains no code. The commands weighbors predict and weighbors explain read it.
     """
     set_quiet(quiet)
+    # Learned votes have no --votes, and choose weights and neighbours themselves. Who gives one of these means a k-NN.
+    of_knn = (weigher, neighbors, votes, select, strategy, tasks, evaluations)
+    default = ModelName.VOTES if all(option is None for option in of_knn) else ModelName.KNN
     options = FitOptions(
-        model, weigher, neighbors, votes, scale, select, strategy, tasks, evaluations, seed=seed, jobs=jobs
+        model or default, weigher, neighbors, votes, scale, select, strategy, tasks, evaluations, seed=seed, jobs=jobs
     )
     check_options(options)
     check_output(output, force=force, inputs=(data,))
