@@ -30,6 +30,7 @@
 #include "simba-inl.hpp"
 #include "individual-inl.hpp"
 #include "population_minima-inl.hpp"
+#include "population_pairs-inl.hpp"
 #include "population_scan-inl.hpp"
 #include "population_matrix-inl.hpp"
 #include "population_ranks-inl.hpp"

@@ -55,8 +55,9 @@ template <class T, class V>
 void py_predict_by_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> missing_distance, int64_t n_numeric,
                         bool missing, Array<V, 1> values, V otherwise, int64_t n_classes, int64_t k,
                         Optional<T, 3> weights, Optional<T, 2> scales, Optional<bool, 2> kept,
-                        Optional<int32_t, 2> orders, Array<int32_t, 2> guesses, Array<int64_t, 1> query,
-                        Output<V, 2> predicted, int64_t first, int64_t last, int64_t begin, int64_t end) {
+                        Optional<int32_t, 2> orders, Array<int32_t, 2> guesses, Optional<float, 2> columns,
+                        Optional<double, 1> half_range, Array<int64_t, 1> query, Output<V, 2> predicted, int64_t first,
+                        int64_t last, int64_t begin, int64_t end) {
   const int64_t n = dim(rows, 0), m = dim(rows, 1), sets = weights ? dim(*weights, 1) : 1;
   require(dim(centered, 0) == n && dim(centered, 1) == m, "centered: the shape of rows is needed");
   require_features(missing_distance, n_numeric, m);
@@ -69,6 +70,9 @@ void py_predict_by_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> miss
   require(dim(guesses, 0) == n, "guesses: one list per row is needed");
   for (size_t i = 0; i < guesses.size(); ++i)
     require(0 <= guesses.data()[i] && guesses.data()[i] < n, "guesses: row outside");
+  require(!columns || (half_range && dim(*columns, 0) == m && dim(*columns, 1) == n && dim(*half_range, 0) == m),
+          "columns: (m, n) with half_range: (m,) is needed");
+  require(!columns || (!missing && n_numeric == m), "columns: all features must be numbers, none missing");
   PopulationJob<T> job{
       .rows = rows.data(),
       .centered = centered.data(),
@@ -86,6 +90,8 @@ void py_predict_by_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> miss
       .orders = data_or_null(orders),
       .guesses = guesses.data(),
       .n_guesses = dim(guesses, 1),
+      .columns = data_or_null(columns),
+      .half_range = data_or_null(half_range),
   };
   set_values(job, values, double(otherwise), predicted);
   if (begin == end) return;
@@ -212,7 +218,8 @@ template <class T, class V> void bind_predictions(nb::module_& m) {
   m.def("predict_by_scan", &py_predict_by_scan<T, V>, nb::kw_only(), array("rows"), array("centered"),
         array("missing_distance"), "n_numeric"_a, "missing"_a, array("values"), "otherwise"_a, "n_classes"_a, "k"_a,
         array_or_none("weights"), array_or_none("scales"), array_or_none("kept"), array_or_none("orders"),
-        array("guesses"), array("query"), array("predicted"), "first"_a, "last"_a, "begin"_a, "end"_a, release);
+        array("guesses"), array("columns").none(), array("half_range").none(), array("query"), array("predicted"),
+        "first"_a, "last"_a, "begin"_a, "end"_a, release);
   m.def("predict_from_matrix", &py_predict_from_matrix<T, V>, nb::kw_only(), array("square"), array("values"),
         "otherwise"_a, "n_classes"_a, "k"_a, array_or_none("scales"), array_or_none("kept"), array("query"),
         array("predicted"), "first"_a, "last"_a, "begin"_a, "end"_a, release);

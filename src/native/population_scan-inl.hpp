@@ -3,7 +3,8 @@
 // among its k nearest selected instances, without the row itself, or the mean of their numeric targets.
 //
 // `predict_by_scan` serves every individual: it packs the selected instances and features once and compares tiles of
-// rows with them, those with few selected instances by population_minima-inl.hpp. `predict_from_matrix`
+// rows with them. Numeric features without missing values are left to population_pairs-inl.hpp where that has the
+// instructions, and few selected instances to population_minima-inl.hpp. `predict_from_matrix`
 // (population_matrix-inl.hpp) reads distances that were computed before, and `predict_from_lists`
 // (population_lists.hpp) sorted neighbour lists. All three give the same predictions.
 //
@@ -419,7 +420,10 @@ WB_KERNEL void predict_by_scan(const PopulationJob<T>& job, std::int64_t first, 
   Individual<T> individual;
   NearestLists<T> nearest;
   MinimaScratch<T> scratch;
+  RoundedIndividual rounded;
+  const bool by_pairs = !MISSING && pairs_serve(job, begin, end);
   for (std::int64_t i = first; i < last; ++i) {
+    if (by_pairs && predict_by_pairs(job, i, individual, rounded)) continue;
     const bool all = compares_all(job, i);
     pack_individual(job, i, individual, !all);
     if (all) predict_by_minima<T, MISSING>(job, individual, scratch, i, begin, end);

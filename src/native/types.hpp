@@ -233,8 +233,10 @@ template <class T> struct PopulationJob {
   const std::int32_t* orders = nullptr;   // (m, n) rows by each feature; or null
   const std::int32_t* guesses = nullptr;  // (n, n_guesses) other rows that are near without weights
   std::int64_t n_guesses = 0;
-  std::int32_t* predicted = nullptr;  // (n_individuals, n_queries): class, -1: no other row is selected
-  double* numbers = nullptr;          // (n_individuals, n_queries): predictions of numeric targets
+  const float* columns = nullptr;      // (m, n) centered divided by half_range, or null: see population_pairs-inl.hpp
+  const double* half_range = nullptr;  // (m,)
+  std::int32_t* predicted = nullptr;   // (n_individuals, n_queries): class, -1: no other row is selected
+  double* numbers = nullptr;           // (n_individuals, n_queries): predictions of numeric targets
 };
 
 constexpr int RANKS_AT_ONCE = 64;        // rows whose ranks are compared together

@@ -278,6 +278,8 @@ def predict_by_scan(
     kept: BoolArray | None,  # (n_individuals, n)
     orders: AnyArray | None,  # (m, n) int32, rows sorted by each feature: permutations
     guesses: AnyArray,  # (n, n_guesses) int32, other rows that are near without weights; may be empty
+    columns: AnyArray | None,  # (m, n) float32, centered divided by half_range: in [-1, 1]; None: nominal or missing
+    half_range: AnyArray | None,  # (m,) float64, the largest absolute value of centered
     query: IndexArray,  # (n_queries,) rows to predict
     predicted: AnyArray,  # (n_individuals, n_queries) of the dtype of values, written; class -1: no row is selected
     first: int,  # individuals [first, last)

@@ -173,6 +173,37 @@ def test_many_rows_in_parts_threads_and_levels(dtype):
             np.testing.assert_array_equal(y[row[:, 0]], answer[i])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["reals", "ties", "duplicates", "tiny", "huge", "one large column", "constant"])
+def test_pairs_of_rounded_rows_give_the_nearest_row(kind, dtype):
+    rng, n, m = RNG(3), 203, 7
+    X = rng.normal(size=(n, m))
+    if kind == "ties":
+        X = np.round(X)
+    if kind == "duplicates":
+        X = X[rng.integers(0, 40, size=n)]
+    # With weights, some squares of tiny numbers vanish in single precision, and all numbers but one column round to 0.
+    X *= {"tiny": 1e-11, "huge": 1e17, "constant": 0}.get(kind, 1.0)
+    X[:, 2] *= 1e7 if kind == "one large column" else 1.0
+    X = np.ascontiguousarray(X + 3.0 * (kind in ("reals", "constant")), dtype=dtype)
+    w, v, t = rng.random((6, 1, m)), rng.random((6, n)), rng.random((6, n)) < np.linspace(0, 1, 6)[:, None]
+    v[1, :30], v[2] = 0, np.round(2 * v[2]) / 2
+    w[:, :, 4] = 0
+    every = [Selections(6, w**2, a, b) for a in (None, v) for b in (None, t)]
+    every += [Selections(6, (w > 0.6) * 1.0, None, t), Selections(6, 1e-9 * w, 1e3 * v)]
+    # Numbers are row numbers, so that predictions show which row was the nearest one.
+    options = {"n_classes": 1, "numbers": np.arange(float(n))}
+    paired, scanned = (PopulationNeighbors(X, np.zeros(n, dtype=int), **options) for _ in range(2))
+    assert paired._columns is not None
+    scanned._columns = scanned._half_range = None
+    for selections in every:
+        found = paired.predict(selections)
+        np.testing.assert_array_equal(found, scanned.predict(selections))
+        paired.n_jobs = 3
+        np.testing.assert_array_equal(found, paired.predict(selections))
+        paired.n_jobs = 1
+
+
 @pytest.mark.parametrize("kind", ["classes", "many classes", "numbers"])
 @pytest.mark.parametrize("n", [2, 63, 64, 200])
 def test_ranks_and_walks_give_the_answers_of_the_scan(n, kind):

@@ -11,8 +11,8 @@ the same predictions. `choose_population_method` chooses one:
 - ``matrix``: instances are weighed, features are not. Distances are computed once, if they fit in the byte limit.
 - ``scan``: everything else. The selected instances and features of an individual are packed and compared.
 
-Further memory is needed for a centred copy of the data, with instance weights also 4 bytes per cell, for one
-packed copy per thread, and for 4 bytes per individual and row (8 with numeric targets).
+Further memory is needed for a centred copy of the data, for rounding another 4 bytes per cell, with instance weights
+also 4 bytes per cell, for one packed copy per thread, and for 4 bytes per individual and row (8 with numeric targets).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ __all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationMethod", "Selections
 #: Memory for lists or distances that are kept for a whole search.
 CACHE_BYTES = 256 * 2**20
 _LEAST_WIDTH = 16  # shorter lists than this are not worth their memory
+_PAIRED_ROWS = 8192  # most rows for which the scan computes every pair once, from rounded columns
 _GUESSES = 4  # near rows that give a scan its first limit
 # Individuals that select at most the square root of this many times n rows are predicted from ranks: where the ranks
 # hold the classes, and where the place of the smallest rank is needed as well. Measured with 300 to 2000 rows.
@@ -202,6 +203,14 @@ class PopulationNeighbors:
             n_neighbors=n_neighbors,
             limit=cache_bytes,
         )
+        # The compiled core rounds weighed columns to integers, if all of them are numbers.
+        self._columns: AnyArray | None = None
+        self._half_range: AnyArray | None = None
+        numbers_only = bool(numeric.all()) and not self.references.missing
+        if self.method.way == "scan" and numbers_only and n_neighbors == 1 and self.references.n <= _PAIRED_ROWS:
+            reach = np.abs(self._centered).max(axis=0, initial=0).astype(np.float64)
+            self._half_range = np.where(reach > 0, reach, 1.0)
+            self._columns = np.ascontiguousarray((self._centered / self._half_range).T, dtype=np.float32)
         distances = RowDistances(self.references, n_jobs)
         self._lists = distances.sorted_lists(self.method.width) if self.method.way == "walk" else None
         # Classes are stored in the lowest bits of ranks, if both fit in 15 bits.
@@ -263,6 +272,8 @@ class PopulationNeighbors:
                 kept=mask,
                 orders=self._orders,
                 guesses=self._guesses,
+                columns=self._columns,
+                half_range=self._half_range,
                 query=query,
                 predicted=predicted,
                 first=first,
