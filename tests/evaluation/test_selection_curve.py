@@ -1,5 +1,6 @@
 """Selection curves against loops written out, by hand, and with bad input."""
 
+import os
 import warnings
 
 import numpy as np
@@ -330,3 +331,17 @@ def test_a_score_that_is_not_defined():
     X, _ = table(n=12)
     with pytest.raises(InvalidDataError, match="R² is for a single row"):
         selection_curve(RReliefF(3), X, X[:, 0] + 0.5, LeaveOneOut(), sizes=[2], n_shuffles=0)
+
+
+def test_jobs_are_threads_of_this_process_and_leave_the_filters_of_warnings_as_they_were():
+    X, y = table()
+    seen = set()
+
+    def weigher(X, y):
+        seen.add(os.getpid())  # a worker process would fill a set of its own
+        return f_scores(X, y)
+
+    before = list(warnings.filters)
+    selection_curve(weigher, X, y, sizes=[2], n_repeats=2, n_shuffles=2, n_jobs=2)
+    assert seen == {os.getpid()}
+    assert warnings.filters == before

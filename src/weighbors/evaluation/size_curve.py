@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -97,7 +98,8 @@ def selection_curve(
     random_state : int, RandomState or None, default=0
         Seed of folds, shuffles and ties, and of weighers and estimator if their ``random_state`` is None.
     n_jobs : int or None, default=None
-        Number of runs that are measured at the same time. Results do not depend on it.
+        Number of runs that are measured at the same time, in threads. Results do not depend on it. For a weigher that
+        is mostly Python code, ``joblib.parallel_config("loky")`` chooses worker processes.
     progress : bool or None, default=False
         Whether to show a progress bar on stderr. None means that it is shown if stderr is a terminal.
 
@@ -332,8 +334,11 @@ def _measure(
             for task, child in zip(plan, children, strict=True)
         ]
     found = []
-    with CellProgressBar(len(jobs), 0, wanted=progress, unit="runs") as bar:
-        for run in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+    # Threads, since the time goes into compiled code that releases the interpreter lock: worker processes took three
+    # times the processor time, for imports and for copies of the table. Filters of warnings belong to the process, and
+    # runs in several threads may restore them in another order than they set them; here they are restored at the end.
+    with warnings.catch_warnings(), CellProgressBar(len(jobs), 0, wanted=progress, unit="runs") as bar:
+        for run in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(jobs):
             found.append(run)
             bar.tell("done")
     width = len(plan) + 1
