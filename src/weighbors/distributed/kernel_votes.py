@@ -17,7 +17,7 @@ from .._targets import check_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..blocks import BlockEngine, BlockTable, ColumnCoding, LazyRows
-from ..classifiers.kernel_votes import BaseKernelVotes
+from ..classifiers.base_kernel_votes import BaseKernelVotes
 from ..classifiers.training import repetition_weights
 from ..engine import ColumnRanges, SearchEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._targets import check_outputs, standardize_outputs
 from .._typing import FloatArray
 from .._validation import TableCoder, check_sample_weight
-from ..classifiers.kernel_votes import BaseKernelVotes, ExplainedOutputs
+from ..classifiers.base_kernel_votes import BaseKernelVotes, ExplainedOutputs
 from ..classifiers.training import indexable
 from ..exceptions import InvalidDataError
 from ..explanation import Explanation, explain_rows
