@@ -3,8 +3,8 @@
 All are exact (brute force) and run in one process with the same data and two threads each; they alternate, and the best
 time of several rounds counts. Only the search is timed: every index is built, and searched once, before. The result
 is a markdown table. A rival that is not installed is named and left out (``pip install --group rivals`` installs all).
-Neighbours are compared with ours; rivals that expand the square of the difference may swap neighbours whose distances are
-nearly equal, so the share of equal entries is printed where it is below 0.999.
+Neighbours are compared with ours. Rivals that expand the square of the difference may swap neighbours whose distances
+are nearly equal, so the share of equal entries is printed where it is below 0.999.
 
 ``python benchmarks/neighbor_rivals.py [--rounds 7] [--shapes 0 3 9]``
 """
