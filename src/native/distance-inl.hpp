@@ -40,11 +40,22 @@ template <class T, int P, bool W, class V> WB_INLINE V add_term(V sum, V weight,
 
 template <class T> using TileSums = Vec<T>[TILE_QUERIES][TILE_VECTORS];
 
+// Where the queries of a tile are: gathered, (features, TILE_QUERIES), or the rows themselves.
+template <class T> struct GatheredQueries {
+  const T* packed;
+  std::int64_t first;  // the first feature of `packed`
+  WB_INLINE T at(std::int64_t j, int q) const { return packed[(j - first) * TILE_QUERIES + q]; }
+};
+template <class T> struct RowQueries {
+  const T* row[TILE_QUERIES];
+  WB_INLINE T at(std::int64_t j, int q) const { return row[q][j]; }
+};
+
 // Adds the features [first, last) to sums that are 0 or hold the features before `first`.
-// queries: (last - first, TILE_QUERIES); block and weights: (m, BLOCK_LANES)
-template <class T, int P, bool W, bool MISSING>
-WB_INLINE void accumulate_tile(const T* queries, const T* block, const T* weights, const Features<T>& features,
-                               std::int64_t first, std::int64_t last, TileSums<T>& sum) {
+// block and weights: (m, BLOCK_LANES)
+template <class T, int P, bool W, bool MISSING, class TileQueries>
+WB_INLINE void accumulate_tile(const TileQueries& queries, const T* block, const T* weights,
+                               const Features<T>& features, std::int64_t first, std::int64_t last, TileSums<T>& sum) {
   constexpr int LANES = VECTOR_LANES<T>;
   TileSums<T> acc;  // A local copy, since compilers keep it in registers; `sum` may be in memory.
   WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
@@ -60,7 +71,7 @@ WB_INLINE void accumulate_tile(const T* queries, const T* block, const T* weight
       weight[v] = W ? load<T>(weights + (j * TILE_VECTORS + v) * LANES) : one;
     }
     WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
-      const Vec<T> query = broadcast<T>(queries[(j - first) * TILE_QUERIES + q]);
+      const Vec<T> query = broadcast<T>(queries.at(j, q));
       WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
         Vec<T> diff = ref[v] - query;
         if constexpr (P == 1) diff = absolute<T>(diff);
@@ -79,7 +90,7 @@ WB_INLINE void accumulate_tile(const T* queries, const T* block, const T* weight
       weight[v] = W ? load<T>(weights + (j * TILE_VECTORS + v) * LANES) : ref[v];
     }
     WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
-      const Vec<T> query = broadcast<T>(queries[(j - first) * TILE_QUERIES + q]);
+      const Vec<T> query = broadcast<T>(queries.at(j, q));
       WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
         // A missing category (NaN) equals nothing, not even another missing one.
         const Vec<T> diff = choose<T>(equal<T>(ref[v], query), zero, missing_distance);
@@ -102,7 +113,7 @@ template <class T, int P, bool W, bool MISSING>
 WB_INLINE void accumulate_tile(const T* queries, const T* block, const T* weights, const Features<T>& features,
                                TileSums<T>& sum) {
   clear<T>(sum);
-  accumulate_tile<T, P, W, MISSING>(queries, block, weights, features, 0, features.count, sum);
+  accumulate_tile<T, P, W, MISSING>(GatheredQueries<T>{queries, 0}, block, weights, features, 0, features.count, sum);
 }
 
 // Cache blocking: how many tiles and blocks are combined before the next ones, so that what is read again stays in the

@@ -17,7 +17,10 @@ template <class T> struct Kernels {
   void (*find_k_nearest[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
                                   const Lists<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
   void (*find_within[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
-                               const T* limits, Hits<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
+                               const T* limits, Hits<T>&, Rows begin, Rows end);            // [p - 1][weights][missing]
+  void (*compute_symmetric_distances[2][2])(const SymmetricJob<T>&, Rows begin, Rows end);  // [p - 1][missing]
+  void (*select_nearest)(const SymmetricJob<T>&, const std::int64_t* group_start, std::int64_t n_groups,
+                         const Lists<T>&, Rows begin, Rows end);
   void (*rerank[2])(const Candidates<T>&, const Features<T>&, const Lists<T>&, Rows begin, Rows end);  // [p - 1]
   void (*compute_distances[2][2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
                                   T* distance, Rows begin, Rows end);  // [p - 1][missing]

@@ -23,6 +23,7 @@
 #include "scan-inl.hpp"
 #include "k_nearest-inl.hpp"
 #include "within-inl.hpp"
+#include "symmetric-inl.hpp"
 #include "rerank-inl.hpp"
 #include "pairs-inl.hpp"
 #include "bytes-inl.hpp"
@@ -53,6 +54,10 @@ constexpr Kernels<T> KERNELS = {
                      {find_within<T, 1, true, false>, find_within<T, 1, true, true>}},
                     {{find_within<T, 2, false, false>, find_within<T, 2, false, true>},
                      {find_within<T, 2, true, false>, find_within<T, 2, true, true>}}},
+    .compute_symmetric_distances = {{compute_symmetric_distances<T, 1, false>, compute_symmetric_distances<T, 1, true>},
+                                    {compute_symmetric_distances<T, 2, false>,
+                                     compute_symmetric_distances<T, 2, true>}},
+    .select_nearest = select_nearest<T>,
     .rerank = {rerank<T, 1>, rerank<T, 2>},
     .compute_distances = {{compute_distances<T, 1, false>, compute_distances<T, 1, true>},
                           {compute_distances<T, 2, false>, compute_distances<T, 2, true>}},

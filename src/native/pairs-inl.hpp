@@ -230,8 +230,8 @@ WB_KERNEL void sum_distances(const T* queries, const T* packed, const Features<T
             TileSums<T> sum;
             if (first == 0) clear<T>(sum);
             else restore<T>(kept, sum);
-            accumulate_tile<T, 2, false, false>(tile_rows.data() + (t - tiles) * blocking.panel * TILE_QUERIES,
-                                                packed + block * m * LANES, nullptr, features, first, last, sum);
+            const GatheredQueries<T> rows{tile_rows.data() + (t - tiles) * blocking.panel * TILE_QUERIES, first};
+            accumulate_tile<T, 2, false, false>(rows, packed + block * m * LANES, nullptr, features, first, last, sum);
             if (last < m) save<T>(sum, kept);
             else add_roots<T>(sum, std::min(LANES, n - block * LANES), by_lane.data() + t * TILE_SUMS);
           }

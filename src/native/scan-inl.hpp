@@ -98,9 +98,9 @@ WB_INLINE void scan_tiles(const Queries<T>& queries, const References<T>& refs, 
               TileSums<T> sum;
               if (first == 0) clear<T>(sum);
               else restore<T>(kept, sum);
-              accumulate_tile<T, P, W, MISSING>(tile_queries, refs.packed + block * m * LANES,
-                                                W ? refs.weights + block * m * LANES : nullptr, features, first, last,
-                                                sum);
+              accumulate_tile<T, P, W, MISSING>(
+                  GatheredQueries<T>{tile_queries, first}, refs.packed + block * m * LANES,
+                  W ? refs.weights + block * m * LANES : nullptr, features, first, last, sum);
               if (last < m) save<T>(sum, kept);
               else collect_tile<T>(refs, collector, {begin + t * TILE_QUERIES, g, block}, sum, limit);
             }

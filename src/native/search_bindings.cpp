@@ -104,6 +104,46 @@ void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Arra
                                                                      job.recheck, lists, begin, end);
 }
 
+template <class T>
+void py_compute_symmetric_distances(Array<T, 2> source, Array<int64_t, 1> order, Array<T, 3> packed,
+                                    int64_t first_block, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
+                                    int p, Output<T, 2> distance, int64_t begin, int64_t end) {
+  const int64_t n = dim(source, 0), m = dim(source, 1), lanes = dim(order, 0);
+  require(p == 1 || p == 2, "p: 1 or 2 is needed");
+  require_packed<T>(packed, m);
+  require_features(missing_distance, n_numeric, m);
+  require(first_block >= 0 && (first_block + dim(packed, 0)) * BLOCK_LANES<T> <= lanes, "packed: blocks beyond order");
+  require(dim(distance, 0) == lanes && dim(distance, 1) == lanes, "distance: one row and column per lane is needed");
+  require_range(begin, end, lanes);
+  for (int64_t i = 0; i < lanes; ++i) require(order.data()[i] < n, "order: row outside the source");
+  const SymmetricJob<T> job{
+      .source = source.data(),
+      .order = order.data(),
+      .n_lanes = lanes,
+      .packed = packed.data(),
+      .first_block = first_block,
+      .n_blocks = dim(packed, 0),
+      .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
+      .distance = distance.data(),
+  };
+  if (begin < end) level->of<T>().compute_symmetric_distances[p - 1][missing](job, begin, end);
+}
+
+template <class T>
+void py_select_nearest(Output<T, 2> pair_distance, Array<int64_t, 1> order, Array<int64_t, 1> group_start,
+                       Output<T, 3> distance, Output<int64_t, 3> id, int64_t begin, int64_t end) {
+  const int64_t lanes = dim(order, 0), groups = dim(group_start, 0) - 1;
+  require(dim(pair_distance, 0) == lanes && dim(pair_distance, 1) == lanes,
+          "pair_distance: one row per lane is needed");
+  require(groups >= 1 && group_start.data()[groups] * BLOCK_LANES<T> == lanes, "group_start: wrong last block");
+  require_lists(distance, id, dim(distance, 0), groups);
+  require_range(begin, end, lanes);
+  for (int64_t i = 0; i < lanes; ++i) require(order.data()[i] < dim(distance, 0), "order: row without a list");
+  const SymmetricJob<T> job{.order = order.data(), .n_lanes = lanes, .distance = pair_distance.data()};
+  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
+  level->of<T>().select_nearest(job, group_start.data(), groups, lists, begin, end);
+}
+
 // A NumPy array that owns the values.
 template <class V> nb::ndarray<nb::numpy, V, nb::ndim<1>> owned_array(std::vector<V>&& values) {
   auto* held = new std::vector<V>(std::move(values));
@@ -230,6 +270,11 @@ template <class T> void bind_for(nb::module_& m) {
         array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a, array("limits"), array_or_none("source"),
         array_or_none("order"), array_or_none("exact_queries"), array_or_none("exact_weights"),
         array_or_none("exact_missing_distance"), array_or_none("slack"), "begin"_a, "end"_a);
+  m.def("compute_symmetric_distances", &py_compute_symmetric_distances<T>, nb::kw_only(), array("source"),
+        array("order"), array("packed"), "first_block"_a, array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a,
+        array("distance"), "begin"_a, "end"_a, release);
+  m.def("select_nearest", &py_select_nearest<T>, nb::kw_only(), array("pair_distance"), array("order"),
+        array("group_start"), array("distance"), array("id"), "begin"_a, "end"_a, release);
   m.def("rerank", &py_rerank<T>, nb::kw_only(), array("queries"), array("source"), array("candidates"),
         array_or_none("weights"), array_or_none("weight_row"), array_or_none("scales"), array_or_none("own_row"),
         array("missing_distance"), "n_numeric"_a, "p"_a, array("distance"), array("id"), "begin"_a, "end"_a, release);

@@ -110,6 +110,17 @@ template <class T> struct Lists {
   std::int64_t k = 0;
 };
 
+// The distances of all pairs of stored rows, computed part by part of the packed blocks (symmetric-inl.hpp).
+template <class T> struct SymmetricJob {
+  const T* source = nullptr;            // (n, m)
+  const std::int64_t* order = nullptr;  // (n_lanes,) row of source per lane, -1: padding
+  std::int64_t n_lanes = 0;             // of all blocks
+  const T* packed = nullptr;            // (n_blocks, m, BLOCK_LANES): the blocks from `first_block` on
+  std::int64_t first_block = 0, n_blocks = 0;
+  Features<T> features = {};
+  T* distance = nullptr;  // (n_lanes, n_lanes); p = 2: squared; padding and the diagonal have no meaning
+};
+
 // What a search within limits finds: the lists of some queries, one after the other.
 template <class T> struct Hits {
   std::vector<std::int64_t> count;  // the length of each list

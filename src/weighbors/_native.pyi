@@ -2,7 +2,7 @@
 
 Who calls what::
 
-    engine.backends.scan    -> pack, find_k_nearest, find_within
+    engine.backends.scan    -> pack, find_k_nearest, find_within, compute_symmetric_distances, select_nearest
     engine.backends.bytes   -> round_to_bytes, find_k_nearest_by_bytes
     engine.backends.certify -> rerank
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
@@ -75,6 +75,30 @@ def find_k_nearest(
     exact_missing_distance: FloatArray | None,  # (m,) unfolded
     slack: FloatArray | None,  # (n_queries,) error bound of a folded distance
     begin: int,  # queries [begin, end)
+    end: int,
+) -> None: ...
+def compute_symmetric_distances(
+    *,
+    source: FloatArray,  # (n, m) all stored rows
+    order: IndexArray,  # (n_lanes,) row of source per lane of all blocks, -1: padding
+    packed: FloatArray,  # some blocks
+    first_block: int,  # the number of the first of them
+    missing_distance: FloatArray,
+    n_numeric: int,
+    missing: bool,
+    p: int,
+    distance: FloatArray,  # (n_lanes, n_lanes) written on both sides; p = 2: squared; the diagonal has no meaning
+    begin: int,  # lanes [begin, end), each with all later lanes
+    end: int,
+) -> None: ...
+def select_nearest(
+    *,
+    pair_distance: FloatArray,  # (n_lanes, n_lanes) of compute_symmetric_distances, for all blocks
+    order: IndexArray,
+    group_start: IndexArray,  # (n_groups + 1,) first block of each group
+    distance: FloatArray,  # (n, n_groups, k) written
+    id: IndexArray,  # the same shape, written; -1: there are fewer than k
+    begin: int,  # lanes
     end: int,
 ) -> None: ...
 def find_within(

@@ -398,3 +398,46 @@ def test_wide_rows_have_the_sums_of_narrow_ones(dtype, wide, kind, p, missing):
         distance, row = search(X, a, nominal, **options)
         assert distance.tobytes() == expected[0].tobytes()
         assert row.tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize(
+    ("n", "m", "kind"),
+    [(37, 70, "ties"), (61, 900, "reals"), (50, 64, "missing"), (30, 400, "nominal"), (2, 64, "ties")],
+)
+def test_each_pair_once_has_the_bits_of_the_scan(n, m, kind, p, dtype):
+    rng = RNG(n)
+    X = rng.integers(0, 2, size=(n, m)).astype(dtype) if kind == "ties" else rng.normal(size=(n, m)).astype(dtype)
+    nominal = None
+    if kind == "ties":
+        X[n // 2 :] = X[: n - n // 2]  # equal rows
+    if kind == "missing":
+        X[rng.random(X.shape) < 0.1] = np.nan
+    if kind == "nominal":
+        nominal = np.arange(m) % 3 == 0
+        X[:, nominal] = rng.integers(0, 3, size=(n, int(nominal.sum())))
+    rows, groups = np.arange(n), rng.integers(0, 3, size=n)
+    groups[:2] = 2, 0
+    for options in ({}, {"groups": groups, "n_groups": 3}):
+        engine = NeighborEngine(X, p=p, nominal=nominal, backend="scan", **options)
+        stored = engine.references.rows
+        if kind != "nominal":  # nominal columns are stored last, so that queries are a copy
+            assert engine._scan.computes_pairs(X, rows)
+        assert not engine._scan.computes_pairs(X.copy(), rows)
+        once = engine._scan.computes_pairs(stored, rows)
+        wanted = engine._scan.search(stored.copy(), 5, own_slot=rows, missing=engine.references.missing)
+        for jobs in (1, 2, 5):
+            found = engine._scan.search(stored, 5, own_slot=rows, n_jobs=jobs)
+            assert once
+            np.testing.assert_array_equal(found[0], wanted[0])
+            np.testing.assert_array_equal(found[1], wanted[1])
+        # In several parts of the packed references.
+        parts = NeighborEngine(X, p=p, nominal=nominal, backend="scan", **options)
+        parts._scan.part_bytes = max(2 * 16 * m * X.itemsize, 2 * 8 * (n + 3 * 16) ** 2)
+        again = parts._scan.search(parts.references.rows, 5, own_slot=rows)
+        np.testing.assert_array_equal(again[0], wanted[0])
+        np.testing.assert_array_equal(again[1], wanted[1])
+    if kind != "nominal" and (kind == "ties" or dtype == np.float64):  # long sums in float32 differ from the oracle's
+        answer = NeighborEngine(X, p=p, backend="scan").search(X, 3, own_row=rows)
+        assert_same(answer, nearest(X, X, 3, p=p, own=rows), exact=kind == "ties")

@@ -177,7 +177,9 @@ class NeighborEngine:
         shape = (n, references.n_groups, k)
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
-        for batch, part, own, missing in self._batches(queries, own_row, self._batch):
+        for batch, part, own, missing in self._batches(
+            queries, own_row, self._batch, whole=self._backend is self._scan
+        ):
             found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
             distance[batch] = found
             # Backends count kept rows in slots. Callers know the row numbers of the training data.
@@ -219,14 +221,19 @@ class NeighborEngine:
             yield batch, NeighborLists(distance, references.row_of_slot[slot], np.cumsum(np.append(0, count)))
 
     def _batches(
-        self, queries: Any, own_row: IndexArray | None, size: int
+        self, queries: Any, own_row: IndexArray | None, size: int, *, whole: bool = False
     ) -> Iterator[tuple[slice, FloatArray, IndexArray | None, bool]]:
         """Cut queries into batches, so that their dense and padded copies stay within the memory budget.
 
         Yield, for each batch, its place among the queries, its rows as the backends read them, their own slots or
-        None, and whether values are missing. ``size`` is the number of queries in a batch.
+        None, and whether values are missing. ``size`` is the number of queries in a batch. ``whole``: the scan may take
+        all queries at once if it computes each pair of them once.
         """
         own_slot = None if own_row is None else self._slot_of(own_row)
+        if whole and self._scan.computes_pairs(queries, own_slot):
+            # Nothing is copied, and the rows were checked when they were stored.
+            yield slice(None), queries, own_slot, self.references.missing
+            return
         for begin in range(0, queries.shape[0], size):
             batch = slice(begin, begin + size)
             part = queries[batch]

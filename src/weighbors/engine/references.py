@@ -174,6 +174,13 @@ class References:
         identity = self.m == self.n_columns and bool((np.diff(self.columns) == 1).all())
         return _aligned(X if identity else X[:, self.columns], self.dtype)
 
+    def are_rows(self, X: Any) -> bool:
+        """Return whether ``X`` is the very array of the stored rows, so that queries are also references."""
+        if self.sparse or not isinstance(X, np.ndarray):
+            return False
+        same = X.shape == self.rows.shape and X.strides == self.rows.strides and X.dtype == self.rows.dtype
+        return same and X.ctypes.data == self.rows.ctypes.data
+
     def check_queries(self, Q: FloatArray) -> bool:
         """Return whether numeric columns of the queries have missing values. Raise an error if distances overflow."""
         # NaN goes through max and min, so that two passes find the extremes and the incomplete columns at once.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..references import References
 __all__ = ["Scan", "aligned_empty", "lane_layout"]
 
 CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
+_WIDE = 64  # least number of features for which computing each pair once is worth the memory for all distances
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:
@@ -183,6 +185,8 @@ class Scan:
         slot : ndarray of the same shape
             -1 if a group has fewer than k members.
         """
+        if self.computes_pairs(queries, own_slot):
+            return self._search_pairs(k, n_jobs)
         shape = (len(queries), self.references.n_groups, k)
         distance = np.full(shape, np.inf, dtype=self.references.dtype)
         slot = np.full(shape, -1, dtype=np.int64)
@@ -194,6 +198,64 @@ class Scan:
                 _native.find_k_nearest(**arguments, distance=distance, id=slot, begin=begin, end=end)
 
             run_ranges(task, ranges, n_jobs)
+        return distance, slot
+
+    def computes_pairs(self, queries: Any, own_slot: IndexArray | None) -> bool:
+        """Return whether a search computes each pair of rows once: for all stored rows, wide and without weights.
+
+        The distances of all pairs must fit in half of ``part_bytes``. The parameters are those of `search`.
+        """
+        references = self.references
+        if own_slot is None or references.m < _WIDE or not references.are_rows(queries):
+            return False
+        if references.feature_weights is not None or references.cells is not None or references.scales is not None:
+            return False
+        size = len(self._layout[0]) ** 2 * references.dtype.itemsize
+        return 2 * size <= self.part_bytes and np.array_equal(own_slot, np.arange(references.n))
+
+    def _search_pairs(self, k: int, n_jobs: int) -> tuple[FloatArray, IndexArray]:
+        """Return the k nearest other rows of every stored row, per group, from distances that are computed once."""
+        references, (order, group_start) = self.references, self._layout
+        lanes, shape = len(order), (references.n, references.n_groups, k)
+        pairs = np.empty((lanes, lanes), dtype=references.dtype)
+        # Ranges of equal work: a lane is compared with later lanes only. Few of them, since each reads all blocks.
+        pieces = 2 * n_jobs if n_jobs > 1 else 1
+        cuts = lanes * (1 - np.sqrt(1 - np.arange(pieces + 1) / pieces))
+        bounds = np.unique(np.append(np.minimum(6 * np.rint(cuts[:-1] / 6), lanes), lanes)).astype(int).tolist()
+        first_block = 0
+        for part in self.parts(n_jobs):
+
+            def compute(begin: int, end: int, part: Part = part, first_block: int = first_block) -> None:
+                _native.compute_symmetric_distances(
+                    source=references.rows,
+                    order=order,
+                    packed=part.packed,
+                    first_block=first_block,
+                    missing_distance=references.missing_distance,
+                    n_numeric=references.n_numeric,
+                    missing=references.missing,
+                    p=references.p,
+                    distance=pairs,
+                    begin=begin,
+                    end=end,
+                )
+
+            run_ranges(compute, list(pairwise(bounds)), n_jobs)
+            first_block += len(part.packed)
+        distance, slot = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
+
+        def select(begin: int, end: int) -> None:
+            _native.select_nearest(
+                pair_distance=pairs,
+                order=order,
+                group_start=group_start,
+                distance=distance,
+                id=slot,
+                begin=begin,
+                end=end,
+            )
+
+        run_ranges(select, row_ranges(lanes, n_jobs), n_jobs)
         return distance, slot
 
     def search_within(
