@@ -76,12 +76,27 @@ def run_ipss(X, y, seed):
     return {"": np.array([found[j] for j in range(P)])}
 
 
+def unequal_scales(method):
+    """The same on tables whose columns are multiplied by random factors, of which the middle 80 % differ fourfold.
+
+    The factors do not depend on which features are relevant. The F-statistic does not change, but an offset does.
+    """
+
+    def run(X, y, seed):
+        factors = np.exp(0.55 * np.random.default_rng([7, seed]).normal(size=P))
+        return method(X * factors, y, seed)
+
+    return run
+
+
 METHODS = {
     "t-test, Benjamini-Hochberg": lambda X, y, seed: {"": false_discovery_control(f_classif(X, y)[1])},
     "stability selection, t": stability(ScoreWeigher(f_classif)),
     "stability selection, I-RELIEF": stability(IRelief(scale="both")),
     "ipss, forests": run_ipss,
     "stability selection, ReliefF": stability(ReliefF()),
+    "stability selection, offset": stability(None),
+    "stability selection, offset, unequal scales": unequal_scales(stability(None)),
 }
 
 

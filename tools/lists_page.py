@@ -40,10 +40,10 @@ def error_table() -> str:
 
 
 def _cells() -> pd.DataFrame:
-    """Return the stability cells of the tables on which all weighers were run."""
+    """Return the stability cells of the weighers that were run on all tables."""
     cells = pd.read_csv(RESULTS / "stability.csv")
-    tables = set.intersection(*(set(group["table"]) for _, group in cells.groupby("weigher")))
-    return cells[cells["table"].isin(tables)]
+    run = cells.groupby("weigher")["table"].transform("nunique")
+    return cells[run == cells["table"].nunique()]
 
 
 def stability_table() -> str:

@@ -396,3 +396,49 @@ def test_few_false_features_on_generated_tables():
         found, false = found + chosen[:10].sum(), false + chosen[10:].sum()
     assert found > 30
     assert false / (found + false) < 0.2
+
+
+# --- the default weigher
+
+
+def test_the_default_takes_an_offset_if_columns_are_on_one_scale_and_says_so():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 150)), np.arange(40) % 2
+    X[:, :3] += 1.5 * y[:, None]
+    options = {"n_pairs": 5, "n_permutations": 2, "target_fp": 5.0}
+    found = StabilitySelection(**options).fit(X, y)
+    assert found.weigher_.offset == 0.75
+    same = StabilitySelection(ScoreWeigher(offset=0.75), **options).fit(X, y)
+    np.testing.assert_array_equal(found.half_weights_, same.half_weights_)
+    assert set(np.argsort(-found.scores_)[:3]) == {0, 1, 2}
+    # In mixed units the default is the F-statistic, so that units do not matter.
+    mixed = StabilitySelection(**options).fit(X * 10.0 ** rng.integers(-4, 5, 150), y)
+    assert mixed.weigher_.offset is None
+    plain = StabilitySelection(ScoreWeigher(), **options).fit(X, y)
+    np.testing.assert_allclose(mixed.half_weights_, plain.half_weights_)
+    np.testing.assert_array_equal(mixed.q_values_, plain.q_values_)
+
+
+def test_an_offset_is_decided_once_for_all_half_samples():
+    """Half samples of columns that are nearly not on one scale must not differ in their scores."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 400)), np.arange(24) % 2
+    X *= np.geomspace(1, 10 ** (2 / 0.8), 400)  # the 90th and the 10th percentile differ by about a hundred
+    found = StabilitySelection(ScoreWeigher(offset="auto"), n_pairs=4, null="bound", target_fp=400.0).fit(X, y)
+    same = StabilitySelection(ScoreWeigher(offset=found.weigher_.offset), n_pairs=4, null="bound", target_fp=400.0).fit(
+        X, y
+    )
+    np.testing.assert_array_equal(found.half_weights_, same.half_weights_)
+
+
+@pytest.mark.parametrize("labels", ["numbers", "text", "floats"])
+@pytest.mark.parametrize("weigher", [ScoreWeigher(), ScoreWeigher(f_classif), ScoreWeigher(offset=0.75)], ids=str)
+def test_scores_without_fits_are_those_of_fits(weigher, labels):
+    """The F-statistic of an array is computed without an estimator; inside a pipeline, the estimator is fitted."""
+    X, y = small_table()
+    X[:, 3] = 2.0
+    X[::7, 4] = np.nan
+    y = {"numbers": y, "text": np.array(["no", "yes"])[y], "floats": y.astype(float)}[labels]
+    quick, slow = small(weigher=weigher).fit(X, y), small(weigher=make_pipeline(weigher)).fit(X, y)
+    np.testing.assert_allclose(quick.half_weights_, slow.half_weights_, rtol=1e-9)
+    np.testing.assert_allclose(quick.q_values_, slow.q_values_)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from naive import scores as naive
 from naive.relief import irelief
 from scipy import sparse
 from scipy.stats import ttest_ind
@@ -22,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from weighbors import IRelief, ScoreWeigher, WeightedKNeighborsClassifier
+from weighbors.exceptions import InvalidDataError
 from weighbors.weighers.f_scores import f_of_classes, f_of_numbers
 from weighbors.weighers.irelief import rank_columns
 from weighbors.weighers.score import univariate_scores
@@ -181,3 +183,98 @@ def test_f_scores_that_are_not_defined_are_0():
         assert found[0] == 0.0  # constant
         assert found[2] == 0.0  # known in one row
         assert np.isfinite(found).all()
+
+
+# --- the F-statistic with an offset
+
+
+def wide_table(seed=0, n=30, p=120, scatter=0.5):
+    """Columns of different deviations, the first five related to the class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, p))
+    X[:, :5] += 1.5 * y[:, None]
+    return X * np.exp(scatter * rng.normal(size=p)), y
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("numeric", [False, True], ids=["classes", "numeric"])
+def test_the_offset_is_that_of_the_loops(seed, numeric):
+    rng = np.random.default_rng(seed)
+    X = 3 + rng.normal(size=(25, 40)) * np.exp(rng.normal(size=40))
+    X[rng.random(X.shape) < 0.1 * (seed % 2)] = np.nan
+    y = rng.normal(size=25) if numeric else np.arange(25) % 3
+    expected = naive.moderated_f(X.T.tolist(), y.tolist(), numeric=numeric, share=0.6)
+    found = ScoreWeigher(offset=0.6).fit(X, y)
+    np.testing.assert_allclose(found.feature_weights_, expected, rtol=1e-9)
+    assert found.offset_ == 0.6
+
+
+def test_two_classes_give_the_squared_statistic_of_sam():
+    X, y = wide_table()
+    one, other = X[y == 0], X[y == 1]
+    deviation = np.sqrt((one.var(axis=0, ddof=1) + other.var(axis=0, ddof=1)) / 2)
+    difference = (one.mean(axis=0) - other.mean(axis=0)) * np.sqrt(15 / 2)
+    expected = np.square(difference / (deviation + np.quantile(deviation, 0.75)))
+    usual = (deviation > np.quantile(deviation, 0.05)) & (deviation < np.quantile(deviation, 0.95))
+    found = ScoreWeigher(offset=0.75).fit(X, y).feature_weights_
+    np.testing.assert_allclose(found[usual], expected[usual])
+
+
+def test_auto_takes_the_offset_only_if_columns_are_on_one_scale():
+    X, y = wide_table()
+    plain = ScoreWeigher().fit(X, y).feature_weights_
+    auto = ScoreWeigher(offset="auto").fit(X, y)
+    assert auto.offset_ == 0.75
+    np.testing.assert_array_equal(auto.feature_weights_, ScoreWeigher(offset=0.75).fit(X, y).feature_weights_)
+    units = 10.0 ** np.random.default_rng(1).integers(-4, 4, X.shape[1])
+    frame = pd.DataFrame(X).rename(columns=str).assign(sex=pd.Categorical(np.array(["f", "m"])[y]))
+    for table, wanted in ((X * units, plain), (X[:, :99], plain[:99]), (sparse.csr_array(X), plain), (frame, None)):
+        other = ScoreWeigher(offset="auto").fit(table, y)
+        assert other.offset_ is None
+        if wanted is not None:
+            np.testing.assert_allclose(other.feature_weights_, wanted)
+
+
+def test_the_unit_of_the_table_does_not_matter_and_standardised_columns_have_the_order_of_f():
+    X, y = wide_table()
+    expected = ScoreWeigher(offset=0.75).fit(X, y).feature_weights_
+    np.testing.assert_allclose(ScoreWeigher(offset=0.75).fit(1e6 * X, y).feature_weights_, expected)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    order = np.argsort(ScoreWeigher(offset=0.75).fit(Z, y).feature_weights_)
+    assert np.array_equal(order, np.argsort(ScoreWeigher().fit(Z, y).feature_weights_))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_a_single_column_in_another_unit_is_neither_lost_nor_far_ahead(unit):
+    X, y = wide_table(scatter=0.2)
+    plain = ScoreWeigher().fit(X, y).feature_weights_
+    for column in (0, 50):  # one that is related to the class, and one that is not
+        other = X.copy()
+        other[:, column] *= unit
+        found = ScoreWeigher(offset="auto").fit(other, y)
+        assert found.offset_ == 0.75
+        share = found.feature_weights_ / plain
+        assert share.min() / 1.0001 <= share[column] <= share.max() * 1.0001
+        assert share.max() / share.min() < 4
+        assert (found.feature_weights_.argsort()[::-1][:5] < 5).sum() >= 4
+
+
+def test_constant_and_separated_columns_with_an_offset():
+    X, y = wide_table()
+    X[:, 7], X[:, 8] = 3.0, y  # constant; and constant within classes, with an infinite F-statistic
+    found = ScoreWeigher(offset="auto").fit(X, y).feature_weights_
+    assert found[7] == 0
+    assert found.argmax() == 8
+    assert np.isfinite(found).all()
+
+
+def test_an_offset_that_has_no_meaning_is_an_error():
+    X, y = wide_table()
+    with pytest.raises(InvalidDataError, match="is for the F-statistic"):
+        ScoreWeigher(chi2, offset="auto").fit(np.abs(X), y)
+    frame = pd.DataFrame(X).assign(sex=pd.Categorical(np.array(["f", "m"])[y]))
+    with pytest.raises(InvalidDataError, match="1 columns hold categories"):
+        ScoreWeigher(offset=0.5).fit(frame.rename(columns=str), y)
+    with pytest.raises(ValueError, match="offset"):
+        ScoreWeigher(offset=1.5).fit(X, y)

@@ -109,7 +109,7 @@ def measure_list(
 def _select(table: ReportData, pairs: int, effort: Effort, seed: int, n_jobs: int | None) -> StabilitySelection:
     """Return a fitted selection with the default weigher, the F-statistic, and ``pairs`` pairs of half samples."""
     # The default weigher, told which columns are categories: the rows hold their codes.
-    weigher = ScoreWeigher(categorical_features=table.categorical_features)
+    weigher = ScoreWeigher(offset="auto", categorical_features=table.categorical_features)
     selection = StabilitySelection(
         weigher,
         pairs,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.feature_selection import f_classif
 
 from ..._archive import ArchiveKind
 from ..._parallel.executors import Executor
@@ -19,6 +20,7 @@ from ..._random import integer_seed
 from ..._status_line import StatusLine, draw_bar
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...exceptions import CheckpointError, InvalidDataError, WeighborsWarning
+from ...weighers.score import ScoreWeigher
 from ..model_features import fit_feature_scores
 from .halves import HalfPair, draw_halves
 
@@ -72,7 +74,26 @@ def draw_tasks(
 
 def fit_pair(y: AnyArray, halves: HalfPair, seeds: tuple[int, int], weigher: Any, X: Any) -> FloatArray:
     """Return the weights that the weigher learns from both half samples, of shape (2, n_features)."""
+    if _scores_classes(weigher, X, y):
+        return np.stack([weigher.score_classes(X[rows], y[rows]) for rows in halves])
     return np.stack([fit_feature_scores(weigher, X, y, rows, seed) for rows, seed in zip(halves, seeds, strict=True)])
+
+
+def _scores_classes(weigher: Any, X: Any, y: AnyArray) -> bool:
+    """Return whether the weigher is the F-statistic for classes, and the table an array of numbers without categories.
+
+    Such a table has been checked by the selection, and the scores need no fit of an estimator.
+    """
+    return (
+        type(weigher) is ScoreWeigher
+        and (weigher.target_type == "classes" or y.dtype.kind != "f")  # labels that are no floats are classes
+        and weigher.target_type != "numeric"
+        and (weigher.score_func is None or weigher.score_func is f_classif)
+        and weigher.offset != "auto"
+        and (weigher.categorical_features is None or isinstance(weigher.categorical_features, str))
+        and isinstance(X, np.ndarray)
+        and X.dtype.kind == "f"
+    )
 
 
 @dataclass

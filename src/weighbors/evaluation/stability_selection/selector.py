@@ -56,9 +56,11 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     ----------
     weigher : estimator or None, default=None
         Any weigher, any scikit-learn estimator that has importances or coefficients after ``fit``, or a pipeline that
-        ends in one. None: `ScoreWeigher`, the t- or F-statistic, or the correlation with a numeric target. It is fast
-        and holds its error rate (:doc:`/guide/lists`), but it looks at one feature at a time: `ReliefF` and `IRelief`
-        also find features that matter only together.
+        ends in one. None: ``ScoreWeigher(offset="auto")``, the F-statistic, for two classes the squared t-statistic. If
+        all columns are on one scale, as the expression of many genes, an offset is added to the deviation of each
+        column, which makes lists more stable (:doc:`/guide/lists`). Whether they are is decided once from all rows, and
+        ``weigher_`` says it. The F-statistic is fast and holds its error rate, but it looks at one feature at a time:
+        `ReliefF` and `IRelief` also find features that matter only together.
     n_pairs : int, default=50
         Number of pairs of half samples, so that the weigher is fitted twice as often to each set of labels.
     target_fdr : float or None, default=0.1
@@ -123,7 +125,7 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     null_scores_ : ndarray of shape (n_permutations, n_features)
         The scores from permuted labels. Only with ``null="permutation"``.
     weigher_ : estimator
-        The weigher that was used, not fitted.
+        The weigher that was used, not fitted. Its ``offset`` is None if the columns are not on one scale.
     weights_ : Weights
         The list as weights for a k-NN. If the list is empty, all features are used.
     target_type_ : str
@@ -161,7 +163,7 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     >>> selection.get_feature_names_out()
     array(['x3', 'x7'], dtype=object)
     >>> selection.frame()["q_value"].head(3).round(2).tolist()
-    [0.05, 0.05, 0.56]
+    [0.05, 0.05, 0.6]
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
@@ -248,8 +250,7 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         if len(used) < len(labels):
             rows, labels = _safe_indexing(rows, used), labels[used]
             members = None if members is None else group_codes(members[used])
-        weigher = ScoreWeigher() if self.weigher is None else self.weigher
-        self.weigher_ = clone(told_model(weigher, labels, self.target_type_))
+        self.weigher_ = self._resolve_weigher(rows, labels)
         with hold_checkpoint(self.checkpoint):
             state = self._fit_halves(rows, labels, members, client)
         self._publish(state["weights"], state["null_scores"])
@@ -278,6 +279,17 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
             self.classes_ = target.classes
         # A frame keeps its column names and categories for pipelines; other tables are checked numbers.
         return (X if is_frame(X) else coded), target.decoded
+
+    def _resolve_weigher(self, rows: Any, labels: AnyArray) -> Any:
+        """Return the weigher of all fits, not fitted.
+
+        An offset "auto" is replaced by what it means for all rows, so that half samples do not differ in it.
+        """
+        weigher = ScoreWeigher(offset="auto") if self.weigher is None else self.weigher
+        weigher = clone(told_model(weigher, labels, self.target_type_))
+        if isinstance(weigher, ScoreWeigher) and weigher.offset == "auto":
+            weigher.set_params(offset=clone(weigher).fit(rows, labels).offset_)
+        return weigher
 
     def _check_groups(self, groups: Any, labels: AnyArray) -> IndexArray:
         """Return the group of each row as a number."""
