@@ -377,6 +377,7 @@ PRESET = Preset(
     offline=(
         "Tables that come with scikit-learn, since no directory of data sets is named: wdbc, which is in the paper, "
         "wine and iris. Features standardised in each training part. Ten stratified folds, repeated 3 times, seed 0; "
-        "weights learned from the training part only. Doubly weighted 5-NN. Stability, errors and tests as in the full study."
+        "weights learned from the training part only. Doubly weighted 5-NN. Stability, errors and tests as in the full "
+        "study."
     ),
 )
