@@ -123,9 +123,11 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
         ("guide/relief_numeric.md", 0),
         ("guide/redundancy.md", 0),
         ("guide/selection_curve.md", 0),
+        *((f"tutorials/{path.name}", 0) for path in sorted((DOCS / "tutorials").glob("*.md")) if path.stem != "index"),
     ],
 )
-def test_pages_print_what_they_show(page, silent, capsys):
+def test_pages_print_what_they_show(page, silent, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # tutorials write files
     text = (DOCS / page).read_text(encoding="utf8")
     shown = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", text, re.S)
     assert len(shown) == len(blocks(page)) - silent
@@ -133,3 +135,14 @@ def test_pages_print_what_they_show(page, silent, capsys):
     for code, output in shown:
         exec(compile(code, page, "exec"), names)
         assert capsys.readouterr().out == output
+
+
+def test_there_are_five_tutorials():
+    """Each is in the table of its index, and the index is linked from the pages where a reader begins."""
+    pages = {path.name for path in (DOCS / "tutorials").glob("*.md")} - {"index.md"}
+    assert len(pages) == 5
+    assert (
+        set(re.findall(r"^\| \[[^]]+\]\((\w+\.md)\)", (DOCS / "tutorials/index.md").read_text("utf8"), re.M)) == pages
+    )
+    for start in (DOCS / "index.md", DOCS / "guide/index.md", DOCS.parent / "README.md"):
+        assert "tutorials/index" in start.read_text("utf8"), start

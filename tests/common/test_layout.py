@@ -30,6 +30,7 @@ HELPERS = [
     "_html",
     "_integers",
     "_labels",
+    "_latex",
     "_names",
     "_null_weights",
     "_results",

@@ -294,3 +294,24 @@ def test_methods_of_their_own(tmp_path):
         assert found.loc[name, "near"] == alone.run().table("accuracy").loc[name, "near"]
     with pytest.raises(InvalidDataError, match="methods must be a mapping"):
         Study(two_problems(), lambda name: None, tmp_path)
+
+
+def test_names_of_built_in_data_sets(tmp_path, monkeypatch):
+    monkeypatch.delenv("WEIGHBORS_DATA", raising=False)
+    methods = {"plain": wb.WeightedKNeighborsClassifier(5)}
+    found = Study(["iris", "wine"], methods, tmp_path / "runs", cv=3).run().table()
+    assert found.index.tolist() == ["iris", "wine"]
+    with pytest.raises(InvalidDataError, match=r"'colon' is no built-in data set \(breast-cancer, .*WEIGHBORS_DATA"):
+        Study(["colon"], methods, tmp_path / "other", cv=3).run()
+
+
+def test_a_data_set_of_the_directory_comes_before_a_built_in_one(tmp_path, monkeypatch):
+    from weighbors.datasets.builtin import load_named
+
+    (tmp_path / "MANIFEST.csv").write_text("name,group,file\niris,own,iris.csv\n")
+    (tmp_path / "iris.csv").write_text("size,class\n1.5,a\n2.5,b\n")
+    monkeypatch.setenv("WEIGHBORS_DATA", str(tmp_path))
+    assert load_named("iris").X.shape == (2, 1)
+    assert load_named("wine").X.shape == (178, 13)
+    with pytest.raises(InvalidDataError, match="there is no data set 'whine'"):
+        load_named("whine")

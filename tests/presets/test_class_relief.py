@@ -9,8 +9,10 @@ import pytest
 from handmade import results_of
 
 from weighbors import ClassRelief
+from weighbors.exceptions import InvalidDataError
 from weighbors.presets import run_preset
 from weighbors.presets.class_relief import (
+    BUILT_IN,
     CREDITS,
     PRESET,
     PROBLEMS,
@@ -173,3 +175,36 @@ def test_quick(papers_data, tmp_path):
     assert not len(result.failures)
     assert set(itertools.chain(*[table.columns for table in result.tables.values()])) >= {"rho", "neighbor", "number"}
     assert result.tables["table2"]["dataset"].nunique() == len(PRESET.data_sets(True))
+
+
+def test_built_in_problems_are_as_described():
+    from weighbors.presets.class_relief import _load_built_in
+
+    for name, problem in BUILT_IN.items():
+        data = _load_built_in(name)
+        assert data.X.shape[1] == problem.n_features
+        labels, counts = np.unique(data.y, return_counts=True)
+        assert len(labels) == 2
+        assert problem.train == tuple(round(0.8 * count) for count in counts)
+        train, test = data.splits[0]
+        assert np.array_equal(np.unique(data.y[train], return_counts=True)[1], problem.train)
+        assert len(train) + len(test) == len(data.y)
+
+
+def test_quick_without_a_directory_of_data_sets(monkeypatch, tmp_path):
+    monkeypatch.delenv("WEIGHBORS_DATA", raising=False)
+    monkeypatch.setattr("weighbors.presets.class_relief.RUNS", 2)
+    monkeypatch.setattr(
+        "weighbors.presets.class_relief.BUILT_IN", {name: BUILT_IN[name] for name in list(BUILT_IN)[1:3]}
+    )
+    result = run_preset("class-relief", output=tmp_path, quick=True, n_jobs=1, progress=False)
+    assert len(result.failures) == 0
+    assert result.made["statement"] == PRESET.offline
+    table = result.tables["table2"]
+    assert table["dataset"].unique().tolist() == ["wine, 0 or 1", "wine, 0 or 2"]
+    assert table["paper"].isna().all()
+    assert table["neighbor"].notna().all()
+    assert result.text.startswith("Built-in tables")
+    assert "the paper prints" not in result.text
+    with pytest.raises(InvalidDataError, match="WEIGHBORS_DATA"):
+        run_preset("class-relief", output=tmp_path)

@@ -213,3 +213,12 @@ def test_quick(papers_data, tmp_path):
     assert set(result.tables["by_data_set"]["dataset"]) == set(PRESET.data_sets(True))
     counts = result.tables["figure1"].set_index(["measure", "method", "against"])
     assert counts.loc[("stability", "SIMBAMBIW, order", "SIMBA"), "worse"] == 0  # the paper's claim
+
+
+def test_quick_without_a_directory_of_data_sets(monkeypatch, tmp_path):
+    monkeypatch.delenv("WEIGHBORS_DATA", raising=False)
+    monkeypatch.setattr("weighbors.presets.simbambiw.BUILT_IN", {"iris": "iris"})
+    result = run_preset("simbambiw", output=tmp_path, quick=True, n_jobs=1, progress=False)
+    assert len(result.failures) == 0
+    assert result.tables["by_data_set"]["dataset"].unique().tolist() == ["iris"]
+    assert "no directory of data sets is named" in result.made["statement"]

@@ -17,7 +17,7 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Dataset", "data_directory", "list_datasets", "load_dataset"]
+__all__ = ["Dataset", "data_directory", "has_data_directory", "list_datasets", "load_dataset"]
 
 VARIABLE = "WEIGHBORS_DATA"
 
@@ -29,6 +29,11 @@ class Dataset:
     name: str
     X: Any
     y: AnyArray
+
+
+def has_data_directory(data_home: str | os.PathLike[str] | None = None) -> bool:
+    """Return whether a directory of data sets is named: by ``data_home``, or by the variable ``WEIGHBORS_DATA``."""
+    return bool(data_home or os.environ.get(VARIABLE))
 
 
 def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:

@@ -63,6 +63,9 @@ class Preset:
         complete data sets only.
     summary : function of the tables
         Returns a few lines of plain text, which compare the results with the paper.
+    offline : str
+        What the quick version computes if no directory of data sets is named, which then stands in place of the
+        statement. It is empty if the quick version needs the directory, too.
     switches : mapping
         Settings of the methods that the paper does not specify, with their values. They are written to ``made.json``.
     """
@@ -75,6 +78,7 @@ class Preset:
     build: Callable[[bool, str | os.PathLike[str] | None], Definition]
     tables: Callable[[StudyResults], Tables]
     summary: Callable[[Tables], str]
+    offline: str = ""
     switches: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from .._files import atomic_write
 from .._results import Result, table_lines
+from ..datasets.loaders import has_data_directory
 from ..evaluation import Study, StudyResults
 from ..exceptions import InvalidDataError
 from ._catalogue import load_preset
@@ -107,7 +108,8 @@ def run_preset(
     quick : bool, default=False
         Run a small version of the experiment, which takes less than two minutes.
     data_home : path, optional
-        Directory of the data sets. By default, the environment variable ``WEIGHBORS_DATA`` names the directory.
+        Directory of the data sets. By default, the environment variable ``WEIGHBORS_DATA`` names the directory. If
+        neither does, the quick versions of presets with ``offline`` run on tables that come with scikit-learn.
     n_jobs : int or None, default=None
         Number of worker processes.
     progress : bool or None, default=None
@@ -124,6 +126,8 @@ def run_preset(
         are in ``left_out``.
     """
     preset = load_preset(name) if isinstance(name, str) else name
+    if quick and preset.offline and not has_data_directory(data_home):
+        preset = replace(preset, statement=preset.offline)
     place = Path(output) / (f"{preset.name}-quick" if quick else preset.name)
     definition = preset.build(quick, data_home)
     study = definition.study(place)

@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 
 from .._typing import FloatArray, IndexArray
 from ..classifiers import WeightedKNeighborsClassifier
-from ..datasets import data_directory, load_dataset
+from ..datasets import data_directory, load_builtin, load_dataset
+from ..datasets.loaders import has_data_directory
 from ..evaluation import StudyData, StudyResults
 from ..weighers import ClassRelief
 from ._preset import Definition, Preset, Tables
@@ -32,13 +33,14 @@ CREDITS = ("neighbor", "instance")
 
 
 class Problem(NamedTuple):
-    """A row of the paper's table 1, and the file with its data."""
+    """A row of the paper's table 1, and the file with its data; or two classes of a built-in table."""
 
     group: str
     file: str
     train: tuple[int, int]  # training instances of each class
     n_features: int
     scaled: bool  # True: standardised in each training part. False: used as the source distributes it
+    labels: tuple[str, ...] = ()  # the two classes of a built-in table that are used. Empty: all of its rows
 
 
 PROBLEMS = {
@@ -50,6 +52,16 @@ PROBLEMS = {
     "breast-w": Problem("A_uci", "breast-w-683", (353, 193), 9, True),
     "bupa": Problem("A_uci", "bupa", (119, 157), 6, True),
     "pima": Problem("A_uci", "pima", (398, 217), 8, True),
+}
+#: Where the group of a problem is this one, its data come with scikit-learn.
+BUILT_IN_GROUP = "built-in"
+#: Problems of the quick version without a directory of data sets. Four fifths of each class are training rows.
+BUILT_IN = {
+    "wdbc": Problem(BUILT_IN_GROUP, "breast-cancer", (286, 170), 30, True),
+    "wine, 0 or 1": Problem(BUILT_IN_GROUP, "wine", (47, 57), 13, True, ("class_0", "class_1")),
+    "wine, 0 or 2": Problem(BUILT_IN_GROUP, "wine", (47, 38), 13, True, ("class_0", "class_2")),
+    "wine, 1 or 2": Problem(BUILT_IN_GROUP, "wine", (57, 38), 13, True, ("class_1", "class_2")),
+    "digits, 3 or 8": Problem(BUILT_IN_GROUP, "digits", (146, 139), 64, True, ("3", "8")),
 }
 QUANTITIES = ("accuracy", "corr1", "corr2", "max_corr")
 #: Table 2 of the paper, in percent: mean and standard deviation of each quantity.
@@ -106,7 +118,7 @@ def _sizes(n_features: int) -> list[int]:
 
 def _methods(name: str) -> dict[str, Any]:
     """Return the methods for a data set: 5-NN, the weighers, and 5-NN on the first k features of each ranking."""
-    problem = PROBLEMS[name]
+    problem = (PROBLEMS | BUILT_IN)[name]
     knn = WeightedKNeighborsClassifier(5)
     parts: dict[str, Any] = {"5-NN": knn, "RELIEF": _relief()}
     for credit, number in itertools.product(CREDITS, (0, 1)):
@@ -140,6 +152,8 @@ def draw_partitions(name: str, y: Any, train_sizes: tuple[int, ...]) -> list[tup
 
 def _load(name: str, data_home: str | os.PathLike[str] | None) -> StudyData:
     """Return a data set with its ten partitions: those in its directory, or random ones if there are none."""
+    if name in BUILT_IN and not has_data_directory(data_home):
+        return _load_built_in(name)
     problem = PROBLEMS[name]
     data = load_dataset(problem.file, problem.group, data_home=data_home)
     X = data.X.astype(np.float64)
@@ -150,6 +164,16 @@ def _load(name: str, data_home: str | os.PathLike[str] | None) -> StudyData:
         return StudyData(X, data.y, splits=list(zip(splits["train"], splits["test"], strict=True)))
 
 
+def _load_built_in(name: str) -> StudyData:
+    """Return a problem of `BUILT_IN` with ten random partitions."""
+    problem = BUILT_IN[name]
+    data = load_builtin(problem.file)
+    y = np.asarray(data.y).astype(str)
+    rows = np.isin(y, problem.labels) if problem.labels else np.ones(len(y), dtype=bool)
+    X = data.X[rows].reset_index(drop=True).astype(np.float64)
+    return StudyData(X, y[rows], splits=draw_partitions(name, y[rows], problem.train))
+
+
 def data_sets(quick: bool) -> tuple[str, ...]:
     """Return the names of the paper's data sets, or with ``quick`` the names of five small ones."""
     return QUICK if quick else tuple(PROBLEMS)
@@ -157,8 +181,12 @@ def data_sets(quick: bool) -> tuple[str, ...]:
 
 def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
     """Return the definition of the study: ten runs per data set, with separate cells for weights and accuracies."""
-    data_directory(data_home)
-    data = {name: partial(_load, name, data_home) for name in data_sets(quick)}
+    if quick and not has_data_directory(data_home):
+        names = tuple(BUILT_IN)
+    else:
+        data_directory(data_home)
+        names = data_sets(quick)
+    data = {name: partial(_load, name, data_home) for name in names}
     return Definition(data, _methods, random_state=SEED)
 
 
@@ -208,10 +236,14 @@ def _runs(results: StudyResults) -> pd.DataFrame:
 
 
 def _table2(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return table 2 in percent, with the paper's numbers beside ours. Standard deviations use n − 1."""
+    """Return table 2 in percent, with the paper's numbers beside ours. Standard deviations use n − 1.
+
+    Built-in problems, which the paper does not have, have NaN in its columns.
+    """
     rows = []
+    unknown = ((float("nan"), float("nan")),) * len(QUANTITIES)
     for name, part in runs.groupby("dataset", sort=False):
-        for quantity, (mean, std) in zip(QUANTITIES, TABLE_2[str(name)], strict=True):
+        for quantity, (mean, std) in zip(QUANTITIES, TABLE_2.get(str(name), unknown), strict=True):
             row: dict[str, Any] = {"dataset": name, "quantity": quantity, "paper": mean, "paper_std": std}
             for credit in CREDITS:
                 values = 100 * part[quantity if quantity == "accuracy" else f"{quantity}_{credit}"]
@@ -223,13 +255,15 @@ def _table2(runs: pd.DataFrame) -> pd.DataFrame:
 def _spearman_table(runs: pd.DataFrame) -> pd.DataFrame:
     """Return Spearman's correlation between hardness (accuracy) and diversity (largest correlation).
 
-    It is computed over the means of the data sets and over all runs.
+    It is computed over the means of the data sets and over all runs. For built-in problems, the columns of the paper
+    are NaN.
     """
+    papers = runs["dataset"].isin(list(PROBLEMS)).any()
     rows = []
     means = runs.drop(columns="run").groupby("dataset", sort=False).mean()
     hardnesses = {"all features": "accuracy", "top 5": "accuracy_top5"}
     for (hardness, column), (over, table) in itertools.product(hardnesses.items(), (("means", means), ("runs", runs))):
-        rho, p = PRINTED[hardness, over]
+        rho, p = PRINTED[hardness, over] if papers else (float("nan"), float("nan"))
         for credit in CREDITS:
             found, right, both = spearman(table[column], table[f"max_corr_{credit}"])
             place: dict[str, Any] = {"hardness": hardness, "over": over, "n": len(table), "credit": credit}
@@ -273,19 +307,22 @@ def tables(results: StudyResults) -> Tables:
 
 
 def summary(tables: Tables) -> str:
-    """Return a text that compares the correlations of table 2 and section 3.1 with those in the paper."""
+    """Return a text that compares the correlations of table 2 and section 3.1 with those in the paper.
+
+    Built-in problems are not in the paper, and the text then says what was found alone.
+    """
     table = tables["table2"].query("quantity != 'accuracy'")
-    lines = []
-    for credit in CREDITS:
+    papers = bool(table["paper"].notna().any())
+    lines = [] if papers else ["Built-in tables, none of which the paper used: its figures cannot stand beside these."]
+    for credit in CREDITS if papers else ():
         near = int(((table[credit] - table["paper"]).abs() <= table["paper_std"]).sum())
         lines.append(
             f"credit={credit!r}: {near} of {len(table)} correlations of table 2 within one of its standard deviations."
         )
     for row in tables["spearman"].query("credit == 'neighbor'").itertuples():
-        lines.append(
-            f"Hardness ({row.hardness}) and diversity over {row.n} {row.over}: rho {row.rho:.4f}, right-tailed p "
-            f"{row.p_right:.4g}; the paper prints {row.paper_rho:.4f} and {row.paper_p:g}."
-        )
+        found = f"rho {row.rho:.4f}, right-tailed p {row.p_right:.4g}"
+        printed = f"; the paper prints {row.paper_rho:.4f} and {row.paper_p:g}" if papers else ""
+        lines.append(f"Hardness ({row.hardness}) and diversity over {row.n} {row.over}: {found}{printed}.")
     return "\n".join(lines)
 
 
@@ -304,4 +341,10 @@ PRESET = Preset(
     build=build,
     tables=tables,
     summary=summary,
+    offline=(
+        "Two-class problems from tables that come with scikit-learn, which the paper did not use, since no directory "
+        "of data sets is named: breast cancer of Wisconsin, the three pairs of wines, the digits 3 and 8. Ten random "
+        "partitions with four fifths of each class for training (seed 0), standardised in each training part. RELIEF "
+        "with one neighbour per class, those at distance 0 skipped, both credits; 5-NN without weights."
+    ),
 )

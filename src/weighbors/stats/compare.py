@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._latex import booktabs_table, escape_latex, format_scores, score_rows
 from .._results import Result, table_lines
 from ..exceptions import InvalidDataError
 from ._scores import check_control, check_table, mean_ranks, resolve_direction
@@ -38,6 +39,9 @@ class Comparison(Result):
         adjustments, p_wilcoxon and wilcoxon_holm, and the posterior probabilities with a rope.
     alpha : float
     control : object or None
+    scores : DataFrame of shape (n_datasets, n_methods)
+        The table that was compared.
+    higher_is_better : bool
     """
 
     steps: tuple[str, ...]
@@ -48,10 +52,78 @@ class Comparison(Result):
     pairs: pd.DataFrame
     alpha: float
     control: Any
+    scores: pd.DataFrame
+    higher_is_better: bool
 
     def frame(self) -> pd.DataFrame:
         """Return the result as a table with one row per comparison."""
         return self.pairs.copy()
+
+    def to_latex(
+        self,
+        *,
+        deviations: pd.DataFrame | None = None,
+        decimals: int = 3,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        r"""Return the scores as a LaTeX table, data sets × methods, with the best of each line in bold.
+
+        Below the data sets stand the mean of every method ± its standard deviation over the data sets, and its mean
+        rank. With a control, the p-values of Wilcoxon's test against it follow, adjusted by Holm. Methods that print
+        the same number as the best are all bold. The table needs ``\usepackage{booktabs}``.
+
+        Parameters
+        ----------
+        deviations : DataFrame of shape (n_datasets, n_methods), optional
+            Standard deviations, for cells such as 0.912 ± 0.013. `StudyResults.deviations` returns those over folds.
+        decimals : int, default=3
+            Number of digits after the point.
+        caption, label : str, optional
+            Text above the table, and the name for references to it. They are LaTeX and are not escaped, while the
+            names of data sets and methods are. Without both, the result has no ``table`` environment.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from weighbors.stats import compare
+        >>> scores = pd.DataFrame({"ours": [0.9, 0.8], "old_1": [0.9, 0.6]}, index=["wine", "iris"])
+        >>> print(compare(scores).to_latex(decimals=1))
+        \begin{tabular}{lrr}
+        \toprule
+        data set & ours & old\_1 \\
+        \midrule
+        wine & $\mathbf{0.9}$ & $\mathbf{0.9}$ \\
+        iris & $\mathbf{0.8}$ & $0.6$ \\
+        \midrule
+        mean $\pm$ sd & $\mathbf{0.9} \pm 0.1$ & $0.8 \pm 0.2$ \\
+        mean rank & $\mathbf{1.25}$ & $1.75$ \\
+        \bottomrule
+        \end{tabular}
+        """
+        scores, better = self.scores, {"higher_is_better": self.higher_is_better}
+        rows = score_rows(scores, deviations, decimals=decimals, **better)
+        means, spread = scores.mean().tolist(), scores.std(ddof=1).tolist()
+        ranks = self.mean_ranks[scores.columns].tolist()
+        below = [
+            [r"mean $\pm$ sd", *format_scores(means, spread, decimals=decimals, **better)],
+            ["mean rank", *format_scores(ranks, None, decimals=2, higher_is_better=False)],
+        ]
+        below += [] if self.control is None else [self._latex_p_values()]
+        head = ["data set", *map(escape_latex, scores.columns)]
+        return booktabs_table(head, [rows, below], caption=caption, label=label)
+
+    def _latex_p_values(self) -> list[str]:
+        """Return the line of a LaTeX table with the adjusted p-values against the control. Its own cell is a dash."""
+        found = {}
+        for first, second, p in self.pairs[["first", "second", "wilcoxon_holm"]].to_numpy().tolist():
+            found[second if first == self.control else first] = "$<0.001$" if p < 0.001 else f"${p:.3f}$"
+        named = f"$p$ against {escape_latex(self.control)}"
+        return [named, *(found.get(method, "--") for method in self.scores.columns)]
 
     def _notes(self) -> list[str]:
         return [line for line in self._lines()[1:] if line not in table_lines(self.pairs, index=False)]
@@ -132,7 +204,7 @@ def compare(
     pairs, pair_steps = _pairs(frame, control, higher_is_better, rope, random_state)
     steps = (*_omnibus_steps(frame, overall, f_test, alpha, higher_is_better), _critical_step(critical), *pair_steps)
     ranks = mean_ranks(frame, higher_is_better=higher_is_better)
-    return Comparison(steps, ranks, overall, f_test, critical, pairs, alpha, control)
+    return Comparison(steps, ranks, overall, f_test, critical, pairs, alpha, control, frame, higher_is_better)
 
 
 def _omnibus_steps(

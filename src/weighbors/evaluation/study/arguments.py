@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_consistent_length
 from ..._frames import as_pandas
 from ..._labels import as_column
 from ..._names import hint, require_text
-from ...datasets import Dataset, load_dataset
+from ...datasets import Dataset
+from ...datasets.builtin import load_named
 from ...exceptions import InvalidDataError
 from .cell import StudyData
 from .results import RESERVED
@@ -62,7 +63,7 @@ def load_data(name: str, given: Any) -> StudyData:
     if callable(given) and not isinstance(given, (Dataset, StudyData)):
         given = given()
     if isinstance(given, str):
-        given = load_dataset(given)
+        given = load_named(given)
     if isinstance(given, Dataset):
         given = StudyData(given.X, given.y)
     if isinstance(given, tuple) and len(given) in (2, 3):

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..._files import atomic_write, require_pyarrow
+from ..._latex import booktabs_table, escape_latex, score_rows
 from ..._names import known_names
 from ..._results import Result
 from ..._typing import AnyArray
@@ -129,11 +130,81 @@ class StudyResults(Result):
         -------
         DataFrame of shape (n_datasets, n_methods)
         """
+        cells = self._complete_cells(score, incomplete, datasets, methods)
+        return _note_direction(cells.pivot_table(score, "dataset", "method", aggfunc="mean"), score)
+
+    def deviations(
+        self,
+        score: str = "accuracy",
+        *,
+        incomplete: str = "refuse",
+        datasets: Iterable[str] | None = None,
+        methods: Iterable[str] | None = None,
+    ) -> pd.DataFrame:
+        """Return the standard deviation of a score over all folds and repetitions, in the form of `table`.
+
+        The parameters are those of `table`. The deviation has the divisor n − 1, and is NaN for a single fold. Folds
+        share training rows, so it says how much folds differ; it is no standard error of the mean.
+        """
+        cells = self._complete_cells(score, incomplete, datasets, methods)
+        # Without dropna=False, methods with a single fold would be left out.
+        return cells.pivot_table(score, "dataset", "method", aggfunc="std", dropna=False)
+
+    def to_latex(
+        self,
+        score: str = "accuracy",
+        *,
+        incomplete: str = "refuse",
+        datasets: Iterable[str] | None = None,
+        methods: Iterable[str] | None = None,
+        decimals: int = 3,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        r"""Return a score as a LaTeX table, data sets × methods: mean ± standard deviation over the folds.
+
+        The best of each data set is bold, and so is every method that prints the same number. The table needs
+        ``\usepackage{booktabs}``. `weighbors.stats.Comparison.to_latex` adds means, ranks and p-values.
+
+        Parameters
+        ----------
+        score, incomplete
+            As in `table`.
+        datasets, methods : iterable of names, optional
+            Names of the data sets and methods, in the order of the table. By default all, in the order of `table`.
+        decimals : int, default=3
+            Number of digits after the point.
+        caption, label : str, optional
+            Text above the table, and the name for references to it. They are LaTeX and are not escaped, while the
+            names of data sets and methods are. Without both, the result has no ``table`` environment.
+
+        Returns
+        -------
+        str
+        """
+        # The names are read several times, which an iterator does not allow.
+        wanted = None if datasets is None else known_names(datasets, self.cells["dataset"].unique(), "data set")
+        columns = None if methods is None else known_names(methods, self.cells["method"].unique(), "method")
+        table = self.table(score, incomplete=incomplete, datasets=wanted, methods=columns)
+        # Data sets that lack cells are not in the table any more.
+        rows = [name for name in wanted or table.index if name in table.index]
+        table = table.loc[rows, columns or table.columns.tolist()]
+        rows_of_cells = score_rows(
+            table,
+            self.deviations(score, datasets=rows, methods=columns),
+            decimals=decimals,
+            higher_is_better=not lower_is_better(score),
+        )
+        head = ["data set", *map(escape_latex, table.columns)]
+        return booktabs_table(head, [rows_of_cells], caption=caption, label=label)
+
+    def _complete_cells(
+        self, score: str, incomplete: str, datasets: Iterable[str] | None, methods: Iterable[str] | None
+    ) -> pd.DataFrame:
+        """Return the cells from which `table` is made. The parameters are those of `table`."""
         if incomplete not in ("refuse", "drop"):
             raise InvalidDataError(f"incomplete must be 'refuse' or 'drop'; got {incomplete!r}")
-        cells = self._select_cells(score, datasets, methods)
-        cells = self._require_complete(cells, score, incomplete)
-        return _note_direction(cells.pivot_table(score, "dataset", "method", aggfunc="mean"), score)
+        return self._require_complete(self._select_cells(score, datasets, methods), score, incomplete)
 
     def _require_complete(self, cells: pd.DataFrame, score: str, incomplete: str) -> pd.DataFrame:
         """Return the cells of all complete data sets.

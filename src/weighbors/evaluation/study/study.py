@@ -43,8 +43,9 @@ class Study(Result):
     ----------
     datasets : mapping of name to data, or sequence of names
         Data are ``(X, y)``, ``(X, y, groups)``, a `StudyData`, a `weighbors.datasets.Dataset`, or
-        a function without arguments that returns one of these forms. `weighbors.datasets.load_dataset` loads a data set
-        that is given by its name only.
+        a function without arguments that returns one of these forms. A data set that is given by
+        its name only is loaded by `weighbors.datasets.load_dataset`; if the directory of data sets has no such name, or
+        none is set, the names of `weighbors.datasets.builtin_names` such as "iris" and "wine" are known, too.
     methods : mapping of name to estimator, or function of a data set's name that returns one
         Classifiers or regressors, pipelines that end in one of them, or weighers. Scale features inside a pipeline.
         With a function, data sets can have different methods, for example different numbers of neighbours.
