@@ -17,7 +17,8 @@ from weighbors.cli.reduce import SELECTOR_CLASSES, SelectorName
 from weighbors.datasets import TableScaler, clean_table
 from weighbors.weighers.evolution.lock import hold_checkpoint
 
-FEW = ("--evaluations", 300, "--population", 20)
+TASKS = ("--tasks", "IS+FS", "--population", 20)
+FEW = ("--evaluations", 300, *TASKS)
 
 
 def test_the_original_cells_are_written(weighbors, tmp_path):
@@ -53,7 +54,7 @@ def test_it_is_what_the_library_finds(weighbors, mixed):
 
 @pytest.mark.parametrize("tasks", ["IS", "FS", "fs+fw", "IS+FS+IW+FW"])
 def test_other_tasks(weighbors, mixed, tasks):
-    done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.tsv", "--tasks", tasks, "--fitness", "g_mean", *FEW)
+    done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.tsv", *FEW, "--tasks", tasks, "--fitness", "g_mean")
     assert done.code == 0, done.err
     kept = pd.read_csv("r.tsv", sep="\t")
     assert (len(kept) == 60) == ("IS" not in tasks)
@@ -94,7 +95,7 @@ def interrupted(arguments, place, after):
 @pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
 def test_ctrl_c_keeps_the_search_and_resume_ends_as_if_nothing_happened(weighbors, mixed, tmp_path):
     # so many evaluations that only Ctrl-C can end it
-    endless = ["reduce", mixed, "-t", "kind", "-o", "r.csv", "--evaluations", 10**8, "--population", 20]
+    endless = ["reduce", mixed, "-t", "kind", "-o", "r.csv", "--evaluations", 10**8, *TASKS]
     code, out, err = interrupted(endless, tmp_path, tmp_path / "r.csv.search")
     assert (code, out) == (130, "")
     assert "Traceback" not in err
@@ -108,9 +109,9 @@ def test_ctrl_c_keeps_the_search_and_resume_ends_as_if_nothing_happened(weighbor
 
     with np.load("r.csv.search") as kept:
         reached = int(kept["counters"][0])
-    limit = ["--evaluations", reached + 400]
-    assert weighbors(*endless[:5], "r.csv", "--population", 20, *limit, "--resume").code == 0
-    assert weighbors(*endless[:5], "straight.csv", "--population", 20, *limit).code == 0
+    limit = ["--evaluations", reached + 400, *TASKS]
+    assert weighbors(*endless[:5], "r.csv", *limit, "--resume").code == 0
+    assert weighbors(*endless[:5], "straight.csv", *limit).code == 0
     assert (tmp_path / "r.csv").read_bytes() == (tmp_path / "straight.csv").read_bytes()
     assert not (tmp_path / "r.csv.search").exists()
 
@@ -119,7 +120,7 @@ def test_a_checkpoint_of_ones_own_is_kept(weighbors, mixed, tmp_path):
     weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", "--checkpoint", "c.search", *FEW)
     assert (tmp_path / "c.search").exists()
     again = ("reduce", mixed, "-t", "kind", "-o", "r.csv", "--checkpoint", "c.search", "--force")
-    longer = weighbors(*again, "--resume", "--evaluations", 400, "--population", 20, "--json")
+    longer = weighbors(*again, "--resume", "--evaluations", 400, *TASKS, "--json")
     assert json.loads(longer.out)["evaluations"] == 400
     other = weighbors(*again, "--resume", "--seed", 1, *FEW)
     assert other.code == 3

@@ -267,6 +267,6 @@ def _weigher_parameters(options: FitOptions, name: Weigher) -> dict[str, Any]:
         return {"strategy": (options.strategy or Strategy.ORDER).value}
     if name is Weigher.EVOLUTION:
         n = options.evaluations or 10_000
-        tasks = check_known_tasks(options.tasks or "IS+FS")
+        tasks = check_known_tasks(options.tasks or "IS+FW")
         return {"tasks": tasks, "max_evaluations": n, "population_size": max(4, min(100, n))}
     return {}

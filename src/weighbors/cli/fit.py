@@ -68,7 +68,7 @@ def run(
         Strategy | None, typer.Option(help="How simbambiw uses the weights of rows.", show_default="order")
     ] = None,
     tasks: Annotated[
-        str | None, typer.Option(help="Tasks of --weigher evolution: IS, FS, IW, FW joined by +.", show_default="IS+FS")
+        str | None, typer.Option(help="Tasks of --weigher evolution: IS, FS, IW, FW joined by +.", show_default="IS+FW")
     ] = None,
     evaluations: Annotated[
         int | None, typer.Option(min=1, help="When the search of evolution ends.", show_default="10000")

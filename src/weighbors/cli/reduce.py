@@ -58,7 +58,7 @@ def run(
     tasks: Annotated[
         str | None,
         typer.Option(
-            help="IS and FS select instances and features; IW and FW weigh them meanwhile.", show_default="IS+FS"
+            help="IS and FS select instances and features; IW and FW weigh them meanwhile.", show_default="IS"
         ),
     ] = None,
     selector: Annotated[
@@ -104,12 +104,13 @@ def run(
 ) -> None:
     """Keep the rows and columns worth keeping.
 
-    An evolutionary search looks for the rows and columns that tell the classes apart, or predict the number. Their
-    cells are written as they were read. Ctrl-C stops the search and keeps it, and --resume continues it, to the same
+    An evolutionary search looks for the rows that suffice to predict the classes or the number. With --tasks IS+FS it
+    also selects columns: the table becomes smaller, and the predictions less accurate. Cells are written as they were
+    read. Ctrl-C stops the search and keeps it, and --resume continues it, to the same
     result.
     """
     set_quiet(quiet)
-    wanted = _check_tasks(tasks or "IS+FS")
+    wanted = _check_tasks(tasks or "IS")
     if time_limit is not None and not time_limit > 0:
         raise UsageError(f"--time-limit is a number of seconds above 0; got {time_limit:g}")
     if selector is not None:

@@ -47,9 +47,10 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
 
     Parameters
     ----------
-    tasks : str or sequence of str, default="IS+FS"
+    tasks : str or sequence of str, default="IS+FW"
         Any of "IS" (instance selection), "FS" (feature selection), "IW" (instance weighting) and "FW"
-        (feature weighting), joined by "+".
+        (feature weighting), joined by "+". "IS+FW" was the most accurate combination when the study of the paper was
+        run again. "IS+FS" makes the smallest tables, and is less accurate.
     fitness : str or callable, default="accuracy"
         The score acc. "accuracy": the share of right predictions, or R² if the target is numeric. "g_mean": the
         geometric mean of the recalls, for imbalanced data. Other names are scikit-learn's scores of predicted
@@ -256,6 +257,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     _neutral_parameters: ClassVar[dict[str, Any]] = {
         "keep_classes": False,  # the behaviour before this parameter existed
         "target_type": "auto",
+        "start": "half",
     }
     _takes_numeric_targets = True
 
@@ -264,7 +266,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
 
     def __init__(
         self,
-        tasks: Any = "IS+FS",
+        tasks: Any = "IS+FW",
         fitness: Any = "accuracy",
         *,
         target_type: str = "auto",

@@ -267,7 +267,7 @@ class Democratic(CombinedWeigher):
         """Return the score from which the error ε is computed."""
         if self.fitness is not None:
             return self.fitness
-        weigher = EvolutionaryWeigher() if self.weigher is None else self.weigher
+        weigher = EvolutionaryWeigher("IS") if self.weigher is None else self.weigher
         own = getattr(weigher, "fitness", None)
         return own if own is not None and (callable(own) or own in (*SCORES, *NUMBER_SCORES)) else "accuracy"
 
