@@ -51,6 +51,8 @@ struct Level {
                                                                std::int64_t end);  // [mixed]
   void (*sum_signs)(const double* queries, const double* packed, const Features<double>&, std::int64_t n_blocks,
                     const double* coefficient, double* out, std::int64_t begin, std::int64_t end);
+  bool multiplies_pairs;  // whether the level has the instruction of rounded-inl.hpp
+  void (*propose_rounded)(const RoundedJob&, std::int64_t begin, std::int64_t end);
 
   void (*predict_classes_from_ranks)(const RankJob<std::int32_t>&, std::int64_t begin, std::int64_t end);
   void (*predict_numbers_from_ranks)(const RankJob<double>&, std::int64_t begin, std::int64_t end);

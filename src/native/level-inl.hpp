@@ -27,6 +27,7 @@
 #include "rerank-inl.hpp"
 #include "pairs-inl.hpp"
 #include "bytes-inl.hpp"
+#include "rounded-inl.hpp"
 #include "surf-inl.hpp"
 #include "simba-inl.hpp"
 #include "individual-inl.hpp"
@@ -80,6 +81,8 @@ constinit const Level LEVEL = {
     .add_zone_differences = add_zone_differences,
     .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
     .sum_signs = sum_signs,
+    .multiplies_pairs = MULTIPLIES_PAIRS,
+    .propose_rounded = propose_rounded,
     .predict_classes_from_ranks = predict_from_ranks<std::int32_t>,
     .predict_numbers_from_ranks = predict_from_ranks<double>,
 };

@@ -24,22 +24,6 @@ constexpr std::int64_t MOST_PAIRED_ROWS = 8192, MOST_SCALED_INSTANCES = 2048, MO
 #if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
 
 constexpr float LOOSENESS = 1.0f / 512;
-using Ints = Mask<float>;
-
-WB_INLINE Ints load_ints(const std::int32_t* from) {
-  Ints v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-
-WB_INLINE void store_ints(std::int32_t* to, Ints v) { std::memcpy(to, &v, sizeof v); }
-
-// Sums of two products of 16-bit integers for each of eight pairs.
-WB_INLINE Ints multiply_pairs(Ints a, Ints b) {
-  typedef short Shorts __attribute__((vector_size(VECTOR_BYTES)));
-  return (Ints)__builtin_ia32_pmaddwd256((Shorts)a, (Shorts)b);
-}
-
 // An individual as rounded rows, and the running minima of one call. Positions count the rows: the selected instances
 // first, then all others, both ascending. Slots count the queries in tiles of six; a tile has no rows of both kinds.
 struct RoundedIndividual {

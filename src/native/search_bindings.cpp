@@ -286,9 +286,41 @@ template <class T> void bind_for(nb::module_& m) {
         "end"_a, release);
 }
 
+void py_propose_rounded(Array<int32_t, 3> packed, Array<int32_t, 1> norm, int64_t n, Array<int32_t, 2> queries,
+                        Array<int32_t, 1> query_norm, Optional<int64_t, 1> own, Output<int32_t, 2> distance,
+                        Output<int64_t, 2> id, int64_t begin, int64_t end) {
+  const int64_t blocks = dim(packed, 0), pairs = dim(packed, 1), n_queries = dim(queries, 0);
+  require(dim(packed, 2) == BLOCK_LANES<float> && dim(norm, 0) == blocks * BLOCK_LANES<float>, "norm: one per lane");
+  require(0 < n && n <= dim(norm, 0) && (n + BLOCK_LANES<float> - 1) / BLOCK_LANES<float> == blocks, "n: wrong");
+  require(dim(queries, 1) == pairs && dim(query_norm, 0) == n_queries, "queries: as wide as packed, with their norms");
+  require(!own || dim(*own, 0) == n_queries, "own: one per query is needed");
+  require(dim(distance, 0) == n_queries && dim(id, 0) == n_queries && dim(distance, 1) == dim(id, 1) && dim(id, 1) > 0,
+          "distance, id: (n_queries, k) is needed");
+  require_range(begin, end, n_queries);
+  require(level->multiplies_pairs, "this CPU level has no instruction for rounded rows");
+  const RoundedJob job{
+      .packed = packed.data(),
+      .norm = norm.data(),
+      .n = n,
+      .pairs = pairs,
+      .queries = queries.data(),
+      .query_norm = query_norm.data(),
+      .own = data_or_null(own),
+      .k = dim(id, 1),
+      .distance = distance.data(),
+      .id = id.data(),
+  };
+  if (begin < end) level->propose_rounded(job, begin, end);
+}
+
 }  // namespace
 
 void bind_search(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("multiplies_pairs", [] { return level->multiplies_pairs; });
+  m.def("propose_rounded", &py_propose_rounded, nb::kw_only(), array("packed"), array("norm"), "n"_a, array("queries"),
+        array("query_norm"), array_or_none("own"), array("distance"), array("id"), "begin"_a, "end"_a,
+        nb::call_guard<nb::gil_scoped_release>());
   bind_for<float>(m);
   bind_for<double>(m);
 }

@@ -140,6 +140,19 @@ template <class T> struct Candidates {
   const std::int64_t* own_row = nullptr;     // (n_queries,) row to leave out, or null
 };
 
+// What `propose_rounded` reads and writes: rows rounded to 16 bits, two features in 32 bits.
+struct RoundedJob {
+  const std::int32_t* packed = nullptr;      // (n_blocks, pairs, BLOCK_LANES<float>)
+  const std::int32_t* norm = nullptr;        // (n_blocks * BLOCK_LANES<float>,) squared norms
+  std::int64_t n = 0, pairs = 0;             // references; pairs of features
+  const std::int32_t* queries = nullptr;     // (n_queries, pairs) times -2
+  const std::int32_t* query_norm = nullptr;  // (n_queries,)
+  const std::int64_t* own = nullptr;         // (n_queries,) reference that a query must not find; or null
+  std::int64_t k = 0;
+  std::int32_t* distance = nullptr;  // (n_queries, k) squared distances in levels, ascending; the largest int: none
+  std::int64_t* id = nullptr;        // the same shape; -1: none
+};
+
 // The number of references in a packed block of bytes: two vectors of four words of eight bytes.
 constexpr int BYTE_LANES = 8;
 

@@ -5,6 +5,7 @@ Who calls what::
     engine.backends.scan    -> pack, find_k_nearest, find_within, compute_symmetric_distances, select_nearest
     engine.backends.bytes   -> round_to_bytes, find_k_nearest_by_bytes
     engine.backends.certify -> rerank
+    engine.backends.rounded -> multiplies_pairs, propose_rounded
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
                                add_differences, sum_distances, add_listed_differences
     engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
@@ -168,6 +169,20 @@ def find_k_nearest_by_bytes(
     begin: int,
     end: int,
 ) -> int: ...  # number of exact distances that were needed
+def multiplies_pairs() -> bool: ...  # whether the CPU level in use has the instruction of propose_rounded
+def propose_rounded(
+    *,
+    packed: NDArray[np.int32],  # (n_blocks, pairs, BLOCK_LANES_FLOAT32) two features of 16 bits each
+    norm: NDArray[np.int32],  # (n_blocks * lanes,) squared norms
+    n: int,  # references; lanes beyond are padding
+    queries: NDArray[np.int32],  # (n_queries, pairs) the same times -2
+    query_norm: NDArray[np.int32],  # (n_queries,)
+    own: IndexArray | None,  # (n_queries,) reference that a query must not find
+    distance: NDArray[np.int32],  # (n_queries, k) written: squared distances of the rounded rows, ascending
+    id: IndexArray,  # the same shape, written
+    begin: int,
+    end: int,
+) -> None: ...
 def compute_distances(
     *,
     queries: FloatArray,  # (n_queries, m)

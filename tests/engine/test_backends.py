@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from weighbors import Weights
+from weighbors import Weights, _native
 from weighbors.engine import NeighborEngine
 from weighbors.exceptions import BackendError, MissingDependencyError
 
@@ -278,3 +278,42 @@ def test_a_constant_column_that_far_outweighs_a_category_gives_no_warning():
     expected, answer = NeighborEngine(X, backend="scan", **options).search(queries, 4), engine.search(queries, 4)
     assert answer[0].tobytes() == expected[0].tobytes()
     assert answer[1].tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["reals", "ties", "offset", "weights", "one large column", "close"])
+def test_rounded_rows_propose_the_lists_of_the_scan(kind, dtype, monkeypatch):
+    from weighbors.engine import plan
+    from weighbors.engine.backends.rounded import Rounded
+    from weighbors.engine.backends.scan import Scan
+
+    monkeypatch.setattr(plan, "_ROUNDED_ROWS", 4000)
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(4003, 7))
+    if kind == "ties":
+        X = np.round(2 * X)
+    if kind == "close":  # distances differ by less than the rounding
+        X = 1 + 1e-5 * X
+        X[0] = 1e3
+    X[:, 3] *= 1e6 if kind == "one large column" else 1.0
+    X = np.ascontiguousarray(X + (1e4 if kind == "offset" else 0.0), dtype=dtype)
+    weights = Weights(feature_weights=np.array([1.0, 0.5, 0.0, 2.0, 3.0, 1e-3, 0.1])) if kind == "weights" else None
+    engine, scan = NeighborEngine(X, weights=weights), NeighborEngine(X, weights=weights, backend="scan")
+    if not _native.multiplies_pairs():
+        pytest.skip("this CPU level has no instruction for rounded rows")
+    assert engine.plan.rounded
+    assert isinstance(engine._backend, Rounded)
+    assert isinstance(scan._backend, Scan)
+    outside = np.concatenate([X[:300], 3 * X[300:330], -X[:5] - 1e4]).astype(dtype)  # some queries leave the range
+    for queries, own in ((X, np.arange(len(X))), (outside, None)):
+        for k in (1, 10, 200):
+            wanted = scan.search(queries, k, own_row=own)
+            for jobs in (1, 3):
+                found = engine.search(queries, k, own_row=own, n_jobs=jobs)
+                np.testing.assert_array_equal(found[0], wanted[0])
+                np.testing.assert_array_equal(found[1], wanted[1])
+    missing = X[:20].copy()
+    missing[::3, 1] = np.nan
+    np.testing.assert_array_equal(engine.search(missing, 3)[1], scan.search(missing, 3)[1])
+    copy = pickle.loads(pickle.dumps(engine))
+    np.testing.assert_array_equal(copy.search(X[:50], 3)[1], engine.search(X[:50], 3)[1])

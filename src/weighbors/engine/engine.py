@@ -13,6 +13,7 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .backends.bytes import Bytes
+from .backends.rounded import Rounded
 from .backends.scan import Scan
 from .backends.single import Single
 from .lists import NeighborLists
@@ -47,8 +48,9 @@ def _build_backend(plan: Plan, references: References, scan: Scan) -> Backend:
     """Build the backend of the plan. Every backend uses the scan for queries that it cannot serve itself."""
     if plan.backend == "bytes":
         return Bytes(references, scan)
-    if plan.single:
-        return Single(references, scan)
+    if plan.single or plan.rounded:
+        other = Single(references, scan) if plan.single else scan
+        return Rounded(references, scan, other) if plan.rounded else other
     if plan.backend == "tree":
         from .backends.tree import Tree
 

@@ -1,0 +1,110 @@
+// Candidates for the k nearest references by squared Euclidean distance: rows rounded to integers of 16 bits propose,
+// exact distances decide (engine/backends/rounded.py). |b_q - b_x|^2 = |b_q|^2 + |b_x|^2 - 2 <b_q, b_x> is exact in
+// integers, so that only the rounding of the rows has to be bounded; one instruction multiplies and adds two features
+// of eight pairs, which takes half the time of differences in float.
+// Included once per CPU level: see level-inl.hpp.
+#ifndef WB_LEVEL
+#error "include level-inl.hpp, not this file"
+#endif
+
+namespace wb::WB_LEVEL {
+
+#if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
+
+constexpr bool MULTIPLIES_PAIRS = true;
+using Ints = Mask<float>;
+
+WB_INLINE Ints load_ints(const std::int32_t* from) {
+  Ints v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+WB_INLINE void store_ints(std::int32_t* to, Ints v) { std::memcpy(to, &v, sizeof v); }
+
+// Sums of two products of 16-bit integers for each of eight pairs.
+WB_INLINE Ints multiply_pairs(Ints a, Ints b) {
+  typedef short Shorts __attribute__((vector_size(VECTOR_BYTES)));
+  return (Ints)__builtin_ia32_pmaddwd256((Shorts)a, (Shorts)b);
+}
+
+// Inserts the lanes of one query that are below `limit`; returns the new limit. Not inlined, because it is rare.
+WB_NOINLINE WB_KERNEL inline std::int32_t insert_rounded(const RoundedJob& job, std::int64_t row, std::int64_t block,
+                                                         unsigned lanes, const std::int32_t* sums, std::int32_t limit) {
+  std::int32_t* list = job.distance + row * job.k;
+  std::int64_t* list_id = job.id + row * job.k;
+  for (; lanes; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const std::int64_t id = block * BLOCK_LANES<float> + lane;
+    if (!(sums[lane] < limit) || id >= job.n || (job.own && job.own[row] == id)) continue;
+    replace_worst(list, list_id, job.k, sums[lane], id);
+    limit = list[0];
+  }
+  return limit;
+}
+
+#else
+
+constexpr bool MULTIPLIES_PAIRS = false;
+
+#endif
+
+// Fills the lists of the queries [begin, end), ascending. Does nothing where the instruction is missing.
+WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[maybe_unused]] std::int64_t begin,
+                                      [[maybe_unused]] std::int64_t end) {
+#if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>, CACHE_BYTES = 256 * 1024;
+  const std::int64_t pairs = job.pairs, blocks = (job.n + LANES - 1) / LANES;
+  const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (pairs * LANES * 4));
+  const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES;
+  std::vector<std::int32_t> tiles(std::size_t(n_tiles * pairs * TILE_QUERIES));
+  std::vector<std::int32_t> norms(std::size_t(n_tiles * TILE_QUERIES)), limits(norms.size());
+  for (std::int64_t slot = 0; slot < n_tiles * TILE_QUERIES; ++slot) {
+    const std::int64_t row = std::min(begin + slot, end - 1);  // A short tile repeats its last query.
+    const std::int32_t* query = job.queries + row * pairs;
+    std::int32_t* to = tiles.data() + slot / TILE_QUERIES * pairs * TILE_QUERIES + slot % TILE_QUERIES;
+    for (std::int64_t c = 0; c < pairs; ++c) to[c * TILE_QUERIES] = query[c];
+    norms[slot] = job.query_norm[row];
+    limits[slot] = begin + slot < end ? std::numeric_limits<std::int32_t>::max() : -1;
+  }
+  std::fill(job.distance + begin * job.k, job.distance + end * job.k, std::numeric_limits<std::int32_t>::max());
+  std::fill(job.id + begin * job.k, job.id + end * job.k, std::int64_t(-1));
+  for (std::int64_t from = 0; from < blocks; from += part)
+    for (std::int64_t t = 0; t < n_tiles; ++t) {
+      const std::int32_t* queries = tiles.data() + t * pairs * TILE_QUERIES;
+      std::int32_t* limit = limits.data() + t * TILE_QUERIES;
+      for (std::int64_t block = from; block < std::min(from + part, blocks); ++block) {
+        const std::int32_t* packed = job.packed + block * pairs * LANES;
+        Ints sum[TILE_QUERIES][TILE_VECTORS];
+        WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+          const Ints norm = load_ints(job.norm + block * LANES + v * WIDE);
+          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = norm + norms[t * TILE_QUERIES + q];
+        }
+        for (std::int64_t c = 0; c < pairs; ++c) {
+          Ints ref[TILE_VECTORS];
+          WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(packed + c * LANES + v * WIDE);
+          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+            const Ints query = queries[c * TILE_QUERIES + q] - Ints{};
+            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] += multiply_pairs(ref[v], query);
+          }
+        }
+        Ints hit = {};
+        WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
+          WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) hit |= sum[q][v] < (limit[q] - Ints{});
+        if (!any<float>(hit)) continue;
+        WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+          unsigned lanes = 0;
+          WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
+            lanes |= lane_bits<float>(sum[q][v] < (limit[q] - Ints{})) << (v * WIDE);
+          if (!lanes) continue;
+          std::int32_t sums[LANES];
+          for (int v = 0; v < TILE_VECTORS; ++v) store_ints(sums + v * WIDE, sum[q][v]);
+          limit[q] = insert_rounded(job, begin + t * TILE_QUERIES + q, block, lanes, sums, limit[q]);
+        }
+      }
+    }
+  for (std::int64_t row = begin; row < end; ++row) sort_list(job.distance + row * job.k, job.id + row * job.k, job.k);
+#endif
+}
+
+}  // namespace wb::WB_LEVEL
