@@ -40,7 +40,7 @@ def list_section(table: ReportData, found: ListResults, folds: FoldResults, effo
     groups = _number_groups(found, selected)
     return {
         **settings,
-        "weigher": settings["weigher"] + (" with an offset" if found.selection.weigher_.offset is not None else ""),
+        "weigher": "F-statistic" if found.selection.weigher_.offset is None else "F-statistic with an offset",
         "n_selected": selected,
         "least_q": json_number(found.selection.q_values_.min(), 3),
         "rows": [

@@ -137,7 +137,7 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     The bound of the papers for ``order`` 2 and 3 assumes that a feature without effect is selected in different pairs
     of half samples nearly independently. All pairs come from the same rows, so a feature that is related to the labels
     by chance is related to them in most pairs. On generated tables with correlated features, lists of the t-statistic
-    by the bound of order 3 had four times the wanted share of false features (:doc:`/guide/lists` has the table). The
+    by the bound of order 3 had five times the wanted share of false features (:doc:`/guide/lists` has the table). The
     bound of order 1 needs no such assumption, but finds little. So the default counts scores from permuted labels.
 
     The scores of permuted labels are those of features without any effect. Features that stand in for a relevant one
