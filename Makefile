@@ -16,7 +16,7 @@ else
 HERE := CMAKE_ARGS=-DWEIGHBORS_MARCH_NATIVE=ON
 endif
 
-.PHONY: help demo test slow sanitize bench lint docs house clean
+.PHONY: help demo test slow sanitize bench lint docs docs-look house clean
 
 help:
 	@echo "make demo   tell what matters in real data: a summary here, and report.html"
@@ -25,7 +25,7 @@ help:
 	@echo "make bench  measure against scikit-learn, FAISS and fast-select"
 	@echo "make lint   ruff, mypy, clang-format, and the rules of imports"
 	@echo "make house  show the packages, the imports between them, and the way of four calls through them"
-	@echo "make docs   build the documentation into docs/_build/html"
+	@echo "make docs   build the documentation into docs/_build/html (make docs-look: look at it in a browser)"
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version)'
@@ -100,6 +100,11 @@ docs: $(VENV)/with-docs
 	@rm -rf docs/api/generated  # names that are gone would stay
 	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+# Twelve pages as wide as a phone, a laptop and a large screen. Without a summary line: that of make test is the one that counts.
+docs-look: $(VENV)/with-test
+	$(BIN)/python -m pytest -qq tests/documentation
+	@echo "the pages of the documentation were looked at in a browser"
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
