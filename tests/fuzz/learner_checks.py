@@ -172,7 +172,10 @@ def check_stability_paths(rng):
     delta, cutoff = float(rng.choice([0.5, 1.0, 1.25])), float(rng.choice([0.02, 0.5]))
     thresholds = np.geomspace(weights.max(), weights.max() / 50, 12)
     shares, numbers = stability_selection.paths([[[int(w > t) for w in run] for run in weights] for t in thresholds])
-    wanted = stability_selection.integrals(shares, numbers, list(thresholds), runs // 2, delta, cutoff, order)
+    end = stability_selection.end_of_changes(shares)
+    wanted = stability_selection.integrals(
+        shares[:end], numbers[:end], list(thresholds[:end]), runs // 2, delta, cutoff, order
+    )
     there, selected = paths.score_paths(weights, thresholds)
     found = paths.integrate_paths(there, selected, thresholds, runs // 2, delta=delta, cutoff=cutoff, order=order)
     for ours, by_loops in zip((found.scores, found.expected_false_positives, found.q_values),
