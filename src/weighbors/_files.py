@@ -14,7 +14,10 @@ from typing import IO, Any
 
 from .exceptions import InvalidDataError, MissingDependencyError
 
-__all__ = ["atomic_write", "remove_leftovers", "require_pyarrow", "require_utf8"]
+__all__ = ["NO_SPACE", "atomic_write", "remove_leftovers", "require_pyarrow", "require_utf8"]
+
+#: Errors of the operating system that say that a file cannot grow: full disk, quota, or limit on the size of files.
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -44,9 +47,13 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes files that only the owner can read
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in NO_SPACE and error.filename is None:
+            # The system does not say which file it could not write.
+            unchanged = "; the file of this name is as it was" if target.exists() else ""
+            raise OSError(error.errno, f"no space left to write{unchanged}", str(target)) from error
         raise
 
 

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz import checks
+from fuzz import checks, learner_checks
 
 FACTOR, FIRST = int(os.environ.get("WEIGHBORS_FUZZ", "1")), int(os.environ.get("WEIGHBORS_FUZZ_FROM", "0"))
 CASES = {"check_lazy": 6, "check_hnsw": 6, "check_search": 25, "check_population": 25}
+CASES |= {check.__name__: 4 for check in learner_checks.LEARNER_CHECKS}
 
 
-@pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", checks.CHECKS + learner_checks.LEARNER_CHECKS, ids=lambda check: check.__name__)
 def test_cases_by_seeds(check):
+    if check is learner_checks.check_npdr:
+        pytest.importorskip("statsmodels")
     if check is checks.check_hnsw:
         pytest.importorskip("faiss")
     for seed in range(FIRST, FIRST + FACTOR * CASES.get(check.__name__, 12)):

@@ -20,6 +20,16 @@ def interval_measures(thresholds, delta):
     return [shrink * tau ** (1 - delta) / total for tau in thresholds[1:]]
 
 
+def end_of_changes(shares):
+    """`ipss` ends the grid at the first threshold whose paths are those of the last but one, if they are not near 0."""
+    for i in range(2, len(shares)):
+        if sum(shares[i]) / len(shares[i]) > 0.01 and all(
+            abs(now - before) < 1e-8 for now, before in zip(shares[i], shares[i - 2], strict=True)
+        ):
+            return i
+    return len(shares)
+
+
 def bound_at(q, p, B, order):
     """The integrand of the bound, as methods of order 1, 2 and 3 have it."""
     ratio = q / p

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import os
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import typer
 
+from .._files import NO_SPACE
 from ._say import error, note
 
 __all__ = ["BAD_DATA", "FAILED_CELLS", "INTERRUPTED", "TROUBLE", "USAGE", "UsageError", "with_error_messages"]
@@ -94,7 +94,7 @@ def _print_problem(problem: BaseException) -> int:
 def _describe_system_error(problem: OSError) -> str:
     """Return the message for an error of the operating system."""
     place = f"'{os.fsdecode(problem.filename)}': " if problem.filename else ""
-    if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if problem.errno in NO_SPACE:
         return f"{place}no space left to write; nothing was left half-written"
     return f"{place}{problem.strerror or problem}"
 

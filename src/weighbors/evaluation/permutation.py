@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
+from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from .._checks import whole_number
@@ -23,7 +24,8 @@ from .._results import Result, table_lines
 from .._typing import FloatArray
 from .._warnings import warn
 from ..exceptions import FewPermutationsWarning, InvalidDataError, WeighborsWarning
-from .model_features import fit_feature_scores
+from ..weighers.base import FeatureWeigher, SharedTable
+from .model_features import clone_with_seed, fit_feature_scores
 from .targets import decide_target_type, expected_target, told_model
 
 __all__ = ["PermutationResult", "permutation_test"]
@@ -133,14 +135,36 @@ def _fit_to_permuted_labels(
 ) -> FloatArray:
     """Return the weights learned from permuted labels.
 
-    ``child`` is the seed of this permutation. ``fit_params`` are further arguments of the weigher's ``fit``.
+    Parameters
+    ----------
+    weigher : estimator or callable
+    X : table, or SharedTable
+        All fits share what a `SharedTable` has, with the same results.
+    permuter : TargetPermuter
+    child : SeedSequence
+        The seed of this permutation.
+    fit_params : dict
+        Further arguments of the weigher's ``fit``.
     """
     labels = permuter.draw(np.random.default_rng(child))
+    seed = integer_seed(child.spawn(1)[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeighborsWarning)  # the fit to the original labels has warned already
-        return fit_feature_scores(
-            weigher, X, labels, np.arange(len(labels)), integer_seed(child.spawn(1)[0]), fit_params
-        )
+        if isinstance(X, SharedTable):
+            return X.fit_scores(clone_with_seed(weigher, seed), labels)
+        return fit_feature_scores(weigher, X, labels, np.arange(len(labels)), seed, fit_params)
+
+
+def _share_table(weigher: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
+    """Return what all fits can share, or ``X`` itself if they share nothing.
+
+    A permuted target changes no distance, so that rows are checked, coded and measured once.
+    """
+    if not isinstance(weigher, FeatureWeigher) or fit_params:
+        return X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeighborsWarning)  # the fit to the original labels has warned already
+        return clone(weigher).share_table(X, y) or X
 
 
 def permutation_test(
@@ -206,6 +230,11 @@ def permutation_test(
     -----
     Each permuted weight is standardised by the mean and standard deviation of the other permuted weights of its
     feature. The observed weight is standardised by those of all permuted weights of its feature.
+
+    Permuted labels change no distance. So the weighers of this library check the table once for all permutations, and
+    those that look at k neighbours (`Relief`, `RelievedF`, `ReliefF`, `RReliefF` and `ClassRelief`) rank the neighbours
+    of all rows once. Each permutation then costs only its sums of differences. The results have the same bits as
+    separate fits.
 
     Pooled p-values are uniform on average over features. This is enough for the false discovery rate: the number of
     null weights above a limit, per permutation, estimates how many features exceed the limit by chance. For a single
@@ -291,9 +320,10 @@ def permutation_test(
     )
     fit_params = {"covariates": covariates} if known is not None and has_fit_parameter(weigher, "covariates") else {}
     scores = fit_feature_scores(weigher, X, y, np.arange(len(y)), integer_seed(own), fit_params)
+    table = _share_table(weigher, X, y, fit_params)
     permuted = np.array(
         Parallel(n_jobs=n_jobs)(
-            delayed(_fit_to_permuted_labels)(weigher, X, permuter, child, fit_params) for child in children
+            delayed(_fit_to_permuted_labels)(weigher, table, permuter, child, fit_params) for child in children
         )
     )
     p_values, familywise = null_p_values(scores, permuted, null)

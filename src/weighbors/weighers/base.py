@@ -28,11 +28,13 @@ from ..weights import Weights, fingerprint
 from .neighborhoods import Instances
 from .redundancy import FeatureSimilarity, find_groups
 from .selection import number_to_select, select_features
+from .shared_rows import SharedInstances
 
 __all__ = [
     "CodedTable",
     "ContributionWeigher",
     "FeatureWeigher",
+    "SharedTable",
     "WarningSelector",
     "check_table",
     "kept_part",
@@ -119,6 +121,7 @@ class CodedTable:
     nominal: BoolArray  # (M,) columns that hold categories
     sample_weight: FloatArray  # (n,) how much each row contributes, 1 where nothing was given
     target: FloatArray | None = None  # (n,) the numeric target, finite and not constant; None for classes
+    shared: SharedInstances | None = None  # the same rows with ranked neighbours, if several fits share them
 
     @property
     def n_groups(self) -> int:
@@ -134,6 +137,7 @@ class CodedTable:
             codes=self.codes[rows],
             sample_weight=self.sample_weight[rows],
             target=target,
+            shared=None,
         )
 
     def instances(self, *, scaled: bool, p: int, n_jobs: int | None, asked: IndexArray | None = None) -> Instances:
@@ -149,9 +153,13 @@ class CodedTable:
         asked : ndarray of int, optional
             The rows whose neighbours are wanted, in ascending order; by default all.
         """
-        rows = Instances(
-            self.rows, self.codes, self.n_groups, self.nominal, scaled=scaled, p=p, n_jobs=n_jobs, asked=asked
-        )
+        rows: Instances
+        if self.shared is not None and (self.shared.scaled, self.shared.p) == (scaled, p):
+            rows = self.shared.relabel(self.codes, self.n_groups, n_jobs=n_jobs, asked=asked)
+        else:
+            rows = Instances(
+                self.rows, self.codes, self.n_groups, self.nominal, scaled=scaled, p=p, n_jobs=n_jobs, asked=asked
+            )
         rows.target = self.target
         return rows
 
@@ -257,13 +265,35 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         Set the column coding, ``classes_`` unless the target is numeric, and ``target_type_`` if it could be.
         """
         X, target, self._coder = check_table(self, X, y)
+        self._take_target(target)
+        return X, target
+
+    def _take_target(self, target: Target) -> None:
+        """Set ``classes_`` unless the target is numeric, and ``target_type_`` if it could be."""
         if target.numbers is None:
             self.classes_ = target.classes
         else:
             self.__dict__.pop("classes_", None)  # an earlier fit may have had classes
         if self._takes_numeric_targets:
             self.target_type_, self.target_statement_ = target.type, target.statement
-        return X, target
+
+    def share_table(self, X: Any, y: Any) -> SharedTable | None:
+        """Return what many fits to the rows of ``X`` can share, or None if this weigher fits in a way of its own.
+
+        ``y`` is the target of one of the fits. See `SharedTable.fit_scores`.
+        """
+        kind = type(self)
+        usual = kind.fit in (FeatureWeigher.fit, ContributionWeigher.fit)
+        if not (usual and kind._fit is FeatureWeigher._fit and kind._publish is FeatureWeigher._publish):
+            return None
+        rows, target = self._check_input(X, y)
+        weight = np.ones(rows.shape[0])
+        table = CodedTable(rows, target.codes, target.classes, self._coder.nominal_of(rows), weight, target.numbers)
+        return SharedTable(self, replace(table, shared=self._share_instances(table)))
+
+    def _share_instances(self, table: CodedTable) -> SharedInstances | None:
+        """Return the rows with ranked neighbours, if fits to other targets take less time with them."""
+        return None
 
     def _publish(self, X: Any, published: FloatArray, **parts: Any) -> None:
         """Set the published weights, the selected features, and the `Weights` for a k-NN.
@@ -326,6 +356,39 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         check_is_fitted(self)
         importances: FloatArray = np.maximum(self.feature_weights_, 0.0)
         return importances
+
+
+@dataclass(frozen=True)
+class SharedTable:
+    """A table that is checked, coded and measured once, for many fits of a weigher to different targets.
+
+    Attributes
+    ----------
+    checked : FeatureWeigher
+        A weigher that has checked the table, so that it knows names and categories of the columns.
+    table : CodedTable
+        The table with one of the targets.
+    """
+
+    checked: FeatureWeigher
+    table: CodedTable
+
+    def fit_scores(self, weigher: FeatureWeigher, y: Any) -> FloatArray:
+        """Return the ``feature_weights_`` that ``weigher`` would learn from the rows and the target ``y``.
+
+        They have the same bits as those of a separate fit. ``weigher`` is of the type of the weigher that has checked
+        the table; its parameters may differ in ``random_state`` only. It is changed, but not fitted.
+        """
+        target = check_target(y, accepted_target(weigher), who=type(weigher).__name__)
+        # What the input validation has learned of the columns.
+        weigher.__dict__ |= {
+            name: value
+            for name, value in vars(self.checked).items()
+            if name in ("n_features_in_", "feature_names_in_", "_coder")
+        }
+        weigher._take_target(target)
+        table = replace(self.table, codes=target.codes, classes=target.classes, target=target.numbers)
+        return weigher.fit_weights(table)
 
 
 class ContributionWeigher(FeatureWeigher):

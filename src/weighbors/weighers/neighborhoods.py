@@ -149,7 +149,7 @@ class Neighborhoods(ABC):
         tol, width = tolerance(self.dtype), k + (ties == "share") + skip_zero
         while len(rows):
             width = min(width, self.n)
-            distance, found = self.engine.search_groups(self.take(rows), width, own_row=rows)
+            distance, found = self._search(rows, width)
             last = distance[..., -1]  # inf: the class holds no more
             if skip_zero:
                 distance, found = _without_zeros(distance, found)
@@ -162,6 +162,10 @@ class Neighborhoods(ABC):
                 yield Neighbors(rows[done], found[done], share, distance[done])
             # Few rows have so many ties, so a list four times as long costs little.
             rows, width = rows[~done], 4 * width
+
+    def _search(self, rows: IndexArray, width: int) -> tuple[FloatArray, IndexArray]:
+        """Return distances and row numbers of the nearest rows of each class, of shape (n, n_classes, width)."""
+        return self.engine.search_groups(self.take(rows), width, own_row=rows)
 
     def sum_differences(
         self, found: Neighbors, coefficient: FloatArray, output_row: IndexArray, n_outputs: int
@@ -287,11 +291,15 @@ class Instances(Neighborhoods):
         asked = np.arange(X.shape[0]) if asked is None else asked
         super().__init__(asked, codes, n_classes, nominal, p=p, n_jobs=n_jobs)
         order = self.columns
-        self.rows = X if np.array_equal(order, np.arange(self.n_features)) else as_rows(X[:, order])
+        rows = X if np.array_equal(order, np.arange(self.n_features)) else as_rows(X[:, order])
         if scaled:
-            self.rows = RangeScale.of(column_ranges(self.rows), self.n_numeric)(self.rows)
-        self.dtype, self.sparse = self.rows.dtype, bool(sparse.issparse(self.rows))
-        self.missing = bool(np.isnan(self.rows.data if self.sparse else self.rows).any())
+            rows = RangeScale.of(column_ranges(rows), self.n_numeric)(rows)
+        self._take_rows(rows, missing=bool(np.isnan(rows.data if sparse.issparse(rows) else rows).any()))
+
+    def _take_rows(self, rows: Any, *, missing: bool) -> None:
+        """Set the rows, with their columns in order and scaled. ``missing`` tells whether they have missing values."""
+        self.rows, self.missing = rows, missing
+        self.dtype, self.sparse = rows.dtype, bool(sparse.issparse(rows))
 
     def take(self, rows: IndexArray) -> Any:
         """Return the rows with these numbers. The result is a view if they follow each other."""
@@ -368,7 +376,7 @@ class Instances(Neighborhoods):
         if not self.missing:
             return self.rows
         rows = self.rows.tolil() if sparse.issparse(self.rows) else self.rows.copy()
-        rows[:, list(self._expectations)] = 0.0
+        rows[:, self._incomplete_columns] = 0.0
         return rows.tocsr() if sparse.issparse(rows) else rows
 
     @cached_property
@@ -377,11 +385,18 @@ class Instances(Neighborhoods):
         if not self.missing:
             return {}
         dense = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
-        incomplete = np.flatnonzero(np.isnan(dense).any(axis=0))
         return {
-            int(j): Expectation(dense[:, j].astype(np.float64), self.codes, self.n_classes, bool(j >= self.n_numeric))
-            for j in incomplete
+            j: Expectation(dense[:, j].astype(np.float64), self.codes, self.n_classes, j >= self.n_numeric)
+            for j in self._incomplete_columns
         }
+
+    @cached_property
+    def _incomplete_columns(self) -> list[int]:
+        """The columns that have missing values."""
+        if self.sparse:
+            return sorted(set(self.rows.indices[np.isnan(self.rows.data)].tolist()))
+        columns: list[int] = np.flatnonzero(np.isnan(self.rows).any(axis=0)).tolist()
+        return columns
 
 
 def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray, IndexArray]:

@@ -14,6 +14,7 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from .base import TIES, CodedTable, ContributionWeigher, warn_of_few_neighbors
 from .neighborhoods import Neighborhoods, Neighbors
+from .shared_rows import SharedInstances, list_length, pays_off
 from .slots import SIGMA_CONSTRAINTS, NeighborWeights, share_slots, tolerance
 
 __all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", "relievedf_scores"]
@@ -191,6 +192,17 @@ class _NeighborWeigher(ContributionWeigher):
         weight = self._draw(table.sample_weight)
         instances = table.instances(scaled=self._scaled, p=self._p, n_jobs=self.n_jobs, asked=self.sample_indices_)
         return self._scores(instances, weight)
+
+    def _share_instances(self, table: CodedTable) -> SharedInstances | None:
+        """Rank the neighbours of all rows, if that is faster than a search in every fit."""
+        n, m = table.rows.shape
+        k = self.n_neighbors + 1  # one more than k shows whether ties end there
+        if not pays_off(n, m, table.n_groups, k):
+            return None
+        length = list_length(table.codes, table.n_groups, k)
+        return SharedInstances(
+            table.rows, table.nominal, scaled=self._scaled, p=self._p, length=length, n_jobs=self.n_jobs
+        )
 
     def _draw(self, sample_weight: FloatArray) -> FloatArray:
         """Draw the rows that are compared with all rows, and return what each row contributes: 0 if it is not drawn.

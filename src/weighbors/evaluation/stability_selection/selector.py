@@ -143,6 +143,10 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     The scores of permuted labels are those of features without any effect. Features that stand in for a relevant one
     (correlated with it) are related to the target, too, and do not count as false.
 
+    The weigher is fitted 2 · ``n_pairs`` times to the original labels, and as often to each set of permuted labels.
+    Half samples are drawn anew for each set, since they are stratified by its labels. So their rows differ, and unlike
+    the fits of `permutation_test` they share no distances. A fit of `ReliefF` to one of 100 x 10 000 takes 0.04 s.
+
     References
     ----------
     .. [1] O. Melikechi, J. W. Miller, "Integrated path stability selection", Journal of the American Statistical

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from ..._files import remove_leftovers
+from ..._files import NO_SPACE, remove_leftovers
 from ...exceptions import CheckpointError
 
 __all__ = ["hold_checkpoint"]
@@ -97,14 +97,30 @@ def _take_lock(lock: Path, name: str) -> IO[str]:
                     "until it ends, or name another checkpoint"
                 )
             if _is_there(file, lock):  # the search before may have removed the file after it was opened here
-                file.truncate(0)
-                json.dump({"pid": os.getpid(), "host": socket.gethostname()}, file)
-                file.flush()
+                _record_holder(file, lock, name)
                 return file
         except BaseException:
-            file.close()
+            with suppress(OSError):  # text that could not be written is still in the buffer
+                file.close()
             raise
         file.close()
+
+
+def _record_holder(file: IO[str], lock: Path, name: str) -> None:
+    """Write this process to the lock file ``file``. On a full disk, remove the file, which is at ``lock``, and say so.
+
+    ``name`` is the path of the checkpoint, which could not be written either.
+    """
+    try:
+        file.truncate(0)
+        json.dump({"pid": os.getpid(), "host": socket.gethostname()}, file)
+        file.flush()
+    except OSError as error:
+        with suppress(OSError):
+            lock.unlink()
+        if error.errno in NO_SPACE:
+            raise OSError(error.errno, "no space left to write a checkpoint", name) from error
+        raise
 
 
 def _try_lock(file: IO[str]) -> bool:

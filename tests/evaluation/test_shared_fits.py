@@ -1,0 +1,186 @@
+"""Fits that share their rows have the same bits as separate fits."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+
+import weighbors.evaluation.permutation as permutation_module
+import weighbors.weighers.shared_rows as shared_rows
+from weighbors import (
+    NPDR,
+    SURF,
+    ClassRelief,
+    IRelief,
+    MultiSURF,
+    MultiSURFStar,
+    Relief,
+    ReliefF,
+    RelievedF,
+    RReliefF,
+    Simba,
+    SURFStar,
+    TuRF,
+)
+from weighbors.evaluation import permutation_test
+from weighbors.weighers.base import SharedTable
+
+LISTS = [
+    Relief(1),
+    Relief(3, ties="index"),
+    RelievedF(2),
+    ReliefF(4),
+    ReliefF(3, ties="index"),
+    ReliefF(5, sigma=2.0),
+    ReliefF(4, neighbor_weights="distance"),
+    ReliefF(200),
+    ReliefF(3, n_samples=10, random_state=3),
+    ReliefF(3, n_jobs=2),
+    ClassRelief(2),
+    ClassRelief(1, skip_zero=True),
+]
+NUMERIC = [RReliefF(4), RReliefF(3, sigma=2.0), RReliefF(2, ties="index"), MultiSURF(), SURF()]
+OTHERS = [SURF(), SURFStar(), MultiSURF(), MultiSURFStar(), IRelief(), Simba(random_state=0)]
+
+
+def a_table(kind, seed):
+    """Rows of one kind, with their target of classes."""
+    random = np.random.default_rng(seed)
+    n, m = int(random.integers(12, 70)), int(random.integers(2, 24))
+    X = random.normal(size=(n, m))
+    y = np.concatenate([np.arange(3), np.arange(3), random.integers(0, 3, n - 6)])
+    random.shuffle(y)
+    if kind in ("ties", "sparse"):
+        X = random.integers(0, 3, (n, m)).astype(float)
+    if kind == "duplicates":
+        X = X[random.integers(0, n // 2, n)]
+    if kind in ("missing", "everything"):
+        X[random.random((n, m)) < 0.1] = np.nan
+    if kind == "float32":
+        X = X.astype(np.float32)
+    if kind == "columns first":
+        X = np.asfortranarray(X)
+    if kind == "singleton":
+        y = np.where(np.arange(n) == 5, 7, y % 2)
+    if kind == "sparse":
+        return sparse.csr_matrix(X), y
+    if kind in ("categories", "everything"):
+        frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(m)])
+        for j in range(0, m, 2):
+            frame[f"c{j}"] = pd.Categorical(random.choice(["a", "b", "c"], n))
+            if kind == "everything":
+                frame.loc[random.random(n) < 0.1, f"c{j}"] = None
+        return frame, y
+    return X, y
+
+
+def assert_same_bits(weigher, X, y, seed):
+    """Compare shared fits to permuted targets with separate ones."""
+    random = np.random.default_rng(seed)
+    shared = clone(weigher).share_table(X, y)
+    assert isinstance(shared, SharedTable)
+    for _ in range(2):
+        target = random.permutation(y)
+        separate = clone(weigher).fit(X, target).feature_weights_
+        np.testing.assert_array_equal(shared.fit_scores(clone(weigher), target), separate)
+    return shared
+
+
+@pytest.fixture(params=["long lists", "short lists"])
+def always_shared(request, monkeypatch):
+    """Share lists however small the table is, in narrow blocks of columns; also with lists that are too short."""
+    monkeypatch.setattr(shared_rows, "_PICK_COST", 0)
+    monkeypatch.setattr(shared_rows, "_BLOCK_COLUMNS", 5)
+    if request.param == "short lists":
+        monkeypatch.setattr(shared_rows, "_LIST_BYTES", 12 * 500)
+    return request.param
+
+
+KINDS = [
+    "plain",
+    "ties",
+    "duplicates",
+    "missing",
+    "categories",
+    "everything",
+    "float32",
+    "sparse",
+    "singleton",
+    "columns first",
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_of_classes(kind, always_shared):
+    X, y = a_table(kind, KINDS.index(kind))
+    for seed, weigher in enumerate(LISTS):
+        shared = assert_same_bits(weigher, X, y, seed)
+        assert shared.table.shared is not None
+        assert always_shared == "short lists" or shared.table.shared.length == X.shape[0] - 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["plain", "ties", "duplicates", "everything", "float32"])
+def test_numeric_targets(kind, always_shared):
+    X, y = a_table(kind, KINDS.index(kind))
+    target = y + np.random.default_rng(0).normal(size=len(y)).round(1)
+    for seed, weigher in enumerate(NUMERIC):
+        assert_same_bits(weigher, X, target, seed)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weigher", OTHERS, ids=lambda one: type(one).__name__)
+def test_weighers_without_lists_share_the_checked_table(weigher):
+    X, y = a_table("plain", 1)
+    assert assert_same_bits(weigher, X, y, 1).table.shared is None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lists_of_a_few_hundred_of_many_rows():
+    """Lists hold only some rows here, and a rare class is mostly beyond them."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(900, 30)), np.r_[np.zeros(600, int), np.ones(290, int), np.full(10, 2)]
+    for weigher in (ReliefF(3), Relief(1), RelievedF(2)):
+        shared = shared_rows.SharedInstances(
+            X, np.zeros(30, bool), scaled=weigher._scaled, p=weigher._p, length=80, n_jobs=None
+        )
+        table = clone(weigher).share_table(X, y)
+        table = SharedTable(table.checked, replace(table.table, shared=shared))
+        target = random.permutation(y)
+        np.testing.assert_array_equal(
+            table.fit_scores(clone(weigher), target), clone(weigher).fit(X, target).feature_weights_
+        )
+
+
+def test_weighers_that_fit_in_their_own_way_share_nothing():
+    X, y = a_table("plain", 0)
+
+    class Own(ReliefF):
+        def fit(self, X, y, sample_weight=None):
+            return super().fit(X * 2, y, sample_weight)
+
+    assert Own().share_table(X, y) is None
+    assert TuRF(ReliefF(3)).share_table(X, y) is None
+    assert NPDR().share_table(X, y) is None
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize(
+    "weigher", [ReliefF(5), ReliefF(3, n_samples=20), RReliefF(4), MultiSURF(), TuRF(ReliefF(3))], ids=str
+)
+def test_permutation_test_is_that_of_separate_fits(weigher, n_jobs, monkeypatch):
+    X, y = make_classification(60, 1100, n_informative=5, random_state=0)
+    target = y + X[:, 0] if isinstance(weigher, RReliefF) else y
+    options = {"n_permutations": 5, "random_state": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shared = permutation_test(weigher, X, target, n_jobs=n_jobs, **options)
+        monkeypatch.setattr(permutation_module, "_share_table", lambda weigher, X, y, fit_params: X)
+        separate = permutation_test(weigher, X, target, **options)
+    pd.testing.assert_frame_equal(shared.frame(), separate.frame(), check_exact=True)
