@@ -185,7 +185,7 @@ def check_options(options: FitOptions) -> None:
     if options.neighbors is not None and model in (ModelName.IB1, ModelName.KSTAR):
         raise UsageError(f"--model {model.value} has no number of neighbours: leave out --neighbors")
     if options.select is not None and (not weighted or weigher is None or weigher in _NOT_SELECTING):
-        raise UsageError("--select needs a --weigher that ranks features, as relieff or nca")
+        raise UsageError("--select needs a --weigher that ranks features, such as relieff or nca")
     if options.strategy is not None and weigher is not Weigher.SIMBAMBIW:
         raise UsageError("--strategy is for --weigher simbambiw")
     if (options.tasks is not None or options.evaluations is not None) and weigher is not Weigher.EVOLUTION:
@@ -199,7 +199,9 @@ def check_known_tasks(tasks: str) -> str:
     parts = [part.strip().upper() for part in tasks.split("+")]
     strange = [part for part in parts if part not in TASKS]
     if strange or len(set(parts)) < len(parts):
-        raise UsageError(f"--tasks joins some of {', '.join(TASKS)} by +, each once, as in IS+FS; got '{tasks}'")
+        raise UsageError(
+            f"--tasks must be some of {', '.join(TASKS)}, each once and joined by +, for example IS+FS; got '{tasks}'"
+        )
     return "+".join(parts)
 
 
@@ -231,7 +233,7 @@ def _make_estimator(options: FitOptions, numeric: bool) -> Any:
         return kind("auto" if k is None else k, chosen, random_state=options.seed, **jobs)
     if model is ModelName.WIBK:
         if numeric:
-            raise UsageError("--model wibk needs classes, and the target is a number: take knn or votes")
+            raise UsageError("--model wibk needs classes, and the target is a number: use knn or votes")
         return package.WIBK(k, discretize="mdlp", **jobs)
     lazy: dict[ModelName, tuple[str, dict[str, Any]]] = {
         ModelName.IB1: ("IB1", {}),
@@ -253,7 +255,7 @@ def _make_weigher(options: FitOptions, numeric: bool) -> Any:
     if name is None or name is Weigher.NONE:
         return None
     if numeric and name in _ONLY_CLASSES:
-        raise InvalidDataError(f"'{name.value}' needs classes, and the target is numeric: take relieff, nca or none")
+        raise InvalidDataError(f"'{name.value}' needs classes, and the target is numeric: use relieff, nca or none")
     kind = weighers.RReliefF if numeric and name is Weigher.RELIEFF else getattr(weighers, WEIGHER_CLASSES[name])
     made = kind(**_weigher_parameters(options, name))
     known = made.get_params(deep=False)

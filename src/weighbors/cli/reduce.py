@@ -58,40 +58,55 @@ def run(
     tasks: Annotated[
         str | None,
         typer.Option(
-            help="IS and FS select instances and features; IW and FW weigh them meanwhile.", show_default="IS+FS"
+            help="Tasks of the search, joined by +: IS and FS select instances and features, IW and FW weight them.",
+            show_default="IS+FS",
         ),
     ] = None,
     selector: Annotated[
         SelectorName | None,
-        typer.Option(help="Select rows by a classical instance selector, without a search. Only for classes."),
+        typer.Option(help="Select rows by a classical instance selector instead of a search. It needs classes."),
     ] = None,
     fitness: Annotated[
         str | None,
         typer.Option(
             metavar="SCORE",
             help="Score to maximise: accuracy; g_mean for classes of unequal size; balanced_accuracy, f1_macro and "
-            "other scores of predicted labels by scikit-learn's names. For a number: r2, neg_mean_absolute_error, ...",
-            show_default="accuracy, or r2 for a number",
+            "other scores of predicted labels, with the names of scikit-learn. For a numeric target: r2, "
+            "neg_mean_absolute_error, ...",
+            show_default="accuracy, or r2 for a numeric target",
         ),
     ] = None,
     objective: Annotated[
         Objective,
         typer.Option(
-            help="pareto: score and size are goals side by side; the trade-off with the best fitness is kept."
+            help="pareto optimises score and size as two goals, and keeps the trade-off with the best fitness."
         ),
     ] = Objective.SINGLE,
     undersample: Annotated[
-        bool, typer.Option("--undersample", help="First draw as many rows of each class as the smallest class has.")
+        bool,
+        typer.Option(
+            "--undersample", help="First draw the same number of rows from each class: the size of the smallest class."
+        ),
     ] = False,
-    evaluations: Annotated[int, typer.Option(min=1, help="When the search ends.")] = 10_000,
+    evaluations: Annotated[
+        int, typer.Option(min=1, help="Number of evaluations after which the search ends.")
+    ] = 10_000,
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="SECONDS", help="When the search ends, if this comes first.")
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", help="Time after which the search ends, if it is not finished before."
+        ),
     ] = None,
-    population: Annotated[int, typer.Option(min=4, help="Individuals of the search.")] = 100,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
+    population: Annotated[
+        int, typer.Option(min=4, help="Number of individuals in the population of the search.")
+    ] = 100,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a search that was interrupted.")] = False,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keeps the search; by default beside the output, until it is done."),
+        typer.Option(
+            metavar="FILE",
+            help="File for the state of the search. By default it is beside the output, and is deleted at the end.",
+        ),
     ] = None,
     keep: Keep = None,
     drop: Drop = None,
@@ -102,16 +117,16 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Keep the rows and columns worth keeping.
+    """Reduce a table to its most useful rows and columns.
 
-    An evolutionary search looks for the rows and columns that tell the classes apart, or predict the number. Their
-    cells are written as they were read. Ctrl-C stops the search and keeps it, and --resume continues it, to the same
-    result.
+    An evolutionary search selects the rows and columns from which a nearest neighbour predicts the target best. The
+    selected cells are written as they were read. Ctrl-C stops the search and saves its state. --resume continues it,
+    and the result is the same as without the interruption.
     """
     set_quiet(quiet)
     wanted = _check_tasks(tasks or "IS+FS")
     if time_limit is not None and not time_limit > 0:
-        raise UsageError(f"--time-limit is a number of seconds above 0; got {time_limit:g}")
+        raise UsageError(f"--time-limit must be a number of seconds above 0; got {time_limit:g}")
     if selector is not None:
         searching = {
             "--tasks": tasks is not None,
@@ -196,7 +211,7 @@ def _refuse_search_options(given: list[str]) -> None:
     """Raise `UsageError` if options of a search were given together with ``--selector``."""
     if given:
         raise UsageError(
-            f"{', '.join(given)} belong to the search, and --selector does not search: leave out one of both"
+            f"{', '.join(given)} are options of the search, and --selector runs no search: leave out one of them"
         )
 
 
@@ -244,7 +259,7 @@ def _check_tasks(tasks: str) -> str:
     """Return the tasks in capitals. Raise `UsageError` if a task is unknown or repeated, or if none selects."""
     known = check_known_tasks(tasks)
     if not {"IS", "FS"} & set(known.split("+")):
-        raise UsageError(f"--tasks {tasks} selects nothing, so nothing would be reduced: add IS or FS")
+        raise UsageError(f"--tasks {tasks} selects neither rows nor columns: add IS or FS")
     return known
 
 
@@ -255,7 +270,7 @@ def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
     if not path.exists() or resume:
         return
     if not force:
-        raise UsageError(f"'{path}' keeps a search that is not finished: --resume goes on with it, --force begins anew")
+        raise UsageError(f"'{path}' has a search that is not finished: --resume continues it, --force starts again")
     from ..weighers.evolution.lock import hold_checkpoint
 
     with hold_checkpoint(path):  # not that of a search that runs
@@ -268,8 +283,8 @@ def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:
     if search.stop_reason_ == "interrupted":
         sys.stderr.write("\n" if on_terminal() else "")  # below the bar
         raise KeyboardInterrupt(
-            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is kept in '{place}'; "
-            "the same command with --resume goes on"
+            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is saved in "
+            f"'{place}'; the same command with --resume continues it"
         )
 
 
