@@ -99,7 +99,7 @@ def test_an_interrupted_run_goes_on(weighbors, genes, monkeypatch, tmp_path):
     ("told", "code", "message"),
     [
         (("--target-fdr", 2), 2, "--target-fdr must be a share between 0 and 1"),
-        (("--target-fp", -1), 2, "--target-fp is a number above 0"),
+        (("--target-fp", -1), 2, "--target-fp must be a number above 0"),
         (("--groups", "patients"), 2, "patient"),
         (("--groups", "kind"), 2, "kind"),
         (("--weigher", "magic"), 2, "magic"),
