@@ -214,7 +214,7 @@ def test_a_time_limit_ends_the_search(weighbors, mixed):
     for wrong in ("0", "-1", "nan"):
         done = weighbors("reduce", mixed, "-t", "kind", "-o", "s.csv", f"--time-limit={wrong}")
         assert done.code == 2
-        assert "--time-limit is a number of seconds above 0" in done.err
+        assert "--time-limit must be a number of seconds above 0" in done.err
 
 
 @pytest.mark.parametrize("selector", list(SelectorName))

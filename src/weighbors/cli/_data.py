@@ -40,7 +40,7 @@ def is_numeric(y: pd.Series) -> bool:
 
 
 def split_labels(table: Table, target: str | None, target_type: str = "auto") -> tuple[pd.DataFrame, pd.Series]:
-    """Split a table into features and target, and print what the target was taken for.
+    """Split a table into features and target, and print how the target was interpreted.
 
     ``target_type`` is as in `split_target`. Raise `UsageError` if the target is not a column.
     """
@@ -83,7 +83,7 @@ def check_output(path: Path | None, *, force: bool, inputs: tuple[Path, ...] = (
         raise UsageError(f"the directory of '{path}' does not exist: create it first")
     if not path.exists():
         return
-    # Reading has not begun yet, so writing would destroy the table.
+    # The table has not been read yet, and writing would destroy it.
     if any(one.exists() and path.samefile(one) for one in inputs):
         raise UsageError(f"'{path}' is the input file; name another file to write to")
     if not path.is_file():

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class ModelName(StrEnum):
-    """What is fitted to the prepared columns."""
+    """Names of the models that can be fitted to the prepared columns."""
 
     KNN = "knn"
     VOTES = "votes"
@@ -34,7 +34,7 @@ class ModelName(StrEnum):
 
 
 class Weigher(StrEnum):
-    """What learns the weights. The names stand here so that the help text needs no import of the library."""
+    """Names of the weighers. They are listed here so that the help text needs no import of the library."""
 
     NONE = "none"
     RELIEF = "relief"
@@ -112,7 +112,7 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What the command line says about the model. None means that the option was not given."""
+    """The options of the command line that describe the model. None means that the option was not given."""
 
     model: ModelName
     weigher: Weigher | None
@@ -128,12 +128,12 @@ class FitOptions:
 
     @property
     def chosen_weigher(self) -> Weigher | None:
-        """The weigher in use. None: the model has none, or chooses its weights itself."""
+        """The weigher of the model. None means that the model has none, or learns its own weights."""
         return Weigher.RELIEFF if self.weigher is None and self.model is ModelName.KNN else self.weigher
 
     @property
     def n_neighbors(self) -> int | None:
-        """How many neighbours vote, or None if the model decides or has no such number."""
+        """The number of neighbours that vote. None means that the model chooses it or has no such number."""
         if self.neighbors is None and self.model in (ModelName.KNN, ModelName.WIBK, ModelName.IBK):
             return 5
         return 1 if self.model is ModelName.IB1 else self.neighbors
@@ -217,7 +217,7 @@ def make_table_estimator(options: FitOptions, *, numeric: bool, keep: list[str],
 
 
 def _make_estimator(options: FitOptions, numeric: bool) -> Any:
-    """Return what is fitted to the prepared columns."""
+    """Return the unfitted estimator for the prepared columns."""
     from .. import classifiers, regressors
 
     k, model = options.n_neighbors, options.model

@@ -26,7 +26,7 @@ __all__ = [
 
 
 class TargetKind(StrEnum):
-    """What the target is: names of classes, or a number to predict."""
+    """Type of the target: classes, or a number to predict."""
 
     AUTO = "auto"
     CLASSES = "classes"

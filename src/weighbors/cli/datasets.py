@@ -77,7 +77,7 @@ def run(
 
 
 def _fetch(wanted: list[str], output: Path | None, json: bool) -> int:
-    """Fetch data sets, and print one line for each. The exit code says whether all of them could be fetched."""
+    """Fetch data sets, and print one line for each. The exit code is 1 if some could not be fetched."""
     from ..datasets import fetch_datasets, fetchable_datasets
 
     if not wanted:

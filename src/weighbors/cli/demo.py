@@ -1,4 +1,4 @@
-"""``weighbors demo``: the main job on built-in data, in seconds."""
+"""``weighbors demo``: write a report on built-in data, in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``weighbors explain``: a model file and rows of a table in, the reasons for the predictions out."""
+"""``weighbors explain``: read a model and rows of a table, and print the reasons for the predictions."""
 
 from __future__ import annotations
 

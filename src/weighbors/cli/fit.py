@@ -1,4 +1,4 @@
-"""``weighbors fit``: a table in, a model file out."""
+"""``weighbors fit``: read a table, and write a model file."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def run(
 
 
 def _score(model: Any, X: pd.DataFrame, y: pd.Series, folds: int, seed: int) -> CrossValidated | None:
-    """Return the cross-validated score, or None if it is not wanted or not possible. A note says why not."""
+    """Return the cross-validated score, or None if it is not wanted or not possible. A note gives the reason."""
     if not folds:
         return None
     from ..exceptions import WeighborsError
@@ -136,7 +136,7 @@ def _score(model: Any, X: pd.DataFrame, y: pd.Series, folds: int, seed: int) -> 
 
 
 def _feature_weights(model: Any) -> pd.DataFrame | None:
-    """Return the weights with one row per feature, the heaviest first, or None if the model has none."""
+    """Return the weights with one row per feature, the largest first, or None if the model has none."""
     import numpy as np
 
     weights = getattr(model.estimator_, "weights_", None)

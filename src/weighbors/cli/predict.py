@@ -1,4 +1,4 @@
-"""``weighbors predict``: a model file and a table in, labels or numbers out."""
+"""``weighbors predict``: read a model and a table, and write predicted labels or numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def run(
     ] = None,
     shares: Annotated[
         bool,
-        typer.Option("--shares", help="Has no effect any more: the probabilities of the classes are always written."),
+        typer.Option(
+            "--shares", help="Kept for old scripts, without effect: probabilities of classes are always written."
+        ),
     ] = False,
     header: Header = True,
     force: Force = False,
@@ -82,7 +84,7 @@ def _split_truth(table: pd.DataFrame, target: str | None) -> tuple[pd.Series | N
 
 
 def _describe_labels(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict[str, Any], str]:
-    """Return what JSON says of predicted labels, and a line for the terminal. ``truth`` are the labels of the table."""
+    """Describe predicted labels for JSON and in a line for the terminal. ``truth`` are the labels of the table."""
     from .._names import quote_name
 
     labels = frame["prediction"]
@@ -94,7 +96,7 @@ def _describe_labels(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict
 
 
 def _describe_numbers(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict[str, Any], str]:
-    """Return what JSON says of predicted numbers, and a line for the terminal. Errors are printed if there is a truth.
+    """Describe predicted numbers for JSON and in a line for the terminal. Errors are printed if there is a truth.
 
     A model of several outputs has a column for each of them; then there are no numbers in the line.
     """

@@ -1,4 +1,4 @@
-"""``weighbors reduce``: a table in, the rows and columns worth keeping out."""
+"""``weighbors reduce``: read a table, and write its most useful rows and columns."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def run(
             size = f"{len(kept)} of {len(X)} rows, {len(columns)} of {X.shape[1]} features"
             say(f"{output}: {size}, by {SELECTOR_CLASSES[selector]}; no score was measured")
         return
-    warnings.simplefilter("ignore", InterruptedSearchWarning)  # _check_end says it together with what to do
+    warnings.simplefilter("ignore", InterruptedSearchWarning)  # _check_end reports it together with what to do
     found = reduce_table(
         clean.X,
         y.to_numpy(),
@@ -199,7 +199,7 @@ def run(
 
 
 def _measured_on(found: ReducedTable, n: int) -> str:
-    """Return what the score of a search was measured on. ``n`` is the number of rows of the table."""
+    """Describe the rows on which the score of a search was measured. ``n`` is the number of rows of the table."""
     rows = "all rows" if found.n_searched == n else f"the {found.n_searched} rows that were drawn"
     return (
         f"measured on {rows}, each predicted by the nearest other row that is kept. The search has maximised it there: "

@@ -87,7 +87,7 @@ def check_report(output: Path, force: bool, *inputs: Path) -> None:
 
 
 def publish(made: Report, output: Path, json: bool) -> None:
-    """Write the report in the format that its name tells, and print its summary."""
+    """Write the report in the format of its file name, and print its summary."""
     made.save(output)
     if json:
         write_raw(f"{made.to_json(indent=1)}\n")

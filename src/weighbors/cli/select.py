@@ -1,4 +1,4 @@
-"""``weighbors select``: a table in, a list of features with q-values out."""
+"""``weighbors select``: read a table, and write a list of features with q-values."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _fit(model: StabilitySelection, X: pd.DataFrame, y: pd.Series, groups: pd.Se
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NothingSelectedWarning)  # the printed list says that it is empty
+            warnings.simplefilter("ignore", NothingSelectedWarning)  # the printed list shows that it is empty
             model.fit(X, y.to_numpy(), groups=None if groups is None else groups.to_numpy())
     except KeyboardInterrupt as stop:
         sys.stderr.write("\n" if on_terminal() else "")

@@ -1,4 +1,4 @@
-"""``weighbors study``: a paper's experiment, resumable; its tables beside the paper's."""
+"""``weighbors study``: run or resume the experiment of a paper, and compare its tables with the published ones."""
 
 from __future__ import annotations
 
