@@ -133,7 +133,7 @@ def test_nothing_is_overwritten_without_force(weighbors, mixed, tmp_path):
         (tmp_path / output).write_text("precious")
         done = weighbors(command, mixed, "-t", "kind", "-o", output)
         assert (done.code, done.out) == (2, "")
-        assert f"'{output}' is there already; --force overwrites it" in done.err
+        assert f"'{output}' exists already; --force overwrites it" in done.err
         assert (tmp_path / output).read_text() == "precious"
     assert weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--force").code == 0
     assert (tmp_path / "m.wb").read_bytes() != b"precious"
@@ -145,10 +145,10 @@ def test_nothing_is_overwritten_without_force(weighbors, mixed, tmp_path):
 def test_places_that_cannot_be_written(weighbors, mixed, tmp_path):
     before = mixed.read_bytes()
     for output, message in [
-        (mixed, "is what is read"),
+        (mixed, "is the input file"),
         (tmp_path, "is a directory"),
         (tmp_path / "no" / "where.wb", "the directory of"),
-        ("/dev/full", "is no regular file"),
+        ("/dev/full", "is not a regular file"),
     ]:
         done = weighbors("fit", mixed, "-t", "kind", "-o", output, "--force")
         assert done.code == 2
@@ -166,12 +166,12 @@ def test_places_that_cannot_be_written(weighbors, mixed, tmp_path):
         (["fit"], "TABLE"),
         (["fit", "t.csv", "-o", "m.wb", "--neighbors", "0"], "--neighbors"),
         (["fit", "t.csv", "-o", "m.wb", "--weigher", "magic"], "magic"),
-        (["reduce", "t.csv", "-o", "r.csv", "--tasks", "IS+XX"], "--tasks joins some of IS, FS, IW, FW"),
-        (["reduce", "t.csv", "-o", "r.csv", "--tasks", "FW"], "selects nothing"),
+        (["reduce", "t.csv", "-o", "r.csv", "--tasks", "IS+XX"], "--tasks must be some of IS, FS, IW, FW"),
+        (["reduce", "t.csv", "-o", "r.csv", "--tasks", "FW"], "selects neither rows nor columns"),
         (["study", "nothing", "-o", "runs"], "nothing"),
         (["study", "wibk", "-o", "runs", "--data", "none"], "there is no directory 'none'"),
         (["datasets", "--data", "none"], "there is no directory 'none'"),
-        (["fit", "t.csv", "-o", "m.wb", "--jobs", "0"], "0 threads do nothing"),
+        (["fit", "t.csv", "-o", "m.wb", "--jobs", "0"], "must be 1 or more, or -1 for all cores"),
         (["unknown"], "unknown"),
         (["--unknown"], "--unknown"),
     ],
@@ -200,7 +200,7 @@ def test_a_full_disk(weighbors, mixed, tmp_path, monkeypatch, command):
     monkeypatch.setattr(os, "fsync", full)
     done = weighbors(*arguments)
     assert (done.code, done.out) == (1, "")
-    assert "no space left to write; nothing was left half-written" in done.err
+    assert "no space left to write; no incomplete file was left" in done.err
     assert files(tmp_path) == before
 
 
@@ -213,7 +213,7 @@ def test_stdout_on_a_full_disk():
     with open("/dev/full", "w") as full:
         done = run("datasets", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 1
-    assert done.stderr == "error: no space left to write; nothing was left half-written\n"
+    assert done.stderr == "error: no space left to write; no incomplete file was left\n"
 
 
 def test_a_file_that_may_not_grow(tmp_path, mixed):

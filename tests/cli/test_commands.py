@@ -221,7 +221,7 @@ def test_a_study_that_is_interrupted_or_misplaced(weighbors, monkeypatch, tmp_pa
     monkeypatch.setattr("weighbors.presets.run_preset", run_preset)
     done = weighbors("study", "wibk", "-o", "runs", "--data", tmp_path)
     assert done.code == 130
-    assert "the same command goes on" in done.err
+    assert "the same command continues" in done.err
     (tmp_path / "file").write_text("")
     assert weighbors("study", "wibk", "-o", "file").code == 2
 

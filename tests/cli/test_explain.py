@@ -68,7 +68,7 @@ def test_few_rows_need_no_names_and_many_do(weighbors, model):
     assert "Row N01: " in done.out
     done = weighbors("explain", "model.wb", "new.csv")
     assert (done.code, done.out) == (2, "")
-    assert "the table has 20 rows: name those to explain with --row, as 'N00' or 'N01'" in done.err
+    assert "the table has 20 rows: name the rows to explain with --row, for example 'N00' or 'N01'" in done.err
 
 
 def test_rows_that_are_not_there_or_not_one(weighbors, model):
@@ -85,7 +85,7 @@ def test_rows_that_are_not_there_or_not_one(weighbors, model):
 
 def test_training_rows_and_new_categories_are_named(weighbors, model, mixed):
     done = weighbors("explain", "model.wb", mixed, "--row", 100)
-    assert "1 of 1 rows are training rows, which vote for themselves" in done.err
+    assert "1 of 1 rows are training rows, which vote on their own prediction" in done.err
     named().assign(colour="mauve").to_csv("new.csv", index=False)
     done = weighbors("explain", "model.wb", "new.csv", "--row", 0)
     assert "'mauve' was not there in fit (1 row)" in done.err

@@ -34,7 +34,7 @@ def test_a_fetched_table_can_be_used_at_once(weighbors, tables):
     assert done.code == 0
     assert done.out.startswith("own/good  fetched: data")
     assert "WEIGHBORS_DATA=data" in done.err
-    assert "was there" in weighbors("datasets", "fetch", "good", "-o", "data").out
+    assert "existed already" in weighbors("datasets", "fetch", "good", "-o", "data").out
     assert "good (own)" in weighbors("datasets", "good", "--data", "data").out
 
 
@@ -59,7 +59,7 @@ def test_the_list_of_what_can_be_fetched(weighbors, tables):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["fetch", "good"], 2, "say where to"),
+        (["fetch", "good"], 2, "name the output directory"),
         (["good", "-o", "data"], 2, "--output belongs to"),
         (["iris", "wine"], 2, "one data set can be described at a time, and 2 were named"),
         (["fetch", "goood", "-o", "data"], 3, "called 'goood'"),

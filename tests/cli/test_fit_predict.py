@@ -43,7 +43,7 @@ def test_a_mixed_table_from_fit_to_labels(weighbors, mixed, tmp_path):
     assert labels["row"].tolist() == list(range(100, 140))
     right = (labels["prediction"] == mixed_table(40, seed=1)["kind"]).mean()
     assert right > 0.85
-    assert f"{round(right * 40)} of 40 agree" in done.err
+    assert f"{round(right * 40)} of 40 predictions agree" in done.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.csv", "mixed.csv", "model.wb", "new.csv"]
 
 
@@ -171,7 +171,7 @@ def test_parameters_reach_the_model(weighbors, mixed):
         (["--model", "votes", "--select", 2], "--select needs a --weigher that ranks features"),
         (["--strategy", "normal"], "--strategy is for --weigher simbambiw"),
         (["--tasks", "FS"], "--tasks and --evaluations are for --weigher evolution"),
-        (["--weigher", "evolution", "--tasks", "FS+FS"], "--tasks joins some of IS, FS, IW, FW by +"),
+        (["--weigher", "evolution", "--tasks", "FS+FS"], "--tasks must be some of IS, FS, IW, FW, each once"),
     ],
 )
 def test_options_that_contradict_each_other(weighbors, mixed, options, message):
@@ -258,7 +258,7 @@ def test_fewer_rows_than_neighbours(weighbors):
     mixed_table(12).head(4).assign(kind=["low", "low", "high", "high"]).to_csv("four.csv", index=False)
     done = weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb", "--model", "knn")
     assert done.code == 3
-    assert "5 neighbours are to vote, and the table has 4 rows: lower --neighbors" in done.err
+    assert "--neighbors is 5, but the table has only 4 rows" in done.err
     assert weighbors("fit", "four.csv", "-t", "kind", "-o", "m.wb", "-k", 1).code == 0
 
 
@@ -269,11 +269,11 @@ def test_number_labels_stay_numbers(weighbors):
     weighbors("fit", "n.csv", "-t", "kind", "-o", "m.wb")
     done = weighbors("predict", "m.wb", "n.csv")
     assert {line.split(",")[1] for line in done.out.splitlines()[1:]} == {"1", "2"}
-    assert "of 60 agree" in done.err
+    assert "of 60 predictions agree" in done.err
     frame["kind"] = frame["kind"].astype(float)
     frame.loc[0, "kind"] = np.nan  # numbers with a gap are read as floats
     frame.to_csv("gap.csv", index=False)
-    agree = int(weighbors("predict", "m.wb", "gap.csv").err.partition("own: ")[2].split()[0])
+    agree = int(weighbors("predict", "m.wb", "gap.csv").err.partition("has labels: ")[2].split()[0])
     assert agree > 50
 
 

@@ -84,7 +84,7 @@ def test_every_weigher_works_or_says_what_to_take(weighbors, prices):
     for weigher in only_classes:
         done = weighbors("fit", prices, "-t", "price", "-o", "m.wb", "--weigher", weigher)
         assert done.code == 3
-        assert f"'{weigher}' needs classes, and the target is numeric: take relieff" in done.err
+        assert f"'{weigher}' needs classes, and the target is numeric: use relieff" in done.err
 
 
 def test_every_model_works_or_says_what_to_take(weighbors, prices):

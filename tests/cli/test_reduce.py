@@ -99,12 +99,12 @@ def test_ctrl_c_keeps_the_search_and_resume_ends_as_if_nothing_happened(weighbor
     code, out, err = interrupted(endless, tmp_path, tmp_path / "r.csv.search")
     assert (code, out) == (130, "")
     assert "Traceback" not in err
-    assert "The search is kept in 'r.csv.search'; the same command with --resume goes on" in err
+    assert "The search is saved in 'r.csv.search'; the same command with --resume continues it" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mixed.csv", "r.csv.search"]
 
     done = weighbors(*endless)
     assert done.code == 2
-    assert "--resume goes on with it, --force begins anew" in done.err
+    assert "--resume continues it, --force starts again" in done.err
     import numpy as np
 
     with np.load("r.csv.search") as kept:
@@ -215,7 +215,7 @@ def test_a_time_limit_ends_the_search(weighbors, mixed):
     for wrong in ("0", "-1", "nan"):
         done = weighbors("reduce", mixed, "-t", "kind", "-o", "s.csv", f"--time-limit={wrong}")
         assert done.code == 2
-        assert "--time-limit is a number of seconds above 0" in done.err
+        assert "--time-limit must be a number of seconds above 0" in done.err
 
 
 @pytest.mark.parametrize("selector", list(SelectorName))
@@ -249,7 +249,7 @@ def test_options_that_do_not_belong_together(weighbors, mixed):
     for options in (["--tasks", "IS"], ["--undersample"], ["--objective", "pareto"], ["--time-limit", 5], ["--resume"]):
         done = weighbors("reduce", mixed, "-t", "kind", "-o", "r.csv", "--selector", "drop3", *options)
         assert (done.code, done.out) == (2, "")
-        assert f"{options[0]} belong to the search, and --selector does not search" in done.err
+        assert f"{options[0]} are options of the search, and --selector runs no search" in done.err
     for options in (["--selector", "drop3"], ["--undersample"]):
         done = weighbors("reduce", mixed, "-t", "noise", "-o", "r.csv", *options)
         assert done.code == 2

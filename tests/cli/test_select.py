@@ -86,7 +86,7 @@ def test_an_interrupted_run_goes_on(weighbors, genes, monkeypatch, tmp_path):
     assert done.code == 130
     assert "list.csv.fits" in done.err
     assert not (tmp_path / "list.csv").exists()
-    assert "--resume goes on" in weighbors(*command).err
+    assert "--resume continues" in weighbors(*command).err
     monkeypatch.setattr(run, "fit_pair", fits)
     assert weighbors(*command, "--resume").code == 0
     resumed = (tmp_path / "list.csv").read_text()
@@ -98,8 +98,8 @@ def test_an_interrupted_run_goes_on(weighbors, genes, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("told", "code", "message"),
     [
-        (("--target-fdr", 2), 2, "--target-fdr is a share between 0 and 1"),
-        (("--target-fp", -1), 2, "--target-fp is a number above 0"),
+        (("--target-fdr", 2), 2, "--target-fdr must be a share between 0 and 1"),
+        (("--target-fp", -1), 2, "--target-fp must be a number above 0"),
         (("--groups", "patients"), 2, "patient"),
         (("--groups", "kind"), 2, "kind"),
         (("--weigher", "magic"), 2, "magic"),

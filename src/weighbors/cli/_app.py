@@ -15,7 +15,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="weighbors",
-    help="Nearest neighbours that know which features and which examples to trust.",
+    help="Weighted nearest neighbours: rank features, predict new rows and explain predictions.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -41,7 +41,7 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Nearest neighbours that know which features and which examples to trust."""
+    """Weighted nearest neighbours: rank features, predict new rows and explain predictions."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

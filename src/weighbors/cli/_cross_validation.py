@@ -17,7 +17,7 @@ _RESAMPLES = 2000
 
 
 class CrossValidated(NamedTuple):
-    """A score over rows that the model had not seen, with its interval of 95 %."""
+    """A score on rows that the model did not use in training, with its 95 % interval."""
 
     metric: str  # "accuracy" or "r2"
     score: float
@@ -37,9 +37,9 @@ class CrossValidated(NamedTuple):
 def cross_validate(model: Any, X: pd.DataFrame, y: pd.Series, folds: int, seed: int, *, numeric: bool) -> Any:
     """Predict every row by a model that was fitted without its fold, and return the score as `CrossValidated`.
 
-    Columns are cleaned, scaled and weighed anew in each training part. The interval is about the rows: Wilson's for the
-    share of right labels, and for R² that of rows drawn with replacement. It does not contain that other training rows
-    would have made another model.
+    In each training part, columns are cleaned, scaled and weighted again. The interval describes how much the score
+    depends on the predicted rows. For the share of correct labels it is Wilson's interval. For R² it comes from rows
+    that are drawn with replacement. It does not include the variation from other training rows.
 
     Parameters
     ----------

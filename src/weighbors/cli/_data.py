@@ -40,7 +40,7 @@ def is_numeric(y: pd.Series) -> bool:
 
 
 def split_labels(table: Table, target: str | None, target_type: str = "auto") -> tuple[pd.DataFrame, pd.Series]:
-    """Split a table into features and target, and print what the target was taken for.
+    """Split a table into features and target, and print how the target was interpreted.
 
     ``target_type`` is as in `split_target`. Raise `UsageError` if the target is not a column.
     """
@@ -69,7 +69,7 @@ def split_groups(X: pd.DataFrame, groups: str | None) -> tuple[pd.DataFrame, pd.
     except InvalidDataError as problem:
         raise UsageError(str(problem)) from problem
     if X[groups].isna().any():
-        raise InvalidDataError(f"{int(X[groups].isna().sum())} rows belong to no group in '{groups}'")
+        raise InvalidDataError(f"{int(X[groups].isna().sum())} rows have no group in column '{groups}'")
     return X.drop(columns=groups), X[groups].astype(str)
 
 
@@ -80,16 +80,16 @@ def check_output(path: Path | None, *, force: bool, inputs: tuple[Path, ...] = (
     if path.is_dir():
         raise UsageError(f"'{path}' is a directory; name a file to write to")
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"the directory of '{path}' is not there: make it first")
+        raise UsageError(f"the directory of '{path}' does not exist: create it first")
     if not path.exists():
         return
-    # Reading has not begun yet, so writing would destroy the table.
+    # The table has not been read yet, and writing would destroy it.
     if any(one.exists() and path.samefile(one) for one in inputs):
-        raise UsageError(f"'{path}' is what is read; name another file to write to")
+        raise UsageError(f"'{path}' is the input file; name another file to write to")
     if not path.is_file():
-        raise UsageError(f"'{path}' is no regular file; name one to write to")
+        raise UsageError(f"'{path}' is not a regular file; name one to write to")
     if not force:
-        raise UsageError(f"'{path}' is there already; --force overwrites it")
+        raise UsageError(f"'{path}' exists already; --force overwrites it")
 
 
 def check_directory(path: Path | None) -> None:

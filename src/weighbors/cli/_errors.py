@@ -95,7 +95,7 @@ def _describe_system_error(problem: OSError) -> str:
     """Return the message for an error of the operating system."""
     place = f"'{os.fsdecode(problem.filename)}': " if problem.filename else ""
     if problem.errno in NO_SPACE:
-        return f"{place}no space left to write; nothing was left half-written"
+        return f"{place}no space left to write; no incomplete file was left"
     return f"{place}{problem.strerror or problem}"
 
 

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class ModelName(StrEnum):
-    """What is fitted to the prepared columns."""
+    """Names of the models that can be fitted to the prepared columns."""
 
     KNN = "knn"
     VOTES = "votes"
@@ -34,7 +34,7 @@ class ModelName(StrEnum):
 
 
 class Weigher(StrEnum):
-    """What learns the weights. The names stand here so that the help text needs no import of the library."""
+    """Names of the weighers. They are listed here so that the help text needs no import of the library."""
 
     NONE = "none"
     RELIEF = "relief"
@@ -112,7 +112,7 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What the command line says about the model. None means that the option was not given."""
+    """The options of the command line that describe the model. None means that the option was not given."""
 
     model: ModelName
     weigher: Weigher | None
@@ -128,12 +128,12 @@ class FitOptions:
 
     @property
     def chosen_weigher(self) -> Weigher | None:
-        """The weigher in use. None: the model has none, or chooses its weights itself."""
+        """The weigher of the model. None means that the model has none, or learns its own weights."""
         return Weigher.RELIEFF if self.weigher is None and self.model is ModelName.KNN else self.weigher
 
     @property
     def n_neighbors(self) -> int | None:
-        """How many neighbours vote, or None if the model decides or has no such number."""
+        """The number of neighbours that vote. None means that the model chooses it or has no such number."""
         if self.neighbors is None and self.model in (ModelName.KNN, ModelName.WIBK, ModelName.IBK):
             return 5
         return 1 if self.model is ModelName.IB1 else self.neighbors
@@ -185,7 +185,7 @@ def check_options(options: FitOptions) -> None:
     if options.neighbors is not None and model in (ModelName.IB1, ModelName.KSTAR):
         raise UsageError(f"--model {model.value} has no number of neighbours: leave out --neighbors")
     if options.select is not None and (not weighted or weigher is None or weigher in _NOT_SELECTING):
-        raise UsageError("--select needs a --weigher that ranks features, as relieff or nca")
+        raise UsageError("--select needs a --weigher that ranks features, such as relieff or nca")
     if options.strategy is not None and weigher is not Weigher.SIMBAMBIW:
         raise UsageError("--strategy is for --weigher simbambiw")
     if (options.tasks is not None or options.evaluations is not None) and weigher is not Weigher.EVOLUTION:
@@ -199,7 +199,9 @@ def check_known_tasks(tasks: str) -> str:
     parts = [part.strip().upper() for part in tasks.split("+")]
     strange = [part for part in parts if part not in TASKS]
     if strange or len(set(parts)) < len(parts):
-        raise UsageError(f"--tasks joins some of {', '.join(TASKS)} by +, each once, as in IS+FS; got '{tasks}'")
+        raise UsageError(
+            f"--tasks must be some of {', '.join(TASKS)}, each once and joined by +, for example IS+FS; got '{tasks}'"
+        )
     return "+".join(parts)
 
 
@@ -215,7 +217,7 @@ def make_table_estimator(options: FitOptions, *, numeric: bool, keep: list[str],
 
 
 def _make_estimator(options: FitOptions, numeric: bool) -> Any:
-    """Return what is fitted to the prepared columns."""
+    """Return the unfitted estimator for the prepared columns."""
     from .. import classifiers, regressors
 
     k, model = options.n_neighbors, options.model
@@ -231,7 +233,7 @@ def _make_estimator(options: FitOptions, numeric: bool) -> Any:
         return kind("auto" if k is None else k, chosen, random_state=options.seed, **jobs)
     if model is ModelName.WIBK:
         if numeric:
-            raise UsageError("--model wibk needs classes, and the target is a number: take knn or votes")
+            raise UsageError("--model wibk needs classes, and the target is a number: use knn or votes")
         return package.WIBK(k, discretize="mdlp", **jobs)
     lazy: dict[ModelName, tuple[str, dict[str, Any]]] = {
         ModelName.IB1: ("IB1", {}),
@@ -253,7 +255,7 @@ def _make_weigher(options: FitOptions, numeric: bool) -> Any:
     if name is None or name is Weigher.NONE:
         return None
     if numeric and name in _ONLY_CLASSES:
-        raise InvalidDataError(f"'{name.value}' needs classes, and the target is numeric: take relieff, nca or none")
+        raise InvalidDataError(f"'{name.value}' needs classes, and the target is numeric: use relieff, nca or none")
     kind = weighers.RReliefF if numeric and name is Weigher.RELIEFF else getattr(weighers, WEIGHER_CLASSES[name])
     made = kind(**_weigher_parameters(options, name))
     known = made.get_params(deep=False)

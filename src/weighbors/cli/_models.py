@@ -13,16 +13,16 @@ __all__ = ["load_model"]
 
 
 def load_model(path: Path) -> TableClassifier | TableRegressor:
-    """Return the model in a file that ``weighbors fit`` or ``save`` wrote, also one of version 0.1.
+    """Return the model in a file that ``weighbors fit`` or ``save`` wrote. Files of version 0.1 can be read, too.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, was changed, or is something else.
+        If the file is damaged, was changed, or is not a model file.
     """
     from ..classifiers import TableClassifier
     from ..classifiers.table_file import kind_in_file
     from ..regressors import TableRegressor
 
-    # If the file is no model, the classifier's load says what is wrong with it.
+    # If the file is not a model file, the load function of the classifier raises the error.
     return TableRegressor.load(path) if kind_in_file(path) == "TableRegressor" else TableClassifier.load(path)

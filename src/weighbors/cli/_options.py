@@ -26,7 +26,7 @@ __all__ = [
 
 
 class TargetKind(StrEnum):
-    """What the target is: names of classes, or a number to predict."""
+    """Type of the target: classes, or a number to predict."""
 
     AUTO = "auto"
     CLASSES = "classes"
@@ -36,38 +36,48 @@ class TargetKind(StrEnum):
 def check_jobs(value: int | None) -> int | None:
     """Return the number of threads. Raise an error if it is 0."""
     if value == 0:
-        raise typer.BadParameter("0 threads do nothing; give 1 or more, or -1 for all cores")
+        raise typer.BadParameter("must be 1 or more, or -1 for all cores; got 0")
     return value
 
 
-Data = Annotated[Path, typer.Argument(metavar="TABLE", help="csv, tsv, parquet, arff, KEEL .dat, or npz with X and y.")]
+Data = Annotated[
+    Path,
+    typer.Argument(metavar="TABLE", help="Table to read: csv, tsv, parquet, arff, KEEL .dat, or npz with X and y."),
+]
 Target = Annotated[
     str | None,
-    typer.Option("--target", "-t", metavar="NAME", help="Column to predict; arff, KEEL and npz name their own."),
+    typer.Option("--target", "-t", metavar="NAME", help="Column to predict. Not needed for arff, KEEL and npz files."),
 ]
 TargetType = Annotated[
     TargetKind,
     typer.Option(
-        "--target-type", help="Whether the target is classes or a number; auto looks at its values and says so."
+        "--target-type",
+        help="Type of the target: classes or numbers. auto decides by its values and prints the decision.",
     ),
 ]
 Groups = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column that says which rows belong together, as samples of one patient do."),
+    typer.Option(
+        metavar="NAME", help="Column of groups: rows of one group belong together, for example samples of one patient."
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Use this column although it looks like an identifier. May be repeated."),
+    typer.Option(metavar="NAME", help="Use this column, even if it looks like an identifier. May be repeated."),
 ]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Do not use this column. May be repeated.")]
 Header = Annotated[
-    bool, typer.Option("--header/--no-header", help="Whether the first line of a csv names the columns.")
+    bool, typer.Option("--header/--no-header", help="Whether the first line of a csv file has the column names.")
 ]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite existing files.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no bars; errors are always shown.")]
-Seed = Annotated[int, typer.Option(min=0, help="Same seed, same result.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show no notes and no progress bars. Errors are always shown.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of random numbers. The same seed gives the same result.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(callback=check_jobs, metavar="N", help="Threads; -1 for all. Results do not depend on it."),
+    typer.Option(
+        callback=check_jobs, metavar="N", help="Number of threads; -1 for all cores. Results do not depend on it."
+    ),
 ]

@@ -61,7 +61,7 @@ def print_json(value: Any) -> None:
 
 
 def _styled(text: str, code: str) -> str:
-    """Colour a text, if stderr is a terminal that wants colours."""
+    """Colour a text, if stderr is a terminal with colours."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stderr.isatty()
     return text if plain else f"\033[{code}m{text}\033[0m"
 
@@ -77,7 +77,7 @@ def _printable(line: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Convert arrays, paths and NumPy numbers to values that JSON knows."""
+    """Convert arrays, paths and NumPy numbers to values that JSON can represent."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -25,23 +25,27 @@ def run(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME | fetch NAME|GROUP|all]", help="Describe this one, or download it into a directory."
+            metavar="[NAME | fetch NAME|GROUP|all]", help="Data set to describe, or to download into a directory."
         ),
     ] = None,
-    group: Annotated[str | None, typer.Option(help="Of data sets with the same name, the one in this group.")] = None,
+    group: Annotated[str | None, typer.Option(help="Group of the data set, if several have the same name.")] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Directory of the data sets; WEIGHBORS_DATA by default.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Directory of the data sets. The default is the environment variable WEIGHBORS_DATA."
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Of fetch: where the data sets are written.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Directory into which fetch writes the data sets."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int | None:
-    """List data sets, describe one, or fetch public ones.
+    """List data sets, describe one, or download public ones.
 
-    The data sets of scikit-learn are always there. Others are found in a directory with a MANIFEST.csv. "fetch"
-    downloads public tables of the papers into such a directory; if it is interrupted, the same command goes on.
+    The data sets of scikit-learn are always available. Others are read from a directory with a MANIFEST.csv. "fetch"
+    downloads public tables of the papers into such a directory. If it is interrupted, the same command continues.
     """
     set_quiet(quiet)
     words = words or []
@@ -66,14 +70,14 @@ def run(
         _list(found)
     if data is None and set(found["group"]) == {"built-in"}:
         note(
-            "only what comes with scikit-learn: name a directory of data sets with --data or WEIGHBORS_DATA, or get "
+            "these are the data sets of scikit-learn only: name a directory with --data or WEIGHBORS_DATA, or get "
             "public ones with 'weighbors datasets fetch'"
         )
     return None
 
 
 def _fetch(wanted: list[str], output: Path | None, json: bool) -> int:
-    """Fetch data sets, and print one line for each. The exit code says whether all of them could be fetched."""
+    """Fetch data sets, and print one line for each. The exit code is 1 if some could not be fetched."""
     from ..datasets import fetch_datasets, fetchable_datasets
 
     if not wanted:
@@ -81,7 +85,7 @@ def _fetch(wanted: list[str], output: Path | None, json: bool) -> int:
         note("these can be fetched: weighbors datasets fetch NAME|GROUP|all -o DIR")
         return 0
     if output is None:
-        raise UsageError("say where to: weighbors datasets fetch NAME|GROUP -o DIR")
+        raise UsageError("name the output directory: weighbors datasets fetch NAME|GROUP -o DIR")
     with progress_bar() as bar:
         results = [each for name in wanted for each in fetch_datasets(name, output, progress=bar)]
     if json:
@@ -89,7 +93,7 @@ def _fetch(wanted: list[str], output: Path | None, json: bool) -> int:
     failed = [each for each in results if each.problem]
     for each in [] if json else results:
         if not each.problem:
-            say(f"{each.group}/{each.name}  {'was there' if each.was_there else 'fetched'}: {each.file}")
+            say(f"{each.group}/{each.name}  {'existed already' if each.was_there else 'fetched'}: {each.file}")
     for each in failed:
         error(f"{each.group}/{each.name}: {each.problem}")
     if len(results) > len(failed):

@@ -1,4 +1,4 @@
-"""``weighbors demo``: the main job on built-in data, in seconds."""
+"""``weighbors demo``: write a report on built-in data, in seconds."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show a report on built-in data, in seconds.
+    """Write a report on built-in data, in seconds.
 
-    The data are of 569 patients with and without breast cancer, and come with scikit-learn.
+    The data are 569 patients with a malignant or a benign breast tumour. They are part of scikit-learn.
     """
     set_quiet(quiet)
     check_report(output, force)

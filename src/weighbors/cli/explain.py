@@ -1,4 +1,4 @@
-"""``weighbors explain``: a model file and rows of a table in, the reasons for the predictions out."""
+"""``weighbors explain``: read a model and rows of a table, and print the reasons for the predictions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _MOST_ROWS = 10  # rows that are explained without being named
 
 
 def run(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What weighbors fit or TableClassifier.save wrote.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model file that weighbors fit or TableClassifier.save wrote.")
+    ],
     data: Annotated[Path, typer.Argument(metavar="TABLE", help="Table with the rows, in any format that fit reads.")],
     row: Annotated[
         list[str] | None,
@@ -34,19 +36,20 @@ def run(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="HTML page to write as well.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="HTML page to write, in addition to the text on stdout."),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Features and voting rows that are shown.")] = 5,
+    top: Annotated[int, typer.Option(min=1, help="Number of features and voting rows that are shown.")] = 5,
     header: Header = True,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say why a model predicts what it predicts.
+    """Explain the predictions of a model.
 
-    For every named row: the answer and its probability, what each column adds to it, the training rows that vote with
-    their values, and the smallest change that would change the answer. Values are in the units of the table. The text
-    goes to stdout.
+    For every row that --row names, the command prints the prediction and its probability, the contribution of each
+    column, the training rows that vote (with their values), and the smallest change of the row that would change the
+    prediction. All values are in the units of the table.
     """
     set_quiet(quiet)
     if output is not None and output.suffix.lower() not in (".html", ".htm"):
@@ -60,7 +63,7 @@ def run(
     notes(loaded.check_table(rows))
     known = loaded.count_training_rows(rows)
     if known:
-        note(f"{known} of {len(rows)} rows are training rows, which vote for themselves")
+        note(f"{known} of {len(rows)} rows are training rows, which vote on their own prediction")
     told = loaded.explain(rows.set_axis([names[i] for i in chosen], axis=0), top=top)
     if output is not None:
         _write_page(told, output)
@@ -74,7 +77,7 @@ def _find_rows(wanted: list[str] | None, names: list[str]) -> list[int]:
     """Return the numbers of the rows that the command line names. ``names`` are the names of all rows."""
     if not wanted:
         if len(names) > _MOST_ROWS:
-            raise UsageError(f"the table has {len(names)} rows: name those to explain with --row, {_some(names)}")
+            raise UsageError(f"the table has {len(names)} rows: name the rows to explain with --row, {_some(names)}")
         return list(range(len(names)))
     places: dict[str, list[int]] = {}
     for number, name in enumerate(names):
@@ -90,7 +93,9 @@ def _find_row(wanted: str, places: dict[str, list[int]], names: list[str]) -> in
     rows = places.get(wanted, [])
     if len(rows) > 1:
         some = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
-        raise UsageError(f"{len(rows)} rows are called {quote_name(wanted)} (numbers {some}): give names that differ")
+        raise UsageError(
+            f"{len(rows)} rows are called {quote_name(wanted)} (numbers {some}): give every row a different name"
+        )
     if rows:
         return rows[0]
     if wanted.isdecimal() and int(wanted) < len(names):
@@ -105,7 +110,7 @@ def _some(names: list[str]) -> str:
     """Return the first names as an example."""
     from .._names import quote_name
 
-    return "as " + " or ".join(quote_name(name) for name in names[:2])
+    return "for example " + " or ".join(quote_name(name) for name in names[:2])
 
 
 def _write_page(told: Explanation, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``weighbors fit``: a table in, a model file out."""
+"""``weighbors fit``: read a table, and write a model file."""
 
 from __future__ import annotations
 
@@ -39,41 +39,49 @@ def run(
     model: Annotated[
         ModelName | None,
         typer.Option(
-            help="Learned votes, a k-NN with a weigher, WIB-K (classes only), or a lazy learner.",
+            help="Type of the model: learned votes, k-NN with a weigher, WIB-K (classes only), or a lazy learner.",
             show_default="votes; knn if --weigher, --neighbors, --votes or --select is given",
         ),
     ] = None,
     weigher: Annotated[
         Weigher | None,
         typer.Option(
-            help="What learns the weights of knn and votes. For a number, relieff is RReliefF.",
-            show_default="relieff for knn; votes choose their own",
+            help="Method that learns the feature weights of knn and votes. For a numeric target, relieff is RReliefF.",
+            show_default="relieff for knn; votes learns its own weights",
         ),
     ] = None,
     neighbors: Annotated[
         int | None,
-        typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.", show_default="5; votes and lwl choose"),
+        typer.Option(
+            "--neighbors",
+            "-k",
+            min=1,
+            help="Number of neighbours that vote.",
+            show_default="5; votes and lwl choose it",
+        ),
     ] = None,
     votes: Annotated[
         Votes | None,
-        typer.Option(help="Whether near neighbours of knn and ibk count more.", show_default="uniform"),
+        typer.Option(help="Votes of knn and ibk: all equal, or larger for near neighbours.", show_default="uniform"),
     ] = None,
     scale: Annotated[
-        ScaleName | None, typer.Option(help="How numbers are scaled.", show_default="range; standard for votes")
+        ScaleName | None, typer.Option(help="Scaling of numeric columns.", show_default="range; standard for votes")
     ] = None,
     select: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Use only the N features with the largest weights.")
     ] = None,
     strategy: Annotated[
-        Strategy | None, typer.Option(help="How simbambiw uses the weights of rows.", show_default="order")
+        Strategy | None, typer.Option(help="How simbambiw uses the weights of the rows.", show_default="order")
     ] = None,
     tasks: Annotated[
         str | None, typer.Option(help="Tasks of --weigher evolution: IS, FS, IW, FW joined by +.", show_default="IS+FW")
     ] = None,
     evaluations: Annotated[
-        int | None, typer.Option(min=1, help="When the search of evolution ends.", show_default="10000")
+        int | None, typer.Option(min=1, help="Number of evaluations of --weigher evolution.", show_default="10000")
     ] = None,
-    folds: Annotated[int, typer.Option(min=0, help="Folds of the cross-validated score; 0 for none.")] = 5,
+    folds: Annotated[
+        int, typer.Option(min=0, help="Number of folds of the cross-validated score; 0 for no score.")
+    ] = 5,
     keep: Keep = None,
     drop: Drop = None,
     header: Header = True,
@@ -85,9 +93,10 @@ def run(
 ) -> None:
     """Learn from a table and save a model.
 
-    The model is for classes or for a number, by default learned votes, the most accurate one in our study. Numbers are
-    scaled, categories and missing values are used as they are, and columns that cannot help are named and left out. The
-    file contains no code. The commands weighbors predict and weighbors explain read it.
+    The model predicts classes or a number. By default it has learned votes, the most accurate model in our study.
+    Numbers are scaled. Categories and missing values need no preparation. Columns that cannot be used, such as
+    identifiers, are left out and named. The model file contains no code. The commands weighbors predict and weighbors
+    explain read it.
     """
     set_quiet(quiet)
     # Learned votes have no --votes, and choose weights and neighbours themselves. Who gives one of these means a k-NN.
@@ -103,7 +112,7 @@ def run(
 
     if options.n_neighbors is not None and options.n_neighbors > len(X):
         raise InvalidDataError(
-            f"{options.n_neighbors} neighbours are to vote, and the table has {len(X)} rows: lower --neighbors"
+            f"--neighbors is {options.n_neighbors}, but the table has only {len(X)} rows: give a smaller number"
         )
     unfitted = make_table_estimator(options, numeric=is_numeric(y), keep=keep or [], drop=drop or [])
     fitted = unfitted.fit(X, y)
@@ -117,7 +126,7 @@ def run(
 
 
 def _score(model: Any, X: pd.DataFrame, y: pd.Series, folds: int, seed: int) -> CrossValidated | None:
-    """Return the cross-validated score, or None if it is not wanted or not possible. A note says why not."""
+    """Return the cross-validated score, or None if it is not wanted or not possible. A note gives the reason."""
     if not folds:
         return None
     from ..exceptions import WeighborsError
@@ -132,7 +141,7 @@ def _score(model: Any, X: pd.DataFrame, y: pd.Series, folds: int, seed: int) -> 
 
 
 def _feature_weights(model: Any) -> pd.DataFrame | None:
-    """Return the weights with one row per feature, the heaviest first, or None if the model has none."""
+    """Return the weights with one row per feature, the largest first, or None if the model has none."""
     import numpy as np
 
     weights = getattr(model.estimator_, "weights_", None)

@@ -1,4 +1,4 @@
-"""``weighbors predict``: a model file and a table in, labels or numbers out."""
+"""``weighbors predict``: read a model and a table, and write predicted labels or numbers."""
 
 from __future__ import annotations
 
@@ -24,24 +24,30 @@ NAME = "predict"
 
 
 def run(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="What weighbors fit or TableClassifier.save wrote.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model file that weighbors fit or TableClassifier.save wrote.")
+    ],
     data: Annotated[Path, typer.Argument(metavar="TABLE", help="Rows to predict, in any format that fit reads.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Table to write; otherwise csv on stdout.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Table to write. Without it, csv is printed on stdout."),
     ] = None,
     shares: Annotated[
-        bool, typer.Option("--shares", help="For old scripts: the probabilities of classes are always written.")
+        bool,
+        typer.Option(
+            "--shares", help="Kept for old scripts, without effect: probabilities of classes are always written."
+        ),
     ] = False,
     header: Header = True,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Predict the rows of a table by a saved model.
+    """Predict the rows of a table with a saved model.
 
     The output has one line per row of the table, in the same order: the name of the row, the prediction, and the
-    probability of every class. A missing column is an error. Columns that the model does not know, categories that it
-    has never seen, and rows that it was fitted to are named.
+    probability of every class. If a column of the model is missing, the command ends with an error. Notes name
+    unknown columns and unknown categories, and report rows that the model was fitted to.
     """
     set_quiet(quiet)
     check_output(output, force=force, inputs=(model, data))
@@ -49,7 +55,7 @@ def run(
     loaded = load_model(model)
     numeric = not hasattr(loaded, "classes_")
     if shares and numeric:
-        raise UsageError(f"--shares are those of classes, and '{model}' predicts a number")
+        raise UsageError(f"--shares needs classes, and '{model}' predicts a number")
     table = read_data(data, header).frame
     truth, columns = _split_truth(table, loaded._target_name)
     said = loaded.check_table(columns)
@@ -57,7 +63,7 @@ def run(
     frame = loaded.predict_table(columns).reset_index(names="row")
     known = loaded.count_training_rows(columns)
     if known:
-        note(f"{known} of {len(table)} rows are training rows: how well these are predicted says little about new rows")
+        note(f"{known} of {len(table)} rows are training rows: they do not show how well new rows are predicted")
     found, line = _describe_numbers(frame, truth) if numeric else _describe_labels(frame, truth)
     if output is not None:
         write_frame(frame, output)
@@ -78,7 +84,7 @@ def _split_truth(table: pd.DataFrame, target: str | None) -> tuple[pd.Series | N
 
 
 def _describe_labels(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict[str, Any], str]:
-    """Return what JSON says of predicted labels, and a line for the terminal. ``truth`` are the labels of the table."""
+    """Describe predicted labels for JSON and in a line for the terminal. ``truth`` are the labels of the table."""
     from .._names import quote_name
 
     labels = frame["prediction"]
@@ -90,7 +96,7 @@ def _describe_labels(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict
 
 
 def _describe_numbers(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict[str, Any], str]:
-    """Return what JSON says of predicted numbers, and a line for the terminal. Errors are printed if there is a truth.
+    """Describe predicted numbers for JSON and in a line for the terminal. Errors are printed if there is a truth.
 
     A model of several outputs has a column for each of them; then there are no numbers in the line.
     """
@@ -124,7 +130,7 @@ def _note_agreement(labels: AnyArray, truth: pd.Series) -> None:
     right = np.asarray(own.astype(object)) == labels.astype(str)
     if known.any():
         agree, all_ = int((right & known).sum()), int(known.sum())
-        note(f"the table has labels of its own: {agree} of {all_} agree ({agree / all_:.1%})")
+        note(f"the table has labels: {agree} of {all_} predictions agree with them ({agree / all_:.1%})")
 
 
 def _score_numbers(truth: pd.Series, predicted: FloatArray) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""``weighbors reduce``: a table in, the rows and columns worth keeping out."""
+"""``weighbors reduce``: read a table, and write its most useful rows and columns."""
 
 from __future__ import annotations
 
@@ -58,40 +58,55 @@ def run(
     tasks: Annotated[
         str | None,
         typer.Option(
-            help="IS and FS select instances and features; IW and FW weigh them meanwhile.", show_default="IS"
+            help="Tasks of the search, joined by +: IS and FS select instances and features, IW and FW weight them.",
+            show_default="IS",
         ),
     ] = None,
     selector: Annotated[
         SelectorName | None,
-        typer.Option(help="Select rows by a classical instance selector, without a search. Only for classes."),
+        typer.Option(help="Select rows by a classical instance selector instead of a search. It needs classes."),
     ] = None,
     fitness: Annotated[
         str | None,
         typer.Option(
             metavar="SCORE",
             help="Score to maximise: accuracy; g_mean for classes of unequal size; balanced_accuracy, f1_macro and "
-            "other scores of predicted labels by scikit-learn's names. For a number: r2, neg_mean_absolute_error, ...",
-            show_default="accuracy, or r2 for a number",
+            "other scores of predicted labels, with the names of scikit-learn. For a numeric target: r2, "
+            "neg_mean_absolute_error, ...",
+            show_default="accuracy, or r2 for a numeric target",
         ),
     ] = None,
     objective: Annotated[
         Objective,
         typer.Option(
-            help="pareto: score and size are goals side by side; the trade-off with the best fitness is kept."
+            help="pareto optimises score and size as two goals, and keeps the trade-off with the best fitness."
         ),
     ] = Objective.SINGLE,
     undersample: Annotated[
-        bool, typer.Option("--undersample", help="First draw as many rows of each class as the smallest class has.")
+        bool,
+        typer.Option(
+            "--undersample", help="First draw the same number of rows from each class: the size of the smallest class."
+        ),
     ] = False,
-    evaluations: Annotated[int, typer.Option(min=1, help="When the search ends.")] = 10_000,
+    evaluations: Annotated[
+        int, typer.Option(min=1, help="Number of evaluations after which the search ends.")
+    ] = 10_000,
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="SECONDS", help="When the search ends, if this comes first.")
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", help="Time after which the search ends, if it is not finished before."
+        ),
     ] = None,
-    population: Annotated[int, typer.Option(min=4, help="Individuals of the search.")] = 100,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a search that was interrupted.")] = False,
+    population: Annotated[
+        int, typer.Option(min=4, help="Number of individuals in the population of the search.")
+    ] = 100,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a search that was interrupted.")] = False,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keeps the search; by default beside the output, until it is done."),
+        typer.Option(
+            metavar="FILE",
+            help="File for the state of the search. By default it is beside the output, and is deleted at the end.",
+        ),
     ] = None,
     keep: Keep = None,
     drop: Drop = None,
@@ -102,17 +117,17 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Keep the rows and columns worth keeping.
+    """Reduce a table to its most useful rows and columns.
 
-    An evolutionary search looks for the rows that suffice to predict the classes or the number. With --tasks IS+FS it
-    also selects columns: the table becomes smaller, and the predictions less accurate. Cells are written as they were
-    read. Ctrl-C stops the search and keeps it, and --resume continues it, to the same
-    result.
+    An evolutionary search selects the rows from which a nearest neighbour predicts the target best. With --tasks IS+FS
+    it also selects columns: the table becomes smaller, and the predictions are less accurate. The selected cells are
+    written as they were read. Ctrl-C stops the search and saves its state. --resume continues it, and the result is the
+    same as without the interruption.
     """
     set_quiet(quiet)
     wanted = _check_tasks(tasks or "IS")
     if time_limit is not None and not time_limit > 0:
-        raise UsageError(f"--time-limit is a number of seconds above 0; got {time_limit:g}")
+        raise UsageError(f"--time-limit must be a number of seconds above 0; got {time_limit:g}")
     if selector is not None:
         searching = {
             "--tasks": tasks is not None,
@@ -150,7 +165,7 @@ def run(
             size = f"{len(kept)} of {len(X)} rows, {len(columns)} of {X.shape[1]} features"
             say(f"{output}: {size}, by {SELECTOR_CLASSES[selector]}; no score was measured")
         return
-    warnings.simplefilter("ignore", InterruptedSearchWarning)  # _check_end says it together with what to do
+    warnings.simplefilter("ignore", InterruptedSearchWarning)  # _check_end reports it together with what to do
     found = reduce_table(
         clean.X,
         y.to_numpy(),
@@ -185,7 +200,7 @@ def run(
 
 
 def _measured_on(found: ReducedTable, n: int) -> str:
-    """Return what the score of a search was measured on. ``n`` is the number of rows of the table."""
+    """Describe the rows on which the score of a search was measured. ``n`` is the number of rows of the table."""
     rows = "all rows" if found.n_searched == n else f"the {found.n_searched} rows that were drawn"
     return (
         f"measured on {rows}, each predicted by the nearest other row that is kept. The search has maximised it there: "
@@ -197,7 +212,7 @@ def _refuse_search_options(given: list[str]) -> None:
     """Raise `UsageError` if options of a search were given together with ``--selector``."""
     if given:
         raise UsageError(
-            f"{', '.join(given)} belong to the search, and --selector does not search: leave out one of both"
+            f"{', '.join(given)} are options of the search, and --selector runs no search: leave out one of them"
         )
 
 
@@ -245,7 +260,7 @@ def _check_tasks(tasks: str) -> str:
     """Return the tasks in capitals. Raise `UsageError` if a task is unknown or repeated, or if none selects."""
     known = check_known_tasks(tasks)
     if not {"IS", "FS"} & set(known.split("+")):
-        raise UsageError(f"--tasks {tasks} selects nothing, so nothing would be reduced: add IS or FS")
+        raise UsageError(f"--tasks {tasks} selects neither rows nor columns: add IS or FS")
     return known
 
 
@@ -256,7 +271,7 @@ def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
     if not path.exists() or resume:
         return
     if not force:
-        raise UsageError(f"'{path}' keeps a search that is not finished: --resume goes on with it, --force begins anew")
+        raise UsageError(f"'{path}' has a search that is not finished: --resume continues it, --force starts again")
     from ..weighers.evolution.lock import hold_checkpoint
 
     with hold_checkpoint(path):  # not that of a search that runs
@@ -269,8 +284,8 @@ def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:
     if search.stop_reason_ == "interrupted":
         sys.stderr.write("\n" if on_terminal() else "")  # below the bar
         raise KeyboardInterrupt(
-            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is kept in '{place}'; "
-            "the same command with --resume goes on"
+            f"interrupted after {search.n_evaluations_} of {evaluations} evaluations. The search is saved in "
+            f"'{place}'; the same command with --resume continues it"
         )
 
 

@@ -31,7 +31,7 @@ def run(
     target: Target = None,
     target_type: TargetType = TargetKind.AUTO,
     groups: Groups = None,
-    neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Neighbours that vote.")] = 5,
+    neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Number of neighbours that vote.")] = 5,
     keep: Keep = None,
     drop: Drop = None,
     header: Header = True,
@@ -41,11 +41,11 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Tell which features of a table matter.
+    """Write a report on the features of a table.
 
-    The report says which features matter for which class, how stable that is, which rows are unusual, and how much
-    accuracy the weights add to a k-NN. If the target is a number, it says how well neighbours predict it. It prints a
-    summary in the terminal, and writes one file to show to a colleague, which needs no network.
+    The report shows which features are important for which class, how stable this result is, which rows are unusual,
+    and how much accuracy the feature weights add to a k-NN. If the target is a number, it shows how well neighbours
+    predict it. A summary is printed in the terminal. The report is one file, which can be read without a network.
     """
     set_quiet(quiet)
     check_report(output, force, data)
@@ -87,7 +87,7 @@ def check_report(output: Path, force: bool, *inputs: Path) -> None:
 
 
 def publish(made: Report, output: Path, json: bool) -> None:
-    """Write the report in the format that its name tells, and print its summary."""
+    """Write the report in the format of its file name, and print its summary."""
     made.save(output)
     if json:
         write_raw(f"{made.to_json(indent=1)}\n")

@@ -1,4 +1,4 @@
-"""``weighbors select``: a table in, a list of features with q-values out."""
+"""``weighbors select``: read a table, and write a list of features with q-values."""
 
 from __future__ import annotations
 
@@ -38,28 +38,43 @@ class WeigherName(StrEnum):
 def run(
     data: Data,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Table to write: all features, the best first.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Table to write: all features with their q-values, the best first."
+        ),
     ],
     target: Target = None,
     target_type: TargetType = TargetKind.AUTO,
     groups: Groups = None,
     target_fdr: Annotated[
-        float, typer.Option("--target-fdr", help="Largest share of false features in the list, on average.")
+        float,
+        typer.Option(
+            "--target-fdr", help="False discovery rate: the largest expected share of false features in the list."
+        ),
     ] = 0.1,
     target_fp: Annotated[
         float | None,
-        typer.Option("--target-fp", metavar="NUMBER", help="Largest number of false features, instead of a share."),
+        typer.Option(
+            "--target-fp",
+            metavar="NUMBER",
+            help="Largest expected number of false features in the list, instead of a share.",
+        ),
     ] = None,
     weigher: Annotated[
         WeigherName,
-        typer.Option(help="Ranks the features: auto is I-RELIEF of values and ranks, or RReliefF for a number."),
+        typer.Option(
+            help="Method that ranks the features. auto is I-RELIEF of values and ranks, or RReliefF for a number."
+        ),
     ] = WeigherName.AUTO,
-    pairs: Annotated[int, typer.Option(min=1, help="Pairs of half samples.")] = 50,
-    permutations: Annotated[int, typer.Option(min=1, help="Sets of permuted labels.")] = 10,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    pairs: Annotated[int, typer.Option(min=1, help="Number of pairs of half samples.")] = 50,
+    permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of the labels.")] = 10,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was interrupted.")] = False,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keeps the fits; by default beside the output, until the list is done."),
+        typer.Option(
+            metavar="FILE",
+            help="File for the finished fits. By default it is beside the output, and is deleted at the end.",
+        ),
     ] = None,
     keep: Keep = None,
     drop: Drop = None,
@@ -70,17 +85,17 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the features that one can defend.
+    """Select features with a limited share of false discoveries.
 
-    Features are ranked in many half samples. Those that are found again and again make the list, as long as the wanted
-    share of false features allows. The output has all features with their q-values. Ctrl-C stops the run and keeps it,
-    and --resume continues it, to the same list.
+    Features are ranked in many random halves of the rows. The list has the features that are found in most halves. It
+    is as long as the chosen false discovery rate allows. The output has all features with their q-values. Ctrl-C stops
+    the run and saves the finished fits. --resume continues it, and the list is the same as without the interruption.
     """
     set_quiet(quiet)
     if not 0 < target_fdr < 1:
-        raise UsageError(f"--target-fdr is a share between 0 and 1, as 0.1; got {target_fdr:g}")
+        raise UsageError(f"--target-fdr must be a share between 0 and 1, for example 0.1; got {target_fdr:g}")
     if target_fp is not None and target_fp <= 0:
-        raise UsageError(f"--target-fp is a number above 0; got {target_fp:g}")
+        raise UsageError(f"--target-fp must be a number above 0; got {target_fp:g}")
     check_format(output)
     check_output(output, force=force, inputs=(data,))
     place = output.with_name(output.name + ".fits") if checkpoint is None else checkpoint
@@ -126,12 +141,12 @@ def _fit(model: StabilitySelection, X: pd.DataFrame, y: pd.Series, groups: pd.Se
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NothingSelectedWarning)  # the printed list says that it is empty
+            warnings.simplefilter("ignore", NothingSelectedWarning)  # the printed list shows that it is empty
             model.fit(X, y.to_numpy(), groups=None if groups is None else groups.to_numpy())
     except KeyboardInterrupt as stop:
         sys.stderr.write("\n" if on_terminal() else "")
         raise KeyboardInterrupt(
-            f"interrupted. The fits that are done are kept in '{place}'; the same command with --resume goes on"
+            f"interrupted. The finished fits are saved in '{place}'; the same command with --resume continues"
         ) from stop
 
 
@@ -161,7 +176,7 @@ def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
     if not path.exists() or resume:
         return
     if not force:
-        raise UsageError(f"'{path}' keeps a run that is not finished: --resume goes on with it, --force begins anew")
+        raise UsageError(f"'{path}' has a run that is not finished: --resume continues it, --force starts again")
     from ..weighers.evolution.lock import hold_checkpoint
 
     with hold_checkpoint(path):  # not that of a run that is active

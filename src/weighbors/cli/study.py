@@ -1,4 +1,4 @@
-"""``weighbors study``: a paper's experiment, resumable; its tables beside the paper's."""
+"""``weighbors study``: run or resume the experiment of a paper, and compare its tables with the published ones."""
 
 from __future__ import annotations
 
@@ -39,31 +39,35 @@ OFFLINE = (Preset.SIMBAMBIW, Preset.CLASS_RELIEF)
 
 
 def run(
-    name: Annotated[Preset, typer.Argument(metavar="NAME", help="simbambiw, class-relief, wibk or ifsw.")],
+    name: Annotated[Preset, typer.Argument(metavar="NAME", help="Experiment: simbambiw, class-relief, wibk or ifsw.")],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="DIR", help="Directory of the results; made where it is not there."),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Directory of the results. It is created if it does not exist."
+        ),
     ],
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Directory of the data sets; WEIGHBORS_DATA by default. Without both, simbambiw and class-relief run "
-            "with --quick on tables that come with scikit-learn.",
+            help="Directory of the data sets. The default is the environment variable WEIGHBORS_DATA. Without a "
+            "directory, simbambiw and class-relief run with --quick on tables that come with scikit-learn.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A faithful small version, in under two minutes.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run a small version of the same protocol, in under two minutes.")
+    ] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed cells again.")] = False,
     jobs: Annotated[
-        int | None, typer.Option(callback=check_jobs, metavar="N", help="Processes; -1 for all cores.")
+        int | None, typer.Option(callback=check_jobs, metavar="N", help="Number of processes; -1 for all cores.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Run a paper's experiment, or continue it.
+    """Run the experiment of a paper, or continue it.
 
-    The same command continues an experiment that was stopped. The exit code is 4 if cells failed. The tables then
-    leave out the data sets of these cells.
+    The same command continues an experiment that was stopped. A cell is one method on one fold of one data set. If
+    cells fail, the exit code is 4, and the tables leave out the data sets of these cells.
     """
     set_quiet(quiet)
     check_directory(data)
@@ -92,7 +96,7 @@ def run(
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"interrupted; the cells that are done are kept in '{output}', and the same command goes on"
+            f"interrupted; the finished cells are saved in '{output}', and the same command continues"
         ) from None
     if json:
         print_json(_describe_result(result))
