@@ -44,6 +44,27 @@ struct RoundedIndividual {
   }
 };
 
+// Rounds one feature of the rows at eight positions, the last of which may be unused, and adds the squares of what
+// rounding moved. `in_order`: positions are rows. The levels are in the lower 16 bits of the lanes.
+WB_INLINE Ints round_feature(const float* column, float factor, std::int64_t position, bool in_order,
+                             const std::int64_t* row, std::int64_t used, Vec<float>& moved) {
+  constexpr std::int64_t WIDE = VECTOR_LANES<float>;
+  // Adding this number rounds to an integer, which is then in the lowest bits of the sum.
+  const Vec<float> magic = broadcast<float>(12582912.0f);
+  Vec<float> x;
+  if (in_order && used == WIDE) {
+    x = load<float>(column + position);
+  } else {
+    float values[WIDE] = {};
+    for (std::int64_t lane = 0; lane < used; ++lane) values[lane] = column[row[lane]];
+    x = load<float>(values);
+  }
+  x = x * broadcast<float>(factor);
+  const Vec<float> sum = x + magic, rest = x - (sum - magic);
+  moved = moved + rest * rest;
+  return (Ints)sum;
+}
+
 // Rounds and packs the rows. `factor`: per selected feature, what one unit of job.columns is in levels. Returns the
 // largest squared residual of a row, in levels.
 template <class T>
@@ -55,36 +76,23 @@ WB_KERNEL float round_rows(const PopulationJob<T>& job, const std::vector<std::i
   out.norm.assign(std::size_t(out.blocks * LANES), 0);
   out.queries.resize(std::size_t(out.tiles * pairs * TILE_QUERIES));
   out.query_norm.assign(std::size_t(out.tiles * TILE_QUERIES), 0);
-  // Adding this number rounds to an integer, which is then in the lowest bits of the sum.
-  const Vec<float> magic = broadcast<float>(12582912.0f);
   Vec<float> largest = broadcast<float>(0);
   std::vector<std::int32_t> doubled(std::size_t(pairs * WIDE));
   const bool in_order = out.kept == n;
   for (std::int64_t position = 0; position < n; position += WIDE) {
     const std::int64_t used = std::min(WIDE, n - position);
     const std::int64_t* row = out.row.data() + position;
-    const auto levels_of = [&](std::int64_t c, Vec<float>& moved) {
-      const float* column = job.columns + columns[c] * n;
-      Vec<float> x;
-      if (in_order && used == WIDE) {
-        x = load<float>(column + position);
-      } else {
-        float values[WIDE] = {};
-        for (std::int64_t lane = 0; lane < used; ++lane) values[lane] = column[row[lane]];
-        x = load<float>(values);
-      }
-      x = x * broadcast<float>(factor[c]);
-      const Vec<float> sum = x + magic, rest = x - (sum - magic);
-      moved = moved + rest * rest;
-      return (Ints)sum;
-    };
     Vec<float> moved = broadcast<float>(0);
     Ints norm = {};
     const bool instances = position < out.blocks * LANES;
     std::int32_t* to = out.packed.data() + position / LANES * pairs * LANES + position % LANES;
     for (std::int64_t c = 0; c < pairs; ++c) {
-      Ints both = levels_of(2 * c, moved) & 0xffff;
-      if (2 * c + 1 < width) both |= levels_of(2 * c + 1, moved) << 16;
+      Ints both =
+          round_feature(job.columns + columns[2 * c] * n, factor[2 * c], position, in_order, row, used, moved) & 0xffff;
+      if (2 * c + 1 < width)
+        both |=
+            round_feature(job.columns + columns[2 * c + 1] * n, factor[2 * c + 1], position, in_order, row, used, moved)
+            << 16;
       norm += multiply_pairs(both, both);
       if (instances) store_ints(to + c * LANES, both);
       typedef short Shorts __attribute__((vector_size(VECTOR_BYTES)));
