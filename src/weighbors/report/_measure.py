@@ -263,7 +263,8 @@ def _predict_by_votes(
 def _spread_rows(codes: IndexArray, most: int) -> IndexArray:
     """Return the numbers of at most ``most`` rows, evenly spread over the rows of each class, sorted.
 
-    Rows of training parts are shuffled already, so that no random numbers are needed.
+    Even steps need no random numbers. They follow the order of the rows, so a table whose order repeats in that step
+    would be sampled unevenly.
 
     Examples
     --------
