@@ -40,8 +40,7 @@ CUT = """() => [...document.querySelectorAll('.bd-article *')].filter((e) => {
     if (e.closest('mjx-container, .headerlink, .copybtn, [hidden]')) return false;
     for (let a = e.parentElement; a; a = a.parentElement)
         if (['auto', 'scroll'].includes(getComputedStyle(a).overflowX)
-            && a.getBoundingClientRect().right <= innerWidth + 1)
-            return false;
+            && a.getBoundingClientRect().right <= innerWidth + 1) return false;
     return getComputedStyle(e).overflowX === 'visible' || box.left >= innerWidth;
 }).map((e) => e.tagName + ': ' + e.textContent.trim().slice(0, 60))"""
 

@@ -191,6 +191,36 @@ def test_nothing_is_cut_off(visit, name, scheme, width):
     assert (top > 0) == (width == 1600)
 
 
+@pytest.mark.parametrize("name", ["wine", "numbers"])
+def test_figures_stand_beside_their_tables_on_a_wide_screen(visit, name):
+    places = """() => [...document.querySelectorAll('.beside')].map((e) => {
+        const [figure, tables] = [...e.children].map((c) => c.getBoundingClientRect());
+        return [figure.right <= tables.left, Math.abs(figure.top - tables.top)]; })"""
+    wide = visit(name, viewport={"width": 1600, "height": 900}).evaluate(places)
+    assert len(wide) >= 3
+    assert all(beside and apart < 40 for beside, apart in wide)
+    assert not any(beside for beside, _ in visit(name, viewport={"width": 1200, "height": 900}).evaluate(places))
+
+
+def test_the_table_of_features_is_whole_on_a_wide_screen(visit):
+    page = visit("wine", viewport={"width": 1600, "height": 900})
+    assert (
+        page.evaluate(
+            "(({scrollWidth, clientWidth}) => scrollWidth - clientWidth)(document.querySelector('#features .scroll'))"
+        )
+        <= 0
+    )
+
+
+@pytest.mark.parametrize("name", ["wine", "numbers"])
+def test_cells_on_a_phone_have_room(visit, name):
+    """No row of a table is taller than six lines: the table scrolls inside its box instead."""
+    page = visit(name, viewport={"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    tallest = page.evaluate("Math.max(...[...document.querySelectorAll('tbody tr')].map((e) => e.clientHeight))")
+    assert tallest <= 6 * 24
+
+
 def test_axe_finds_nothing_on_a_wide_screen(visit):
     page = visit("wine", viewport={"width": 1600, "height": 900})
     results = axe.Axe().run(page)

@@ -357,3 +357,42 @@ def test_table_facts():
     assert (told["n_rows"], told["n_features"], told["n_numeric"], told["n_categorical"]) == (4, 2, 1, 1)
     assert (told["n_missing"], told["share_missing"], told["n_columns_with_missing"]) == (1, 0.125, 1)
     assert told["classes"] == [{"label": "0", "rows": 2, "share": 0.5}, {"label": "1", "rows": 2, "share": 0.5}]
+
+
+def test_votes_are_learned_from_rows_of_all_classes():
+    from weighbors.report._measure import _spread_rows
+
+    codes = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [600, 300, 100]))
+    chosen = _spread_rows(codes, 100)
+    assert len(chosen) == len(set(chosen.tolist())) == 100
+    assert np.bincount(codes[chosen]).tolist() == [60, 30, 10]
+    assert (np.diff(chosen) > 0).all()
+    assert _spread_rows(codes, 1000).tolist() == list(range(1000))
+
+
+def test_learned_votes_are_a_method_of_their_own(wine):
+    gain = wine.data["gain"]
+    methods = [row["method"] for row in gain["rows"]]
+    assert methods[-1] == "learned votes"
+    test = next(one for one in gain["tests"] if one["method"] == "learned votes")
+    scores = {row["method"]: row["accuracy"] for row in gain["rows"]}
+    assert test["difference"] == pytest.approx(scores["learned votes"] - scores["no weights"], abs=2e-5)
+    assert "Learned votes of all rows in place of k neighbours reach" in " ".join(wine.data["summary"])
+
+
+def test_learned_votes_are_those_of_the_estimator(wine):
+    """One fold by hand: scaled by the ranges of its training rows, votes without weights of features."""
+    from sklearn.datasets import load_wine
+
+    from weighbors import KernelVotesClassifier
+    from weighbors.report._measure import _predict_by_votes
+
+    X, y = load_wine(return_X_y=True)
+    low, wide = X[::2].min(axis=0), np.ptp(X[::2], axis=0)
+    rows, queries = (X[::2] - low) / wide, (X[1::2] - low) / wide
+
+    class Table:
+        categorical_features = None
+
+    found = _predict_by_votes(Table(), rows, y[::2], queries, 1)
+    assert found.tolist() == KernelVotesClassifier(None, None).fit(rows, y[::2]).predict(queries).tolist()

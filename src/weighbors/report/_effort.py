@@ -18,6 +18,8 @@ PAIRS, FOLD_PAIRS = (50, 25, 10, 5), (10, 5, 3)
 LIST_SECONDS = 5.0
 #: Largest number of rows that are used of a table with a numeric target.
 MOST_NUMBERS = 1500
+#: Largest number of training rows from which votes are learned for classes, since they are solved for all at once.
+MOST_VOTERS = 1500
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .._random import integer_seed
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..classifiers import WeightedKNeighborsClassifier
+from ..classifiers import KernelVotesClassifier, WeightedKNeighborsClassifier
 from ..evaluation import PermutationResult, StabilityCurve, kuncheva_curve, permutation_test
 from ..evaluation.folds import Split, make_folds
 from ..exceptions import InvalidDataError, WeighborsWarning
 from ..weighers import MBIW, ClassRelief, ReliefF, RepresentativeIntervals, RReliefF
 from ..weights import Weights
 from ._data import ReportData, range_scaled
-from ._effort import Effort
+from ._effort import MOST_VOTERS, Effort
 from ._measure_numbers import NUMBER_METHODS, WholeNumbers, measure_whole_numbers, number_scores, predict_numbers
 
 __all__ = [
@@ -36,7 +37,7 @@ __all__ = [
     "score_labels",
 ]
 
-METHODS = ("no weights", "feature weights", "feature and instance weights")
+METHODS = ("no weights", "feature weights", "feature and instance weights", "learned votes")
 RELIEF_NEIGHBORS = 10
 OnStep = Callable[[int, int, str], Any]
 
@@ -234,12 +235,47 @@ def _one_fold(table: ReportData, fold: Split, *, k: int, n_jobs: int | None) -> 
         return relief.feature_weights_, found
     votes = _add_instance_votes(relief, table, rows, codes, n_jobs)
     predicted: dict[str, AnyArray] = {}
-    for name, weights in zip(METHODS, (None, relief.weights_, votes), strict=True):
+    for name, weights in zip(METHODS[:3], (None, relief.weights_, votes), strict=True):
         with quiet():
             predicted[name] = _fit_knn(table, rows, codes, weights, k, n_jobs).predict(queries)
+    predicted[METHODS[3]] = _predict_by_votes(table, rows, codes, queries, n_jobs)
     # The baseline that every model must beat.
     predicted["most frequent class"] = np.full(len(test), np.argmax(np.bincount(codes)))
     return relief.feature_weights_, predicted
+
+
+def _predict_by_votes(
+    table: ReportData, rows: FloatArray, codes: IndexArray, queries: FloatArray, n_jobs: int | None
+) -> AnyArray:
+    """Return the class numbers that learned votes predict for the ``queries``.
+
+    They are learned from ``rows`` with the class numbers ``codes``, of at most `MOST_VOTERS` rows. ``table`` is used
+    only to know which columns are categorical.
+    """
+    chosen = _spread_rows(codes, MOST_VOTERS)
+    # Feature weights of its own would be learned by cross-validation, which takes many times as long.
+    model = KernelVotesClassifier(None, None, categorical_features=table.categorical_features, n_jobs=n_jobs)
+    # The systems are small, and on a busy computer threads of BLAS would wait for each other most of the time.
+    with quiet(), threadpool_limits(1, user_api="blas"):
+        return np.asarray(model.fit(rows[chosen], codes[chosen]).predict(queries))
+
+
+def _spread_rows(codes: IndexArray, most: int) -> IndexArray:
+    """Return the numbers of at most ``most`` rows, evenly spread over the rows of each class, sorted.
+
+    Even steps need no random numbers. They follow the order of the rows, so a table whose order repeats in that step
+    would be sampled unevenly.
+
+    Examples
+    --------
+    >>> _spread_rows(np.array([0, 0, 0, 0, 1, 1]), 3)
+    array([0, 2, 4])
+    """
+    if len(codes) <= most:
+        return np.arange(len(codes))
+    by_class = np.argsort(codes, kind="stable")
+    # Even steps through the rows in the order of their classes keep the shares of the classes.
+    return np.sort(by_class[np.floor(np.arange(most) * len(codes) / most).astype(np.int64)])
 
 
 def mean_recall(truth: AnyArray, predicted: AnyArray) -> float:

@@ -1,4 +1,4 @@
-"""The section on scores: the k-NN without and with weights on rows left out, with paired tests."""
+"""The section on scores: the k-NN without and with weights, and learned votes, with paired tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def measure_name(table: ReportData) -> str:
 
 
 def gain_section(table: ReportData, folds: FoldResults, effort: Effort) -> dict[str, Any]:
-    """Return the scores of the k-NN without and with weights on the test parts of the folds, with paired tests."""
+    """Return the scores of the k-NN without and with weights, and of learned votes, on test parts, with tests."""
     measure = measure_name(table)
     rows = []
     for name, same in {"most frequent class": [], **merge_methods(METHODS, folds.same)}.items():

@@ -234,9 +234,9 @@ def _gain(data: dict[str, Any]) -> list[str]:
     section = data["gain"]
     rows = ((method_name(row), percent(row["accuracy"]), percent(row["balanced_accuracy"])) for row in section["rows"])
     lines = [
-        "## How much accuracy the weights add",
+        "## How much accuracy weights and learned votes add",
         "",
-        *_markdown_table(("k-NN with", "accuracy", "balanced accuracy"), rows),
+        *_markdown_table(("method", "accuracy", "balanced accuracy"), rows),
     ]
     tests = (
         (

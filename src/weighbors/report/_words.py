@@ -56,12 +56,28 @@ def _gain(data: dict[str, Any]) -> str:
         f"On rows it did not learn from, a plain {k}-nearest-neighbour classifier reaches {gain['measure']} "
         f"{percent(plain)}; always saying the most frequent class gives {percent(guess)}."
     )
-    test = next((one for one in gain["tests"] if one["method"] == "feature weights"), None)
+    tests = {one["method"]: one for one in gain["tests"]}
+    if "feature weights" not in tests:
+        second = "Weighting the features does not change a single prediction."
+    else:
+        test = tests["feature weights"]
+        change = f"Weighting the features changes that by {points(test['difference'])} percentage points"
+        said = verdict(test, "so the weights do harm here")
+        second = f"{change} {interval(test, len(tests), points)}, {said}."
+    return " ".join([first, second, *_votes(data, tests.get("learned votes"))])
+
+
+def _votes(data: dict[str, Any], test: dict[str, Any] | None) -> list[str]:
+    """Return a sentence on learned votes, or none if they predict the same as the k-NN or were not measured.
+
+    ``test`` compares them with the k-NN without weights.
+    """
     if test is None:
-        return f"{first} Weighting the features does not change a single prediction."
-    change = f"Weighting the features changes that by {points(test['difference'])} percentage points"
-    said = verdict(test, "so the weights do harm here")
-    return f"{first} {change} {interval(test, len(gain['tests']), points)}, {said}."
+        return []
+    reached = percent(_score(data, "learned votes"))
+    change = f"{points(test['difference'])} {interval(test, len(data['gain']['tests']), points)}"
+    said = verdict(test, "so plain neighbours are the better choice here")
+    return [f"Learned votes of all rows in place of k neighbours reach {reached}, a change of {change}, {said}."]
 
 
 def _features(data: dict[str, Any]) -> str:
