@@ -29,8 +29,8 @@ def run(
 ) -> None:
     """Write a report on built-in data, in seconds.
 
-    The data are 569 patients with a malignant or a benign breast tumour. They are part of scikit-learn. A last paragraph
-    shows what learned votes gain on a second table.
+    The data are 569 patients with a malignant or a benign breast tumour. They are part of scikit-learn. A last
+    paragraph shows what learned votes gain on a second table.
     """
     set_quiet(quiet)
     check_report(output, force)
@@ -50,7 +50,8 @@ def run(
 def describe_votes_gain(n_jobs: int | None = None) -> str:
     """Return what learned votes gain over a 5-NN on the diabetes table of scikit-learn, with a paired test.
 
-    On the table of the report chance can explain their gain, on this one it cannot.
+    The table was chosen among those of scikit-learn because there is a gain, and the text says so. On the table of the
+    report chance can explain the gain.
     """
     from scipy.stats import t as student
     from sklearn.datasets import load_diabetes
@@ -71,10 +72,9 @@ def describe_votes_gain(n_jobs: int | None = None) -> str:
     test = corrected_resampled_ttest(votes, plain, n_folds=5)
     width = float(student.ppf(0.975, test.df)) * test.standard_error
     low, high = test.mean_difference - width, test.mean_difference + width
-    end = "which is more than chance explains" if test.p_value < 0.05 else "which chance can explain"
     return (
         f"Learned votes on a second table, the course of diabetes in {len(y)} patients as a number (part of "
         f"scikit-learn): on rows left out, 5 nearest neighbours have R² {plain.mean():.2f} and learned votes "
         f"{votes.mean():.2f}, a change of {test.mean_difference:+.2f} (95 % interval {low:+.2f} to {high:+.2f}, "
-        f"p = {test.p_value:.2g}), {end}."
+        f"p = {test.p_value:.2g}). The table was chosen to show a gain; the README has the figures of 60 tables."
     )
