@@ -182,7 +182,7 @@ def test_shares_need_classes(weighbors, prices):
     weighbors("fit", prices, "-t", "price", "-o", "m.wb")
     done = weighbors("predict", "m.wb", prices, "--shares")
     assert (done.code, done.out) == (2, "")
-    assert "--shares are those of classes" in done.err
+    assert "--shares needs classes" in done.err
 
 
 def test_reduce(weighbors, prices):
