@@ -432,7 +432,8 @@ def test_an_offset_is_decided_once_for_all_half_samples():
 
 
 @pytest.mark.parametrize("labels", ["numbers", "text", "floats"])
-@pytest.mark.parametrize("weigher", [ScoreWeigher(), ScoreWeigher(f_classif), ScoreWeigher(offset=0.75)], ids=str)
+@pytest.mark.parametrize("weigher", [ScoreWeigher(), ScoreWeigher(f_classif), ScoreWeigher(offset=0.75)],
+                         ids=["default", "f_classif", "offset"])  # fmt: skip
 def test_scores_without_fits_are_those_of_fits(weigher, labels):
     """The F-statistic of an array is computed without an estimator; inside a pipeline, the estimator is fitted."""
     X, y = small_table()
