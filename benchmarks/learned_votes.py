@@ -3,7 +3,7 @@
     WEIGHBORS_DATA=... OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/learned_votes.py --store FILE
     python benchmarks/learned_votes.py --store FILE --print
 
-The study can be stopped and started again: cells that are in the store are skipped. `rivals.py` has the tables and the
+The study can be stopped and started again: cells that are in the store are skipped. `learned_votes_methods.py` has the tables and the
 methods; CatBoost and xRFM are in the dependency group ``rivals`` (``pip install --group rivals``). Times are only
 comparable between cells that ran on one machine with one number of threads.
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rivals import CLASSES_ONLY, FOLDS, OURS, RIVALS, VERSIONS, list_tables, load_table, make_folds
+from learned_votes_methods import CLASSES_ONLY, FOLDS, OURS, RIVALS, VERSIONS, list_tables, load_table, make_folds
 
 from weighbors.stats import holm, wilcoxon
 

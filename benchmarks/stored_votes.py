@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rivals import FOLDS, list_tables, load_table, make_folds, ours
+from learned_votes_methods import FOLDS, list_tables, load_table, make_folds, ours
 
 from weighbors import DROP3, FCNN, HMNEI, ICF
 

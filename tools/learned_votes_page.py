@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import learned_votes as study  # noqa: E402 - a script of benchmarks/
-import rivals  # noqa: E402
+import learned_votes_methods as rivals  # noqa: E402
 import stored_votes  # noqa: E402
 
 RESULTS = ROOT / "docs" / "results" / "learned_votes"
@@ -384,7 +384,7 @@ def take_store(store: Path, source: str) -> None:
         "schema": 1,
         "statement": "Kernel votes with their defaults against rivals: stratified 5-fold (numbers: 5-fold), shuffled "
         "with seed 0; the same folds for all methods; everything is learned from the training rows. Settings: "
-        "benchmarks/rivals.py.",
+        "benchmarks/learned_votes_methods.py.",
         "command": "python benchmarks/learned_votes.py --store cells.csv",
         "date": datetime.fromtimestamp(store.stat().st_mtime, UTC).date().isoformat(),
         "versions": {"python": platform.python_version()}
