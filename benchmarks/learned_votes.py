@@ -3,9 +3,9 @@
     WEIGHBORS_DATA=... OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/learned_votes.py --store FILE
     python benchmarks/learned_votes.py --store FILE --print
 
-The study can be stopped and started again: cells that are in the store are skipped. `learned_votes_methods.py` has the tables and the
-methods; CatBoost and xRFM are in the dependency group ``rivals`` (``pip install --group rivals``). Times are only
-comparable between cells that ran on one machine with one number of threads.
+The study can be stopped and started again: cells that are in the store are skipped. `learned_votes_methods.py` has the
+tables and the methods; CatBoost and xRFM are in the dependency group ``rivals`` (``pip install --group rivals``). Times
+are only comparable between cells that ran on one machine with one number of threads.
 """
 
 from __future__ import annotations
