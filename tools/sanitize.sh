@@ -10,9 +10,15 @@ case $sanitizers in
   thread) library=libtsan.so ;;
   *) library=libasan.so ;;
 esac
+# The import hook of an editable install would find its own core first, and the tests would run without sanitizers.
+run="import sys
+sys.meta_path[:] = [one for one in sys.meta_path if type(one).__name__ != 'ScikitBuildRedirectingFinder']
+import pytest, weighbors._native as core
+assert core.__file__.startswith(__import__('os').path.abspath('$place')), core.__file__
+sys.exit(pytest.main(sys.argv[1:]))"
 echo "running tests under the sanitizers $sanitizers ..."
 # A sanitizer maps its shadow memory at fixed addresses, which random layouts of memory may occupy: setarch -R.
 LD_PRELOAD=$(${CC:-cc} -print-file-name=$library) PYTHONPATH="$place" PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
   TSAN_OPTIONS=exitcode=66:halt_on_error=1 \
-  setarch -R "$python" -m pytest -q -x -m "not slow" -p no:cacheprovider $tests
+  setarch -R "$python" -c "$run" -q -x -m "not slow" -p no:cacheprovider $tests
