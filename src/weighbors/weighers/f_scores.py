@@ -122,14 +122,15 @@ def _variances_of_classes(X: FloatArray, y: AnyArray) -> tuple[FloatArray, Float
     if known.all():  # the same with less work
         counts = indicators.sum(axis=1)
         n, present = len(X), len(counts)
-        centred = X - X.mean(axis=0, dtype=np.float64)
-        means = (indicators @ centred) / counts[:, None]
-        between = counts @ means**2
-        # Summed from differences, not as total minus between, which would lose digits.
-        within = np.square(centred - means[indicators.argmax(axis=0)]).sum(axis=0)
-        rounding = _rounding(X, n)
-        between, within = (np.where(part > rounding, part, 0.0) for part in (between, within))
-        return between / (present - 1), within / (n - present)
+        with np.errstate(all="ignore"):  # squares of numbers near 1e300 overflow, and the score is not defined
+            centred = X - X.mean(axis=0, dtype=np.float64)
+            means = (indicators @ centred) / counts[:, None]
+            between = counts @ means**2
+            # Summed from differences, not as total minus between, which would lose digits.
+            within = np.square(centred - means[indicators.argmax(axis=0)]).sum(axis=0)
+            rounding = _rounding(X, n)
+            between, within = (np.where(part > rounding, part, 0.0) for part in (between, within))
+            return between / (present - 1), within / (n - present)
     counts = indicators @ known
     n, present = counts.sum(axis=0), (counts > 0).sum(axis=0)
     with np.errstate(all="ignore"):
