@@ -259,8 +259,8 @@ def test_targets_that_are_no_numbers():
 @who
 @kinds
 def test_memory_does_not_grow_with_the_table(kind, voters, tmp_path):
-    """48 MB of rows, 4 MB allowed: the peak of what Python and NumPy allocate."""
-    n, m, allowed = 300_000, 20, 4 * 2**20
+    """19 MB of rows, 4 MB allowed: the peak of what Python and NumPy allocate."""
+    n, m, allowed = 120_000, 20, 4 * 2**20
     mapped = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float64, shape=(n, m))
     rng = RNG(0)
     for begin in range(0, n, 10_000):
