@@ -11,9 +11,9 @@ import warnings
 
 import numpy as np
 
-from weighbors import IRelief, ReliefF, ScoreWeigher, StabilitySelection
+from weighbors import ReliefF, ScoreWeigher, StabilitySelection
 
-WEIGHERS = {"ReliefF": ReliefF(), "t": ScoreWeigher(), "default": IRelief(scale="both")}
+WEIGHERS = {"ReliefF": ReliefF(), "t": ScoreWeigher(), "default": None}
 
 
 def main():
