@@ -193,7 +193,7 @@ def test_the_order_of_columns_and_further_columns_do_not_matter():
     np.testing.assert_array_equal(model.predict_proba(other[:5]), expected[:5])
     needed = X[["income", "size", "colour"]]
     np.testing.assert_array_equal(model.predict_proba(needed), expected)
-    assert model.check_table(other) == ("1 columns the model does not use: 'more'",)
+    assert model.check_table(other) == ("1 column the model does not use: 'more'",)
     assert model.check_table(X) == ()
 
 

@@ -116,3 +116,10 @@ def test_bad_files(weighbors, model, mixed):
     done = weighbors("explain", "model.wb", "less.csv", "--row", 0)
     assert (done.code, done.out) == (3, "")
     assert "lacks 1 of the 3 columns" in done.err
+
+
+def test_the_target_in_the_table_is_no_feature(weighbors, mixed):
+    weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0, "--weigher", "none")
+    done = weighbors("explain", "m.wb", mixed, "--row", 103)
+    assert done.code == 0, done.err
+    assert "kind" not in done.err

@@ -247,7 +247,7 @@ def test_new_tables_that_do_not_fit(weighbors, mixed):
     done = weighbors("predict", "m.wb", "other.csv")
     assert done.code == 0
     assert "'violet' was not there in fit (60 rows)" in done.err
-    assert "1 columns the model does not use: 'more'" in done.err
+    assert "1 column the model does not use: 'more'" in done.err
     mixed_table().assign(size="big").to_csv("text.csv", index=False)
     done = weighbors("predict", "m.wb", "text.csv", "-o", "out.csv")
     assert done.code == 3
@@ -326,3 +326,11 @@ def test_errors_of_predicted_numbers_by_hand():
     assert found == {"r2": 1 - 5 / 2, "rmse": np.sqrt(2.5), "mae": 1.5, "rows": 2}
     assert _score_numbers(truth[:1], np.array([2.0]))["r2"] is None
     assert _score_numbers(truth[2:], np.zeros(2)) is None
+
+
+def test_equal_weights_are_not_listed(weighbors, mixed, monkeypatch):
+    """Learned votes often choose no weights: a list of ones would say nothing."""
+    for weights, said in (([1.0, 1.0], "all features have the same weight"), ([1.0, 0.5], "heaviest features")):
+        frame = pd.DataFrame({"weight": weights}, index=["size", "noise"])
+        monkeypatch.setattr("weighbors.cli.fit._feature_weights", lambda model, frame=frame: frame)
+        assert said in weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0, "-k", 3, "--force").out

@@ -149,7 +149,7 @@ def test_scaling_is_min_max_over_what_was_learned():
     new, notes = scaler.read(pd.DataFrame({"b": [3], "c": ["z"], "a": ["3"], "more": [0]}))
     assert scaler.scale(new).astype(object).to_numpy().tolist() == [[0.5, "z", 2.0]]
     assert notes == (
-        "1 columns the model does not use: 'more'",
+        "1 column the model does not use: 'more'",
         "'c': 'z' was not there in fit (1 row); such a category differs from every known one",
     )
 

@@ -59,7 +59,8 @@ def run(
     table = read_data(data, header).frame
     names = loaded.name_rows(table).tolist()
     chosen = _find_rows(row, names)
-    rows = table.iloc[chosen]
+    # The table may have the target, which is no feature.
+    rows = table.iloc[chosen].drop(columns=loaded._target_name or [], errors="ignore")
     notes(loaded.check_table(rows))
     known = loaded.count_training_rows(rows)
     if known:

@@ -187,7 +187,9 @@ def _print(model: Any, options: FitOptions, y: pd.Series, score: CrossValidated 
     shape = f"{len(y)} rows, {len(model._training_table().columns.columns)} features, {targets}"
     say(f"{output}: {type(model).__name__} of {quote_name(str(y.name))}: {shape}; {options.describe()}")
     weights = _feature_weights(model)
-    if weights is not None:
+    if weights is not None and (weights == weights.iloc[0, 0]).all(axis=None):
+        say("all features have the same weight")
+    elif weights is not None:
         weights = weights.head(10)
         names = [quote_name(str(name)) for name in weights.index]
         width = max(map(len, names))

@@ -135,7 +135,7 @@ class TableScaler:
         if not extra:
             return []
         some = ", ".join(quote_name(name) for name in extra[:5]) + (", ..." if len(extra) > 5 else "")
-        return [f"{len(extra)} columns the model does not use: {some}"]
+        return [f"{len(extra)} {'column' if len(extra) == 1 else 'columns'} the model does not use: {some}"]
 
     def _categories(self, column: pd.Series, name: str, notes: list[str]) -> Any:
         """Return a new column as categories. A message in ``notes`` names categories that are new."""
