@@ -83,7 +83,8 @@ def read_table(folder, name):
 
 def run_cell(X, y, train, test, weigher):
     """The 200 best features of the training rows, and the errors of lists of them on the test rows."""
-    X = np.where(np.isnan(X), np.nanmean(X[train], axis=0), X)  # breast-vantveer has missing values
+    # breast-vantveer has missing values. A column without any value in the training rows becomes a constant.
+    X = np.where(np.isnan(X), np.nan_to_num(np.nanmean(X[train], axis=0)), X)
     began = time.perf_counter()
     scores = fit_feature_scores(weigher, X, y, train, 0)
     seconds = time.perf_counter() - began
