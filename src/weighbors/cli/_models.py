@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..classifiers import TableClassifier
     from ..regressors import TableRegressor
 
-__all__ = ["load_model"]
+__all__ = ["load_model", "split_target"]
 
 
 def load_model(path: Path) -> TableClassifier | TableRegressor:
@@ -26,3 +28,10 @@ def load_model(path: Path) -> TableClassifier | TableRegressor:
 
     # If the file is not a model file, the load function of the classifier raises the error.
     return TableRegressor.load(path) if kind_in_file(path) == "TableRegressor" else TableClassifier.load(path)
+
+
+def split_target(table: pd.DataFrame, target: str | None) -> tuple[pd.Series | None, pd.DataFrame]:
+    """Return the target of a table, if it has one, and the other columns. ``target`` is its name in fit."""
+    if target is None or target not in table.columns:
+        return None, table
+    return table[target], table.drop(columns=target)

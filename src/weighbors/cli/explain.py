@@ -9,7 +9,7 @@ import typer
 
 from ._data import check_output, read_data
 from ._errors import UsageError
-from ._models import load_model
+from ._models import load_model, split_target
 from ._options import Force, Header, Json, Quiet
 from ._say import note, notes, print_json, say, set_quiet
 
@@ -60,7 +60,7 @@ def run(
     names = loaded.name_rows(table).tolist()
     chosen = _find_rows(row, names)
     # The table may have the target, which is no feature.
-    rows = table.iloc[chosen].drop(columns=loaded._target_name or [], errors="ignore")
+    _, rows = split_target(table.iloc[chosen], loaded._target_name)
     notes(loaded.check_table(rows))
     known = loaded.count_training_rows(rows)
     if known:

@@ -93,8 +93,8 @@ def run(
 ) -> None:
     """Learn from a table and save a model.
 
-    The model predicts classes or a number. By default it has learned votes, the most accurate model in our study.
-    Numbers are scaled. Categories and missing values need no preparation. Columns that cannot be used, such as
+    The model predicts classes or a number. By default it has learned votes, which had the highest mean accuracy in our
+    study. Numbers are scaled. Categories and missing values need no preparation. Columns that cannot be used, such as
     identifiers, are left out and named. The model file contains no code. The commands weighbors predict and weighbors
     explain read it.
     """

@@ -9,7 +9,7 @@ import typer
 
 from ._data import check_format, check_output, read_data, write_frame
 from ._errors import UsageError
-from ._models import load_model
+from ._models import load_model, split_target
 from ._options import Force, Header, Json, Quiet
 from ._say import note, notes, print_json, say, set_quiet, write_raw
 
@@ -57,7 +57,7 @@ def run(
     if shares and numeric:
         raise UsageError(f"--shares needs classes, and '{model}' predicts a number")
     table = read_data(data, header).frame
-    truth, columns = _split_truth(table, loaded._target_name)
+    truth, columns = split_target(table, loaded._target_name)
     said = loaded.check_table(columns)
     notes(said)
     frame = loaded.predict_table(columns).reset_index(names="row")
@@ -74,13 +74,6 @@ def run(
         write_raw(frame.to_csv(index=False, lineterminator="\n"))
     else:
         say(f"{output}: {len(frame)} rows; {line}")
-
-
-def _split_truth(table: pd.DataFrame, target: str | None) -> tuple[pd.Series | None, pd.DataFrame]:
-    """Return the target of a table, if it has one, and the other columns. ``target`` is its name in fit."""
-    if target is None or target not in table.columns:
-        return None, table
-    return table[target], table.drop(columns=target)
 
 
 def _describe_labels(frame: pd.DataFrame, truth: pd.Series | None) -> tuple[dict[str, Any], str]:
