@@ -3,6 +3,8 @@
 Each weigher ranks the features in 20 random splits of a table into 80 % training and 20 % test rows. Stability is
 Nogueira's measure over the 20 lists. The error is that of a 5-NN and of a linear SVM that know only the list, on the
 test rows, with features standardised by the training rows. A missing value becomes the mean of the training rows.
+Chance decides between features with equal scores: if the order of the columns did, a weigher that gives all features
+the same score would have perfectly stable lists. The column ``tied`` says in which share of the lists chance decided.
 
     python benchmarks/list_stability.py --data DIR --store runs/list_stability            # resumable
     python benchmarks/list_stability.py --store runs/list_stability -o docs/results/lists # writes stability.csv
@@ -44,7 +46,8 @@ from weighbors import (
 )
 from weighbors._files import atomic_write
 from weighbors.evaluation import nogueira_stability
-from weighbors.evaluation.model_features import fit_feature_scores
+from weighbors.evaluation.model_features import fit_scored_model
+from weighbors.evaluation.selection_runs import rank_features
 
 SPLITS, SIZES = 20, (10, 50, 200)
 TABLES = {
@@ -81,22 +84,24 @@ def read_table(folder, name):
         return np.asarray(file["X"], dtype=np.float64), np.unique(file["y"], return_inverse=True)[1]
 
 
-def run_cell(X, y, train, test, weigher):
+def run_cell(X, y, train, test, weigher, seed):
     """The 200 best features of the training rows, and the errors of lists of them on the test rows."""
     # breast-vantveer has missing values. A column without any value in the training rows becomes a constant.
     X = np.where(np.isnan(X), np.nan_to_num(np.nanmean(X[train], axis=0)), X)
     began = time.perf_counter()
-    scores = fit_feature_scores(weigher, X, y, train, 0)
+    model, scores = fit_scored_model(weigher, X, y, train, 0)
     seconds = time.perf_counter() - began
-    # Constant features have no score with some methods; they are last and never make a list look stable.
-    order = np.argsort(-np.where(np.isnan(scores), -np.inf, scores), kind="stable")[: max(SIZES)]
+    # Constant features have no score with some methods; they are left out and never make a list look stable.
+    order, ranked = rank_features(model, scores, np.random.default_rng([2026, seed]))
+    tied = {f"tied_{size}": bool(ranked[size - 1 : size] == ranked[size : size + 1]) for size in SIZES}
+    order = order[: max(SIZES)]
     scaler = StandardScaler().fit(X[train][:, order])
     A, B = (scaler.transform(X[rows][:, order]) for rows in (train, test))
     errors = {}
     for size in SIZES:
         for name, model in {"knn": KNeighborsClassifier(5), "svm": SVC(kernel="linear")}.items():
             errors[f"{name}_{size}"] = 1 - model.fit(A[:, :size], y[train]).score(B[:, :size], y[test])
-    return {"best": order.tolist(), "n_features": X.shape[1], "seconds": round(seconds, 3), **errors}
+    return {"best": order.tolist(), "n_features": X.shape[1], "seconds": round(seconds, 3), **tied, **errors}
 
 
 def run(folder, store, tables, weighers):
@@ -110,7 +115,7 @@ def run(folder, store, tables, weighers):
                 path = store / f"{table}--{list(WEIGHERS).index(weigher):02d}--{number:02d}.json"
                 if path.exists():
                     continue
-                cell = run_cell(X, y, train, test, WEIGHERS[weigher]())
+                cell = run_cell(X, y, train, test, WEIGHERS[weigher](), number)
                 with atomic_write(path) as file:
                     file.write(json.dumps({"table": table, "weigher": weigher, "split": number, **cell}).encode())
             print(f"{weigher}, {table}: done", flush=True)
@@ -134,6 +139,7 @@ def summarize(store):
                     "standard_error": round(found.standard_error, 4),
                     "knn_error": round(group[f"knn_{size}"].mean(), 4),
                     "svm_error": round(group[f"svm_{size}"].mean(), 4),
+                    "tied": round(group[f"tied_{size}"].mean(), 2),
                     "seconds": round(group["seconds"].median(), 2),
                 }
             )

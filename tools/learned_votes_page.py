@@ -15,7 +15,6 @@ import argparse
 import importlib.metadata
 import json
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -27,22 +26,17 @@ from typing import Any
 import pandas as pd
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tools")]
 
 import learned_votes as study  # noqa: E402 - a script of benchmarks/
 import learned_votes_methods as rivals  # noqa: E402
 import stored_votes  # noqa: E402
+from page_marks import Tables, fill_marks, markdown_table  # noqa: E402 - a script of this folder
 
 RESULTS = ROOT / "docs" / "results" / "learned_votes"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "catboost", "xrfm", "torch")
 REFERENCE = "kernel votes"
 TITLES = {"accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier score", "r2": "R²"}
-Blocks = dict[str, Callable[[], str]]
-
-
-def lines_of(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
 
 
 # The cells
@@ -165,7 +159,7 @@ def summary_table(task: str, score: str, *, distinct: bool = False) -> str:
     summary = summarize(task, score, complete, tables)
     begin = f"{TITLES[score].capitalize()} over {over}, {len(complete) + 1} methods.{left}"
     end = f"Kernel votes at the 5 % level, after Holm's correction: {verdict(summary)}."
-    return f"{begin}\n\n{lines_of(head, rows_of(summary))}\n\n{end}"
+    return f"{begin}\n\n{markdown_table(head, rows_of(summary))}\n\n{end}"
 
 
 # Blocks of the pages
@@ -192,7 +186,7 @@ def headline() -> str:
         ]
         for method, row in summary.iterrows()
     ]
-    return text + "\n\n" + lines_of(["method", "mean accuracy", f"mean rank of {len(rows)}"], rows)
+    return text + "\n\n" + markdown_table(["method", "mean accuracy", f"mean rank of {len(rows)}"], rows)
 
 
 def significance() -> str:
@@ -260,7 +254,7 @@ def pairs_table(pick: Callable[[str], list[str]], otherwise: str) -> str:
     if not rows:
         return otherwise
     head = ["score", "method", "tables", "its mean", "kernel votes there", "kernel votes better / equal / worse"]
-    return lines_of([*head, "Wilcoxon p, not adjusted"], rows)
+    return markdown_table([*head, "Wilcoxon p, not adjusted"], rows)
 
 
 def unfinished() -> str:
@@ -286,7 +280,7 @@ def seconds() -> str:
     count = means_of("classes", "accuracy").notna().sum()
     for method, row in means.iterrows():
         rows.append([str(method), f"{row['fit_seconds']:.2f}", f"{row['predict_seconds']:.3f}", str(count[method])])
-    return lines_of(["method", "fit (s)", "predict (s)", "tables"], rows)
+    return markdown_table(["method", "fit (s)", "predict (s)", "tables"], rows)
 
 
 def failures() -> str:
@@ -296,7 +290,7 @@ def failures() -> str:
     if not len(failed):
         return f"None of the {len(cells)} cells failed."
     rows = [[*map(str, key), str(folds)] for key, folds in failed.items()]
-    return f"{int(failed.sum())} of {len(cells)} cells failed:\n\n" + lines_of(
+    return f"{int(failed.sum())} of {len(cells)} cells failed:\n\n" + markdown_table(
         ["table", "method", "error", "folds"], rows
     )
 
@@ -312,7 +306,7 @@ def every_table(task: str, score: str) -> str:
         cells = [bold(number(value, 3), when=value == best) for value in shown]
         rows.append([f"{name} †" if name in rivals.VERSIONS else str(name), size, *cells])
     rows.append(["**tables finished**", "", *(str(count) for count in means.notna().sum())])
-    return lines_of(["table", "rows × features", *means.columns], rows)
+    return markdown_table(["table", "rows × features", *means.columns], rows)
 
 
 def cells_of_classes() -> str:
@@ -334,15 +328,16 @@ def stored() -> str:
             name,
             f"{100 * row.share:.0f} %",
             number(row.accuracy, 3),
-            "" if name == "all rows" else f"{100 * row.loss:.1f}",
+            *([""] * 2 if name == "all rows" else [f"{100 * loss:.1f}" for loss in (row.loss, row.median_loss)]),
         ]
         for name, row in found.iterrows()
     ]
-    head = ["stored rows", "share", f"accuracy ({found.attrs['tables']} tables)", "points below all rows"]
-    return lines_of(head, rows)
+    tables = f"accuracy ({found.attrs['tables']} tables)"
+    head = ["stored rows", "share", tables, "points below all rows, mean", "median table"]
+    return markdown_table(head, rows)
 
 
-PAGES: dict[str, Blocks] = {
+PAGES: dict[str, Tables] = {
     "README.md": {"learned votes": headline},
     "docs/guide/kernel_votes.md": {"headline": headline, "stored": stored},
     "docs/guide/learned_votes_study.md": {
@@ -352,21 +347,10 @@ PAGES: dict[str, Blocks] = {
 }  # fmt: skip
 
 
-def filled(page: str, blocks: Blocks) -> str:
-    """Return the page with every block made anew."""
-    for name, make in blocks.items():
-        pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
-        if len(pattern.findall(page)) != 1:
-            raise ValueError(f"the page needs one pair of marks for {name!r}")
-        text = make()
-        page = pattern.sub(lambda found, text=text: f"{found[1]}\n{text}\n\n{found[2]}", page)
-    return page
-
-
 def outdated() -> list[str]:
     """Return the pages that differ from what the cells say."""
     texts = {name: (ROOT / name).read_text(encoding="utf8") for name in PAGES}
-    return [name for name, text in texts.items() if filled(text, PAGES[name]) != text]
+    return [name for name, text in texts.items() if fill_marks(text, PAGES[name]) != text]
 
 
 # The record
@@ -419,7 +403,7 @@ def main() -> int:
         return bool(late)
     for name in late:
         path = ROOT / name
-        path.write_text(filled(path.read_text(encoding="utf8"), PAGES[name]), encoding="utf8")
+        path.write_text(fill_marks(path.read_text(encoding="utf8"), PAGES[name]), encoding="utf8")
         print(f"wrote {name}")
     return 0
 

@@ -6,7 +6,6 @@ python tools/relief_numeric_page.py --check    # says whether it is up to date
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -14,6 +13,10 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from page_marks import fill_marks  # noqa: E402 - a script of this folder
+
 PAGE = ROOT / "docs" / "guide" / "relief_numeric.md"
 RESULTS = ROOT / "docs" / "results" / "relief_numeric"
 #: Pairs of our method and a peer's whose scores are compared on the tables.
@@ -56,23 +59,17 @@ def ranking_table() -> str:
     return "\n".join(lines)
 
 
-def filled(text: str) -> str:
-    """Return the page with its tables between their marks."""
-    for name, make in {"found": found_table, "rankings": ranking_table}.items():
-        pattern = rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
-        text, count = re.subn(pattern, lambda m, make=make: f"{m[1]}\n{make()}\n\n{m[2]}", text, flags=re.DOTALL)
-        if count != 1:
-            raise ValueError(f"the page needs one pair of marks for {name!r}; it has {count}")
-    return text
+#: The tables by the names of their marks on the page.
+TABLES = {"found": found_table, "rankings": ranking_table}
 
 
 def outdated() -> bool:
     """Return whether the page differs from the csv files."""
     text = PAGE.read_text(encoding="utf8")
-    return filled(text) != text
+    return fill_marks(text, TABLES) != text
 
 
 if __name__ == "__main__":
     if "--check" in sys.argv:
         sys.exit("run: python tools/relief_numeric_page.py" if outdated() else 0)
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf8")), encoding="utf8")
+    PAGE.write_text(fill_marks(PAGE.read_text(encoding="utf8"), TABLES), encoding="utf8")

@@ -26,7 +26,7 @@ def test_a_changed_figure_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "PAGES", {"README.md": pages.PAGES["README.md"]})
     assert pages.outdated() == ["README.md"]
     with pytest.raises(ValueError, match="one pair of marks for 'made'"):
-        pages.filled("no marks", {"made": pages.made})
+        pages.fill_marks("no marks", {"made": pages.made})
 
 
 def test_every_cell_is_on_the_page():

@@ -19,9 +19,9 @@ def test_tables_on_the_page_are_the_committed_ones():
 def test_a_changed_figure_is_found():
     text = page.PAGE.read_text(encoding="utf8")
     row = next(line for line in text.splitlines() if line.startswith("| t-test"))
-    assert page.filled(text.replace(row, row.replace("0.", "9."))) == text
+    assert page.fill_marks(text.replace(row, row.replace("0.", "9.")), page.TABLES) == text
     with pytest.raises(ValueError, match="one pair of marks for 'error'"):
-        page.filled("no marks")
+        page.fill_marks("no marks", page.TABLES)
 
 
 def test_cells_are_complete_and_plausible():
