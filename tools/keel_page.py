@@ -6,13 +6,16 @@ python tools/keel_page.py --check    # says whether it is up to date
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
 import pandas as pd
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from page_marks import fill_marks  # noqa: E402 - a script of this folder
+
 PAGE = ROOT / "docs" / "migration" / "from_keel.md"
 RESULTS = ROOT / "docs" / "results" / "keel_selectors.csv"
 
@@ -35,22 +38,17 @@ def selectors_table() -> str:
     return "\n".join(lines)
 
 
-def filled(text: str) -> str:
-    """Return the page with the table between its marks."""
-    pattern = r"(<!-- begin selectors -->\n).*?(<!-- end selectors -->)"
-    text, count = re.subn(pattern, lambda m: f"{m[1]}\n{selectors_table()}\n\n{m[2]}", text, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"the page needs one pair of marks for 'selectors'; it has {count}")
-    return text
+#: The table by the name of its marks on the page.
+TABLES = {"selectors": selectors_table}
 
 
 def outdated() -> bool:
     """Return whether the page differs from the csv file."""
     text = PAGE.read_text(encoding="utf8")
-    return filled(text) != text
+    return fill_marks(text, TABLES) != text
 
 
 if __name__ == "__main__":
     if "--check" in sys.argv:
         sys.exit("run: python tools/keel_page.py" if outdated() else 0)
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf8")), encoding="utf8")
+    PAGE.write_text(fill_marks(PAGE.read_text(encoding="utf8"), TABLES), encoding="utf8")

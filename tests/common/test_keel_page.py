@@ -35,9 +35,9 @@ def test_the_table_on_the_page_is_the_committed_one():
 def test_a_changed_figure_is_found():
     text = page.PAGE.read_text(encoding="utf8")
     row = next(line for line in text.splitlines() if line.startswith("| HMNEI"))
-    assert page.filled(text.replace(row, row.replace(" | ", " | 9", 2))) == text
+    assert page.fill_marks(text.replace(row, row.replace(" | ", " | 9", 2)), page.TABLES) == text
     with pytest.raises(ValueError, match="one pair of marks"):
-        page.filled("no marks")
+        page.fill_marks("no marks", page.TABLES)
 
 
 def test_cells_are_complete_and_plausible():
