@@ -1,5 +1,6 @@
 """Mixed tables: what stays, what goes and why; scaling to 0 and 1."""
 
+import warnings
 from datetime import date, time
 from decimal import Decimal
 
@@ -215,6 +216,10 @@ def test_tables_that_do_not_fit(new, message):
 
 
 def test_a_range_beyond_all_numbers():
+    huge = pd.DataFrame({"a": np.linspace(-1.0, 1.0, 20) * 1.7e308})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert clean_table(huge).left_out == ()
     with pytest.raises(InvalidDataError, match="too much to be scaled"):
         TableScaler.learn(pd.DataFrame({"a": [-1.7e308, 1.7e308]}))
 

@@ -292,7 +292,8 @@ def _useless_numbers(numbers: FloatArray, names: list[str], kept: set[str], note
     for j in np.flatnonzero(np.isnan(low) | (low == high)).tolist():
         out[names[j]] = "it is empty" if np.isnan(low[j]) else "all its values are the same"
     # An identifier has n different whole numbers, so its range is at least n − 1. This test is cheaper than the sort.
-    suspects = (numbers == np.floor(numbers)).all(axis=0) & (high - low >= len(numbers) - 1)
+    with np.errstate(over="ignore"):  # An infinite range is above every n; `TableScaler` refuses it.
+        suspects = (numbers == np.floor(numbers)).all(axis=0) & (high - low >= len(numbers) - 1)
     for j in np.flatnonzero(suspects).tolist():
         reason = _identifier_reason(numbers[:, j], names[j])
         if reason and names[j] not in kept:
@@ -306,8 +307,9 @@ def _identifier_reason(values: FloatArray, name: str) -> str | None:
     # In a very small table, different whole numbers may be measurements.
     if n < FEW or len(np.unique(values)) < n:
         return None
-    if values.max() - values.min() == n - 1:
-        return _COUNTS
+    with np.errstate(over="ignore"):  # an infinite range is that of no counter
+        if values.max() - values.min() == n - 1:
+            return _COUNTS
     return f"{_CALLED} and is different in every row" if _IDENTIFIER.search(name) else None
 
 
