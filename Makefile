@@ -16,7 +16,7 @@ else
 HERE := CMAKE_ARGS=-DWEIGHBORS_MARCH_NATIVE=ON
 endif
 
-.PHONY: help demo test slow sanitize bench lint docs docs-look house clean
+.PHONY: help demo test slow sanitize fuzz kills bench lint docs docs-look house clean
 
 help:
 	@echo "make demo   tell what matters in real data: a summary here, and report.html"
@@ -82,6 +82,15 @@ SANITIZED_TESTS ?= tests/engine tests/weighers tests/kernel tests/common/test_ca
 sanitize: $(VENV)/with-test
 	@sh tools/sanitize.sh $(BIN)/python address,undefined build/sanitize-address "$(SANITIZED_TESTS)"
 	@sh tools/sanitize.sh $(BIN)/python thread build/sanitize-thread "$(SANITIZED_TESTS)"
+
+# Random cases against the oracles for some seconds; and processes, workers and schedulers killed at random moments.
+FUZZ_SECONDS ?= 600
+KILLS ?= 100
+fuzz: $(VENV)/with-test
+	@PYTHONPATH=tests:tests/support $(BIN)/python -m fuzz $(FUZZ_SECONDS)
+
+kills: $(VENV)/with-test
+	@PYTHONPATH=tests:tests/support $(BIN)/python -m fuzz.kills $(KILLS)
 
 bench: $(VENV)/with-bench
 	@for script in neighbors weighers intervals evolution backends imports study; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done

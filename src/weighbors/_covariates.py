@@ -119,6 +119,8 @@ def _as_frame(covariates: Any) -> Any:
     import pandas as pd
 
     table = as_vector(as_pandas(covariates))
+    if isinstance(table, (str, bytes)) or not hasattr(table, "__len__"):
+        raise InvalidDataError(f"covariates must be a table or a vector with one value for each row; got {table!r:.80}")
     if is_frame(table):
         return table
     if isinstance(table, pd.Series):

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -64,10 +65,11 @@ def _temporary_prefix(target: Path) -> str:
     return f".{target.name[:20]}-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}."
 
 
-def remove_leftovers(path: str | os.PathLike[str]) -> None:
+def remove_leftovers(path: str | os.PathLike[str], *, older_than: float = 0.0) -> None:
     """Remove temporary files of `atomic_write` for ``path``, which killed processes have left beside it.
 
-    The caller must know that no other process writes to ``path`` now.
+    The caller must know that no other process writes to ``path`` now, or give ``older_than``: files that were changed
+    within this number of seconds stay, since a process may be writing them.
     """
     target = Path(path)
     # `tempfile` adds eight letters, digits or underscores to the prefix.
@@ -76,7 +78,8 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
         for entry in entries:
             if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
-                    os.unlink(entry.path)
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime >= older_than:
+                        os.unlink(entry.path)
 
 
 def require_pyarrow(name: str) -> Any:

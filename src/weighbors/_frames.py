@@ -23,6 +23,7 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
+_EXACT = 2**53  # up to this number, every integer is a float64
 #: Packages whose tables narwhals converts. Dask is not among them: its tables may be larger than memory.
 _CONVERTED = ("cudf", "modin", "pyarrow")
 
@@ -36,7 +37,7 @@ def as_pandas(X: Any) -> Any:
     Raises
     ------
     InvalidDataError
-        If ``X`` is a LazyFrame, whose rows are not computed yet.
+        If ``X`` is a LazyFrame, whose rows are not computed yet, or if two columns of an Arrow table have one name.
     """
     kind = _polars_kind(X)
     if kind == "LazyFrame":
@@ -67,7 +68,31 @@ def _convert_other(X: Any) -> Any:
         return X
     import narwhals
 
-    return narwhals.from_native(X, eager_only=True).to_pandas() if narwhals.dependencies.is_into_dataframe(X) else X
+    if not narwhals.dependencies.is_into_dataframe(X):
+        return X
+    try:
+        frame = narwhals.from_native(X, eager_only=True).to_pandas()
+    except narwhals.exceptions.DuplicateError as error:
+        told = " ".join(str(error).split())
+        raise InvalidDataError(f"there is more than one column of one name: rename them ({told})") from error
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        for j, column in enumerate(X.columns):
+            if column.null_count and frame.dtypes.iloc[j].kind == "f" and "int" in str(column.type):
+                frame.isetitem(j, _whole_numbers(frame.iloc[:, j].to_numpy(), column.to_pylist()))
+    return frame
+
+
+def _whole_numbers(floats: Any, values: list[Any]) -> Any:
+    """Return a column of integers with missing cells: as floats if these are exact, else as nullable integers.
+
+    NumPy has no missing integers, so that polars and Arrow give floats. Integers beyond 2⁵³ would be rounded silently.
+    """
+    import pandas as pd
+
+    if not (np.abs(floats) >= _EXACT).any():  # comparisons with NaN are False
+        return floats
+    largest = max(value for value in values if value is not None)
+    return pd.array(values, dtype="UInt64" if largest > np.iinfo(np.int64).max else "Int64")
 
 
 def _polars_kind(table: Any) -> str:
@@ -87,8 +112,14 @@ def _pandas_column(column: Any) -> pd.Series | Any:
         )
     if dtype == pl.Categorical:
         return pd.Categorical(column.to_list())
-    if dtype == pl.Decimal or "128" in str(dtype):  # NumPy has no decimals and no 128-bit integers
+    if dtype.is_integer() and "128" in str(dtype):  # NumPy has no 128-bit integers
+        numbers = column.cast(pl.Float64).to_numpy()
+        exact = not (np.abs(numbers) >= _EXACT).any()
+        return numbers if exact else pd.Series(column.to_list(), dtype=object)
+    if dtype == pl.Decimal:  # NumPy has no decimals
         return column.cast(pl.Float64).to_numpy()
+    if dtype.is_integer() and column.null_count():
+        return _whole_numbers(column.to_numpy(), column.to_list())
     if (
         dtype.is_numeric()
         or dtype.is_temporal()

@@ -11,7 +11,7 @@ from ._frames import is_frame
 from ._typing import AnyArray, BoolArray
 from .exceptions import InvalidDataError
 
-__all__ = ["EXACT", "refuse_rounded_integers"]
+__all__ = ["EXACT", "find_rounded", "refuse_rounded_integers"]
 
 EXACT = 2**53  #: Up to this number, every integer is a float64.
 
@@ -56,11 +56,19 @@ def _candidates(X: Any, rows: AnyArray, nominal: BoolArray) -> list[int]:
 
 def _compare(given: AnyArray, floats: AnyArray, where: str) -> None:
     """Raise InvalidDataError if an integer of ``given`` differs from its float. ``where`` names the column."""
+    found = find_rounded(given, floats)
+    if found is not None:
+        raise InvalidDataError(
+            f"{where} holds {found[0]}, an integer beyond 2**53, which float64 rounds to {found[1]}: different "
+            "values would count as equal. If they are identifiers, drop the column or name it in "
+            "categorical_features; if they are numbers, subtract the smallest first"
+        )
+
+
+def find_rounded(given: AnyArray, floats: AnyArray) -> tuple[int, int] | None:
+    """Return the first integer of ``given`` that differs from its float, and that float, or None if all are exact."""
     for at in np.flatnonzero(np.abs(floats) >= EXACT):
         value = given[at]
         if isinstance(value, (int, np.integer)) and int(value) != int(floats[at]):
-            raise InvalidDataError(
-                f"{where} holds {value}, an integer beyond 2**53, which float64 rounds to {int(floats[at])}: different "
-                "values would count as equal. If they are identifiers, drop the column or name it in "
-                "categorical_features; if they are numbers, subtract the smallest first"
-            )
+            return int(value), int(floats[at])
+    return None

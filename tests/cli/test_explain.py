@@ -123,3 +123,17 @@ def test_the_target_in_the_table_is_no_feature(weighbors, mixed):
     done = weighbors("explain", "m.wb", mixed, "--row", 103)
     assert done.code == 0, done.err
     assert "kind" not in done.err
+
+
+@pytest.mark.parametrize("row", [(), ("--row", "0")])
+def test_a_table_without_rows_is_bad_data(weighbors, model, row):
+    named().head(0).to_csv("none.csv", index=False)
+    done = weighbors("explain", "model.wb", "none.csv", *row)
+    assert done.code == 3
+    assert "the table has column names and no rows" in done.err
+
+
+def test_a_row_number_of_thousands_of_digits(weighbors, model):
+    done = weighbors("explain", "model.wb", "new.csv", "--row", "9" * 5000)
+    assert done.code == 2
+    assert "or a number from 0 to 19" in done.err

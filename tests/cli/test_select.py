@@ -110,3 +110,26 @@ def test_bad_arguments(weighbors, genes, told, code, message):
     done = weighbors("select", genes, "-t", "kind", "-o", "list.csv", *told)
     assert done.code == code
     assert message in done.err
+
+
+@pytest.mark.parametrize("command", [("select", *FEW), ("reduce", "--evaluations", 20, "--population", 10)])
+def test_the_checkpoint_is_neither_the_table_nor_the_output(weighbors, genes, tmp_path, command):
+    name, *few = command
+    content = genes.read_bytes()
+    (tmp_path / "link.csv").symlink_to(genes)
+    for checkpoint in (genes, "genes.csv", tmp_path / "link.csv", "list.csv"):  # the last one does not exist yet
+        for more in ((), ("--force",), ("--force", "--resume")):
+            done = weighbors(name, genes, "-t", "kind", "-o", "list.csv", "--checkpoint", checkpoint, *few, *more)
+            assert done.code == 2
+            assert "is the table or the output; name another file as --checkpoint" in done.err
+    assert genes.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--target-fp", "nan"), ("--target-fp", "inf"), ("--target-fdr", "nan"), ("--seed", 2**32), ("--jobs", 100_000)],
+)
+def test_numbers_that_make_no_sense_are_wrong_usage(weighbors, genes, option):
+    done = weighbors("select", genes, "-t", "kind", "-o", "list.csv", *FEW, *option)
+    assert done.code == 2
+    assert option[0] in done.err

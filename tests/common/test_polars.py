@@ -255,3 +255,10 @@ print(WeightedKNeighborsClassifier(1).fit(X, y).predict(X).tolist(), WIBK(1).fit
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split("] [")[0] == "['a', 'b', 'a', 'b'"
+
+
+@pytest.mark.parametrize("model", [TableClassifier(), ReliefF(), WeightedKNeighborsClassifier(1)])
+def test_arrow_tables_with_two_columns_of_one_name_are_refused(model):
+    table = pa.Table.from_arrays([pa.array([1.0, 2.0, 3.0, 5.0])] * 2, names=["a", "a"])
+    with pytest.raises(InvalidDataError, match=r"more than one column of one name: rename them .*'a' 2 times"):
+        model.fit(table, [0, 1, 0, 1])

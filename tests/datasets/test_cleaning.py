@@ -1,5 +1,6 @@
 """Mixed tables: what stays, what goes and why; scaling to 0 and 1."""
 
+import warnings
 from datetime import date, time
 from decimal import Decimal
 
@@ -132,6 +133,33 @@ def test_names_that_are_numbers_and_names_that_repeat():
             use(X)
 
 
+BIG = 2**53 + 1  # the first integer that no float64 equals
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64", "int64[pyarrow]"])
+def test_integers_that_floats_round_are_left_out(dtype):
+    # As floats, half of these 20 integers would be equal to the one before.
+    large = pd.Series([BIG + i for i in range(20)], dtype="int64").astype(dtype)
+    X = pd.DataFrame({"code": large, "size": np.arange(20) % 7 / 4, "whole": [2**53 + 2 * (i % 7) for i in range(20)]})
+    clean = clean_table(X)
+    assert list(clean.X.columns) == ["size", "whole"]  # integers that floats hold are numbers
+    assert clean.left_out[0].reason == f"it holds integers beyond 2**53, which floats round ({BIG} to {BIG - 1})"
+    assert clean_table(X, drop="code").left_out[0].reason == "as asked"
+    with pytest.raises(InvalidDataError, match="'code' cannot be kept: it holds integers beyond 2.*53"):
+        clean_table(X, keep="code")
+
+
+def test_texts_of_many_digits_are_names_if_floats_round_them():
+    X = pd.DataFrame(
+        {"code": [str(10**40 + i // 2) for i in range(20)], "size": [f"{i % 7 / 4}e20" for i in range(20)]}
+    )
+    clean = clean_table(pd.concat([X] * 2, ignore_index=True))
+    assert clean.X["code"].nunique() == 10
+    assert clean.X["code"].dtype == "category"
+    many = pd.DataFrame({"code": X["code"], "size": [f"{i / 4}e20" for i in range(20)]})
+    assert clean_table(many).X["size"].dtype == np.float64
+
+
 def test_wide_tables_are_quick_and_whole():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 3000)))
     X.columns = X.columns.astype(str)
@@ -176,6 +204,7 @@ def test_scaling_agrees_with_scikit_learn():
     [
         ({"a": [1.0]}, "lacks 1 of the 2 columns the model was fitted to: 'c'.* It has 'a'"),
         ({"a": ["big"], "c": ["x"]}, "column 'a' was numbers in fit and holds text now .'big'"),
+        ({"a": [b"\xff\x00"], "c": ["x"]}, "column 'a' was numbers in fit and holds text now"),
         ({"a": [], "c": []}, "no rows"),
         ({"a": [1.0], "c": [[1]]}, "column 'c' was categories in fit, and now it holds objects"),
     ],
@@ -187,6 +216,10 @@ def test_tables_that_do_not_fit(new, message):
 
 
 def test_a_range_beyond_all_numbers():
+    huge = pd.DataFrame({"a": np.linspace(-1.0, 1.0, 20) * 1.7e308})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert clean_table(huge).left_out == ()
     with pytest.raises(InvalidDataError, match="too much to be scaled"):
         TableScaler.learn(pd.DataFrame({"a": [-1.7e308, 1.7e308]}))
 

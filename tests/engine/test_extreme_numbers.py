@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from naive import simba as naive
 from scipy import sparse
@@ -123,6 +125,13 @@ TABLES = {
     "frame": pd.DataFrame({"id": [BIG, 0, 3, 5], "x": [0.5, 1, 2, 3]}),
     "Int64": pd.DataFrame({"id": pd.array([BIG, None, 3, 5], dtype="Int64"), "x": [0.5, 1, 2, 3]}),
     "mixed": pd.DataFrame({"id": [BIG, 0, 3, 5], "x": list("abca")}),
+    "polars": pl.DataFrame({"id": [BIG, 0, 3, 5], "x": [0.5, 1, 2, 3]}),
+    "polars, missing": pl.DataFrame({"id": [BIG, None, 3, 5], "x": [0.5, 1, 2, 3]}),
+    "polars, unsigned": pl.DataFrame({"id": pl.Series([2**63 + 1, None, 3, 5], dtype=pl.UInt64), "x": [0.5, 1, 2, 3]}),
+    "polars, 128 bits": pl.DataFrame({"id": pl.Series([BIG, None, 3, 5], dtype=pl.Int128), "x": [0.5, 1, 2, 3]}),
+    "Arrow": pa.table({"id": [BIG, 0, 3, 5], "x": [0.5, 1, 2, 3]}),
+    "Arrow, missing": pa.table({"id": [BIG, None, 3, 5], "x": [0.5, 1, 2, 3]}),
+    "Arrow, unsigned": pa.table({"id": pa.array([2**63 + 1, None, 3, 5], pa.uint64()), "x": [0.5, 1, 2, 3]}),
     "sparse": sparse.csr_matrix(np.array([[BIG, 0], [0, 1], [3, 2], [5, 3]])),
 }
 
@@ -136,6 +145,9 @@ def test_integers_that_floats_round_are_refused(kind):
 
 
 def test_integers_that_floats_hold_are_exact():
+    for table in (pl.DataFrame({"id": [2**53, None, 2**60, 5]}), pa.table({"id": [2**53, None, 2**60, 5]})):
+        model = WeightedKNeighborsClassifier(1).fit(table, [0, 1, 0, 1])
+        assert model.kneighbors(table)[1].ravel()[[0, 2, 3]].tolist() == [0, 2, 3]
     rows = np.array([[2**53 - 1], [2**53], [2**60], [2**60 + 2**10]])
     assert WeightedKNeighborsClassifier(1).fit(rows, [0, 1, 0, 1]).kneighbors(rows)[1].ravel().tolist() == [0, 1, 2, 3]
     names = pd.DataFrame({"id": pd.Categorical([BIG, BIG + 1, BIG, BIG + 1])})  # categories are not rounded

@@ -19,6 +19,7 @@ from weighbors.evaluation import (
     Study,
     load_results,
 )
+from weighbors.evaluation.study.worker import send
 from weighbors.exceptions import (
     InvalidDataError,
     StoreError,
@@ -188,3 +189,21 @@ def test_a_store_that_cannot_be_written_stops_the_study(tmp_path):
     study = Study({"first": DATA["first"]}, {"a": Trouble()}, tmp_path, cv=2, time_limit=60, measures={"x": spoil})
     with pytest.raises(StoreError, match="could not write its cell"):
         study.run()
+
+
+def test_a_worker_whose_study_was_killed_ends_without_a_word(tmp_path):
+    # The study may be killed while its worker process starts: messages are there, and nobody reads the answers.
+    read, write = os.pipe()
+    worker = subprocess.Popen(
+        [sys.executable, "-c", "from weighbors.evaluation.study.worker import main; main()"],
+        stdin=subprocess.PIPE,
+        stdout=write,
+        stderr=subprocess.PIPE,
+    )
+    os.close(read)
+    os.close(write)
+    for _ in range(3):
+        send(worker.stdin, ("job", None))
+    assert worker.stderr.read() == b""  # the pipe of messages is still open, so only the lost answer ends the worker
+    assert worker.wait() == 0
+    worker.stdin.close()

@@ -1,6 +1,7 @@
 """Explanations of our estimators: contributions add up to the scores, changes flip the answer, texts stay short."""
 
 import pickle
+import warnings
 from functools import cache
 
 import numpy as np
@@ -20,6 +21,7 @@ from weighbors import (
     KernelVotesClassifier,
     KernelVotesRegressor,
     ReliefF,
+    TableClassifier,
     WeightedKNeighborsClassifier,
     WeightedKNeighborsRegressor,
     Weights,
@@ -194,6 +196,24 @@ def test_one_changed_feature_is_the_smallest_on_a_fine_grid():
         if len(change.features) == 1:
             # It is rounded to few digits, away from the row.
             assert best - 1e-3 <= change.size <= 1.1 * best + 0.012
+
+
+@pytest.mark.parametrize("factor", [1e-322, 1e-310, 1e-170, 1e170, 1e300])
+def test_changes_of_very_small_and_very_large_numbers(factor):
+    # The squares of such numbers vanish or overflow, so that their standard deviation must be computed with care.
+    rng = RNG(0)
+    numbers = rng.integers(-50, 50, size=40).astype(float)
+    X = pd.DataFrame({"a": numbers * factor, "b": rng.normal(size=40)})
+    y = np.where(numbers > 0, "high", "low")
+    model = TableClassifier(WeightedKNeighborsClassifier(3)).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        told = model.explain(X.iloc[:8])
+        page = told.to_html()
+    sizes = [change.size for changes in told.changes for change in changes]
+    assert sizes
+    assert 0 < min(sizes) <= max(sizes) < 5
+    assert "standard deviations" in page
 
 
 def test_changes_of_categories_whole_numbers_and_missing_cells():

@@ -10,14 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz import checks, learner_checks
+from fuzz import checks, learner_checks, newer_checks
 
 FACTOR, FIRST = int(os.environ.get("WEIGHBORS_FUZZ", "1")), int(os.environ.get("WEIGHBORS_FUZZ_FROM", "0"))
 CASES = {"check_lazy": 6, "check_hnsw": 6, "check_search": 25, "check_population": 25}
-CASES |= {check.__name__: 4 for check in learner_checks.LEARNER_CHECKS}
+CASES |= {check.__name__: 4 for check in learner_checks.LEARNER_CHECKS + newer_checks.NEWER_CHECKS}
+CASES |= {"check_damaged_files": 40, "check_any_estimator": 20, "check_votes": 20}
+SEEDED = checks.CHECKS + learner_checks.LEARNER_CHECKS + newer_checks.NEWER_CHECKS
+#: Checks that also need a directory.
+WITH_FILES = [checks.check_damaged_files, *newer_checks.NEWER_FILE_CHECKS]
 
 
-@pytest.mark.parametrize("check", checks.CHECKS + learner_checks.LEARNER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", SEEDED, ids=lambda check: check.__name__)
 def test_cases_by_seeds(check):
     if check is learner_checks.check_npdr:
         pytest.importorskip("statsmodels")
@@ -27,9 +31,10 @@ def test_cases_by_seeds(check):
         checks.run_case(check, seed)
 
 
-def test_damaged_files(tmp_path):
-    for seed in range(FIRST, FIRST + FACTOR * 40):
-        checks.run_case(checks.check_damaged_files, seed, tmp_path)
+@pytest.mark.parametrize("check", WITH_FILES, ids=lambda check: check.__name__)
+def test_cases_with_files(tmp_path, check):
+    for seed in range(FIRST, FIRST + FACTOR * CASES.get(check.__name__, 6)):
+        checks.run_case(check, seed, tmp_path)
 
 
 @settings(max_examples=20 * FACTOR, deadline=None, derandomize=FACTOR == 1)

@@ -1,6 +1,7 @@
 """Running a preset, tested on a tiny one."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -184,3 +185,16 @@ def test_a_table_in_markdown():
     table = pd.DataFrame({"set": ["a|b", "c"], "x": [0.123456, np.nan], "n": [1, 2]})
     assert markdown_table(table) == "| set | x | n |\n| --- | --- | --- |\n| a\\|b | 0.1235 | 1 |\n| c | – | 2 |"
     assert markdown_table(table, rows=1).endswith("... and 1 rows more in the csv.")
+
+
+def test_old_files_of_killed_processes_are_removed(tmp_path):
+    place = run_preset(preset(), output=tmp_path, quick=True).paths["made"].parent
+    left = [place / name for name in (".accuracy.csv.abcd1234", ".summary.md.abcd1234", ".made.json.abcd1234")]
+    recent = place / ".summary.md.recent12"
+    for path in [*left, recent]:
+        path.write_bytes(b"half")
+    for path in left:
+        os.utime(path, (0, 0))
+    run_preset(preset(), output=tmp_path, quick=True)
+    assert not any(path.exists() for path in left)
+    assert recent.exists()

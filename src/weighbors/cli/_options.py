@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 
+_MOST_JOBS = 1024  # operating systems refuse some tens of thousands of threads, at moments when nothing can be mended
+
+
 class TargetKind(StrEnum):
     """Type of the target: classes, or a number to predict."""
 
@@ -34,9 +37,11 @@ class TargetKind(StrEnum):
 
 
 def check_jobs(value: int | None) -> int | None:
-    """Return the number of threads. Raise an error if it is 0."""
+    """Return the number of threads. Raise an error if it is 0, or more than any computer can start."""
     if value == 0:
         raise typer.BadParameter("must be 1 or more, or -1 for all cores; got 0")
+    if value is not None and value > _MOST_JOBS:
+        raise typer.BadParameter(f"must be at most {_MOST_JOBS}; got {value}")
     return value
 
 
@@ -74,7 +79,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Show no notes and no progress bars. Errors are always shown.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of random numbers. The same seed gives the same result.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of random numbers. The same seed gives the same result.")
+]
 Jobs = Annotated[
     int | None,
     typer.Option(

@@ -76,6 +76,10 @@ def run(
 
 def _find_rows(wanted: list[str] | None, names: list[str]) -> list[int]:
     """Return the numbers of the rows that the command line names. ``names`` are the names of all rows."""
+    from ..exceptions import InvalidDataError
+
+    if not names:
+        raise InvalidDataError("the table has column names and no rows")
     if not wanted:
         if len(names) > _MOST_ROWS:
             raise UsageError(f"the table has {len(names)} rows: name the rows to explain with --row, {_some(names)}")
@@ -99,7 +103,8 @@ def _find_row(wanted: str, places: dict[str, list[int]], names: list[str]) -> in
         )
     if rows:
         return rows[0]
-    if wanted.isdecimal() and int(wanted) < len(names):
+    # Python refuses to read numbers of thousands of digits. No table has so many rows.
+    if wanted.isdecimal() and len(wanted) < 20 and int(wanted) < len(names):
         return int(wanted)
     raise UsageError(
         f"there is no row {quote_name(wanted)}: the table has {len(names)} rows. Give a name, {_some(names)}, or a "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._checkpoints import prepare_checkpoint
 from ._data import check_format, check_output, is_numeric, read_data, split_labels, write_frame
 from ._errors import UsageError
 from ._estimators import check_known_tasks
@@ -141,8 +142,14 @@ def run(
         _refuse_search_options([name for name, given in searching.items() if given])
     check_format(output)
     check_output(output, force=force, inputs=(data,))
-    place = output.with_name(output.name + ".search") if checkpoint is None else checkpoint
-    _check_checkpoint(place, resume, force)
+    place = prepare_checkpoint(
+        checkpoint,
+        output.with_name(output.name + ".search"),
+        "search",
+        resume=resume,
+        force=force,
+        others=(data, output),
+    )
     table = read_data(data, header)
     X, y = split_labels(table, target, target_type.value)
     from ..datasets import clean_table
@@ -262,20 +269,6 @@ def _check_tasks(tasks: str) -> str:
     if not {"IS", "FS"} & set(known.split("+")):
         raise UsageError(f"--tasks {tasks} selects neither rows nor columns: add IS or FS")
     return known
-
-
-def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
-    """Raise `UsageError` if there is an unfinished search, unless ``resume`` or ``force``. ``force`` deletes it."""
-    if path.is_dir():
-        raise UsageError(f"'{path}' is a directory; name a file for the search")
-    if not path.exists() or resume:
-        return
-    if not force:
-        raise UsageError(f"'{path}' has a search that is not finished: --resume continues it, --force starts again")
-    from ..weighers.evolution.lock import hold_checkpoint
-
-    with hold_checkpoint(path):  # not that of a search that runs
-        path.unlink()
 
 
 def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:

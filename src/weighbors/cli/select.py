@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._checkpoints import prepare_checkpoint
 from ._data import check_format, check_output, is_numeric, read_data, split_groups, split_labels, write_frame
 from ._errors import UsageError
 from ._options import Data, Drop, Force, Groups, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
@@ -94,12 +96,13 @@ def run(
     set_quiet(quiet)
     if not 0 < target_fdr < 1:
         raise UsageError(f"--target-fdr must be a share between 0 and 1, for example 0.1; got {target_fdr:g}")
-    if target_fp is not None and target_fp <= 0:
+    if target_fp is not None and not 0 < target_fp < math.inf:
         raise UsageError(f"--target-fp must be a number above 0; got {target_fp:g}")
     check_format(output)
     check_output(output, force=force, inputs=(data,))
-    place = output.with_name(output.name + ".fits") if checkpoint is None else checkpoint
-    _check_checkpoint(place, resume, force)
+    place = prepare_checkpoint(
+        checkpoint, output.with_name(output.name + ".fits"), "run", resume=resume, force=force, others=(data, output)
+    )
     X, y = split_labels(read_data(data, header), target, target_type.value)
     X, together = split_groups(X, groups)
     from ..datasets import clean_table
@@ -167,20 +170,6 @@ def _make_weigher(name: WeigherName, numeric: bool) -> Any:
     if numeric:
         raise UsageError("--weigher irelief needs classes, and the target is a number: use relieff, t or forest")
     return IRelief()
-
-
-def _check_checkpoint(path: Path, resume: bool, force: bool) -> None:
-    """Raise `UsageError` if there is an unfinished run, unless ``resume`` or ``force``. ``force`` deletes it."""
-    if path.is_dir():
-        raise UsageError(f"'{path}' is a directory; name a file for the fits")
-    if not path.exists() or resume:
-        return
-    if not force:
-        raise UsageError(f"'{path}' has a run that is not finished: --resume continues it, --force starts again")
-    from ..weighers.evolution.lock import hold_checkpoint
-
-    with hold_checkpoint(path):  # not that of a run that is active
-        path.unlink()
 
 
 def _describe(model: StabilitySelection, frame: pd.DataFrame) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._columns import ADVICE, column_kind
 from .._frames import as_pandas
+from .._integers import EXACT, find_rounded
 from .._names import known_names, quote_name, require_text
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
@@ -64,10 +65,10 @@ class CleanTable:
 def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str] = ()) -> CleanTable:
     """Convert columns to numbers or categories, and leave out columns that cannot help to separate classes.
 
-    These columns are left out: empty columns, constant columns, dates, nested objects, and identifiers. An identifier
-    is a column of text that is different in nearly every row, or a column of integers that counts the rows, or one that
-    is different in every row and has a name such as "id". Infinite numbers become missing values. In a column of text
-    that are nearly all numbers, the other texts become missing values.
+    These columns are left out: empty columns, constant columns, dates, nested objects, integers beyond 2⁵³ that floats
+    round, and identifiers. An identifier is a column of text that is different in nearly every row, or a column of
+    integers that counts the rows, or one that is different in every row and has a name such as "id". Infinite numbers
+    become missing values. In a column of text that are nearly all numbers, the other texts become missing values.
 
     Parameters
     ----------
@@ -85,8 +86,8 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     Raises
     ------
     InvalidDataError
-        If no column is left, if ``keep`` or ``drop`` name a column that does not exist, or if a name or category is
-        not valid text.
+        If no column is left, if ``keep`` or ``drop`` name a column that does not exist, if ``keep`` names a column of
+        integers that floats round, or if a name or category is not valid text.
 
     Examples
     --------
@@ -111,6 +112,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
     # All numeric columns are cleaned as one array, which is faster than column by column for wide tables.
     numeric = [name for name in names if name not in out and is_number[name]]
     numbers = np.array(X[numeric].to_numpy(dtype=np.float64, na_value=np.nan))
+    rounded = _rounded_integers(X[numeric], numbers, kept)
     columns: dict[str, Any] = {}
     for name in names:
         if name not in out and not is_number[name]:
@@ -123,6 +125,7 @@ def clean_table(X: pd.DataFrame, *, keep: Iterable[str] = (), drop: Iterable[str
             else:
                 columns[name] = found
     out.update(_useless_numbers(numbers, numeric, kept, notes))
+    out.update(rounded)
     out.update(_useless_categories(columns, kept))
     left = [name for name in names if name not in out]
     left_out = tuple(LeftOut(name, out[name]) for name in names if name in out)
@@ -180,6 +183,27 @@ def _is_number(dtype: Any) -> bool:
     return bool(kinds.is_numeric_dtype(dtype) and not kinds.is_bool_dtype(dtype) and not kinds.is_complex_dtype(dtype))
 
 
+def _rounded_integers(X: pd.DataFrame, numbers: FloatArray, kept: set[str]) -> dict[str, str]:
+    """Return the names of columns of integers that ``numbers``, the same columns as floats, rounds, with the reason.
+
+    Raise `InvalidDataError` if such a column is one of ``kept``: it cannot be used as it is.
+    """
+    out: dict[str, str] = {}
+    if not len(numbers):
+        return out
+    large = (np.fmax.reduce(numbers, axis=0) >= EXACT) | (np.fmin.reduce(numbers, axis=0) <= -EXACT)
+    for j in np.flatnonzero(large).tolist():
+        name = str(X.columns[j])
+        found = find_rounded(X.iloc[:, j].to_numpy(dtype=object), numbers[:, j])
+        if found is None:
+            continue
+        reason = f"it holds integers beyond 2**53, which floats round ({found[0]} to {found[1]})"
+        if name in kept:
+            raise InvalidDataError(f"{quote_name(name)} cannot be kept: {reason}. Subtract the smallest number first")
+        out[name] = reason
+    return out
+
+
 def _classify_column(column: pd.Series, name: str, notes: list[str]) -> Any:
     """Return a column that is not numeric as categories or as an array of numbers, or the reason to leave it out.
 
@@ -206,6 +230,10 @@ def _classify_column(column: pd.Series, name: str, notes: list[str]) -> Any:
     present, strange = text.codes >= 0, (text.codes >= 0) & np.isnan(numbers)
     # A column with few different numbers, such as 1 to 5, may be categories and stays text.
     if strange.sum() > (1 - MOSTLY_NUMBERS) * present.sum() or len(np.unique(numbers[present & ~strange])) < FEW:
+        return text
+    # Different texts of many digits may be the same float. They are names then, and stay text.
+    large = np.abs(numbers) >= EXACT
+    if len(np.unique(numbers[large])) < len(np.unique(text.codes[large])):
         return text
     if strange.any():
         notes.append(text_cells_note(name, int(strange.sum()), text[strange][0]))
@@ -264,7 +292,8 @@ def _useless_numbers(numbers: FloatArray, names: list[str], kept: set[str], note
     for j in np.flatnonzero(np.isnan(low) | (low == high)).tolist():
         out[names[j]] = "it is empty" if np.isnan(low[j]) else "all its values are the same"
     # An identifier has n different whole numbers, so its range is at least n − 1. This test is cheaper than the sort.
-    suspects = (numbers == np.floor(numbers)).all(axis=0) & (high - low >= len(numbers) - 1)
+    with np.errstate(over="ignore"):  # An infinite range is above every n; `TableScaler` refuses it.
+        suspects = (numbers == np.floor(numbers)).all(axis=0) & (high - low >= len(numbers) - 1)
     for j in np.flatnonzero(suspects).tolist():
         reason = _identifier_reason(numbers[:, j], names[j])
         if reason and names[j] not in kept:
@@ -278,8 +307,9 @@ def _identifier_reason(values: FloatArray, name: str) -> str | None:
     # In a very small table, different whole numbers may be measurements.
     if n < FEW or len(np.unique(values)) < n:
         return None
-    if values.max() - values.min() == n - 1:
-        return _COUNTS
+    with np.errstate(over="ignore"):  # an infinite range is that of no counter
+        if values.max() - values.min() == n - 1:
+            return _COUNTS
     return f"{_CALLED} and is different in every row" if _IDENTIFIER.search(name) else None
 
 

@@ -173,7 +173,9 @@ def _numbers(column: pd.Series, name: str, notes: list[str]) -> FloatArray:
 
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    present = column[column.notna()].astype(str)
+    present = column[column.notna()]
+    # pandas would decode bytes, which need not be text.
+    present = present.map(str) if present.dtype == object else present.astype(str)
     numbers = pd.to_numeric(present, errors="coerce")
     strange = present[numbers.isna()]
     # Mostly text means that another column has the name. A few texts may be marks of missing values.

@@ -250,7 +250,7 @@ def stability_curve(
     X, y = as_pandas(X), as_column(y)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     X = X if hasattr(X, "shape") else np.asarray(X)
-    check_consistent_length(X, y, groups)
+    check_consistent_length(X, y)
     kind = decide_target_type(y, target_type, expected_target(weigher))
     weigher = told_model(weigher, y, kind)
     root = seed_sequence(random_state)

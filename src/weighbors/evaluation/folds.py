@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from .._checks import whole_number
+from .._groups import check_groups
 from .._random import integer_seed
 from .._typing import AnyArray, IndexArray
 from ..exceptions import InvalidDataError
@@ -50,6 +51,7 @@ def make_folds(
         Whether ``y`` is a numeric target. Folds are then stratified by `quantile_bins` of its values.
     """
     n_repeats = whole_number(n_repeats, "n_repeats")
+    groups = None if groups is None else check_groups(groups, len(y))
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         with warnings.catch_warnings():
             if numeric:  # scikit-learn warns of small strata; those of bins with many ties are no matter
@@ -115,6 +117,10 @@ def _stratified_folds(
         raise InvalidDataError(
             f"cv={n_folds} stratified folds need a class of at least {n_folds} rows; the largest of {len(counts)} "
             f"classes has {largest}. Use fewer folds, or target_type='numeric' if y is a number to predict"
+        )
+    if groups is not None and len(np.unique(groups)) < n_folds:
+        raise InvalidDataError(
+            f"cv={n_folds} folds that keep groups together need at least {n_folds} groups; got {len(np.unique(groups))}"
         )
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     rows = np.zeros(len(y))

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 from .._checks import whole_number
 from .._covariates import check_covariates
 from .._frames import as_pandas
+from .._groups import check_groups
 from .._labels import as_column
 from .._null_weights import null_p_values, standardize
 from .._permutations import TargetPermuter, choose_permuter
@@ -303,7 +304,10 @@ def permutation_test(
     X, y = as_pandas(X), as_column(y)
     names = tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None
     X = X if hasattr(X, "shape") else np.asarray(X)
-    check_consistent_length(X, y, groups)
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise InvalidDataError(f"X must be a table of rows and features; got shape {X.shape}")
+    check_consistent_length(X, y)
+    groups = None if groups is None else check_groups(groups, len(y))
     if groups is not None and covariates is not None:
         raise InvalidDataError(
             "permutation_test takes groups or covariates, not both: labels exchanged between groups would not depend "

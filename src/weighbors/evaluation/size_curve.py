@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._checks import whole_number
 from .._frames import as_pandas
+from .._groups import check_groups
 from .._labels import as_column
 from .._permutations import choose_permuter
 from .._random import seed_sequence
@@ -146,7 +147,8 @@ def selection_curve(
         raise InvalidDataError(f"level must lie between 0 and 1; got {level!r}")
     y = as_column(y)
     table, named, names = _prepare(weighers, X, y, sizes, estimator, scoring, target_type, categorical_features)
-    check_consistent_length(table.X, y, groups)
+    check_consistent_length(table.X, y)
+    groups = None if groups is None else check_groups(groups, len(y))
     # Folds, fits, shuffles and groups have separate seeds, so that a change of one does not change the others.
     fold_seed, run_seed, shuffle_seed, group_seed = seed_sequence(random_state).spawn(4)
     counted = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)

@@ -88,7 +88,9 @@ def describe_column(name: str, column: pd.Series, *, number: bool) -> ColumnValu
     if len(different) > N_VALUES:
         # Quantiles, which are values that occur, and the two ends.
         different = np.unique(numbers[np.linspace(0, len(numbers) - 1, N_VALUES).round().astype(int)])
-    return ColumnValues(name, True, different, float(numbers.std()), whole)
+    # The largest number becomes 1, so that the squares of very large or small numbers do not overflow or vanish.
+    largest = float(np.abs(numbers).max())
+    return ColumnValues(name, True, different, float((numbers / largest).std() * largest), whole)
 
 
 def find_changes(
@@ -283,6 +285,8 @@ def _round_away(column: ColumnValues, before: Any, value: Any, digits: int) -> A
     # Python's round gives the shortest decimal: 0.1 · 3 would be shown with a tail of digits.
     decimals = int(digits - 1 - np.floor(np.log10(column.deviation)))
     unit = 10.0**-decimals
+    if unit < np.finfo(np.float64).tiny:  # numbers that small have no digits to leave out
+        return value
     steps = np.ceil(value / unit - 1e-9) if value > before else np.floor(value / unit + 1e-9)
     rounded = round(float(steps * unit), decimals) + 0.0  # never −0
     return float(np.clip(rounded, column.candidates[0], column.candidates[-1]))

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from .._frames import as_pandas
+from .._groups import check_groups
 from .._names import require_text, unique_names
 from .._ranges import scale_columns
 from .._targets import Target, check_target
@@ -212,10 +213,10 @@ def prepare_report_data(
     labels = X.index if framed and row_labels is None else row_labels
     row_names = np.array([str(i) for i in (range(len(codes)) if labels is None else labels)], dtype=object)
     require_text(row_names, "row label")
-    part = None if groups is None else np.asarray(groups)
-    for name, values in (("row_labels", row_names), ("groups", part)):
-        if values is not None and len(values) != len(codes):
+    for name, values in (("row_labels", row_names), ("groups", groups)):
+        if hasattr(values, "__len__") and len(values) != len(codes):
             raise InvalidDataError(f"{name} needs one entry per row ({len(codes)}); got {len(values)}")
+    part = None if groups is None else check_groups(groups, len(codes))
     _check_groups(part, target)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     names = tuple(coder.names or [f"x{j}" for j in range(rows.shape[1])])

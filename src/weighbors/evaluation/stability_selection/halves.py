@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from ..._groups import check_groups
 from ..._typing import AnyArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
@@ -28,15 +29,9 @@ def strata_of_target(y: AnyArray, *, numeric: bool) -> IndexArray:
     return np.unique(y, return_inverse=True)[1]
 
 
-def group_codes(groups: AnyArray) -> IndexArray:
-    """Return the group of each row as a number. Raise InvalidDataError if a row belongs to no group."""
-    codes = pd.factorize(np.asarray(groups))[0]  # a missing group gets -1
-    if (codes < 0).any():
-        raise InvalidDataError(
-            f"{np.count_nonzero(codes < 0)} rows belong to no group (missing value). Give each a group of its own, or "
-            "drop these rows"
-        )
-    return np.asarray(codes)
+def group_codes(groups: Any, n: int) -> IndexArray:
+    """Return the group of each row as a number. Raise InvalidDataError if the groups are no vector of ``n`` groups."""
+    return np.asarray(pd.factorize(check_groups(groups, n))[0])
 
 
 def usable_rows(y: AnyArray, groups: IndexArray | None, *, numeric: bool) -> IndexArray:

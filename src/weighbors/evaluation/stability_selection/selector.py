@@ -249,11 +249,11 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         self
         """
         rows, labels = self._check_input(X, y)
-        members = None if groups is None else self._check_groups(groups, labels)
+        members = None if groups is None else group_codes(groups, len(labels))
         used = usable_rows(labels, members, numeric=self.target_type_ == "numeric")
         if len(used) < len(labels):
             rows, labels = _safe_indexing(rows, used), labels[used]
-            members = None if members is None else group_codes(members[used])
+            members = None if members is None else group_codes(members[used], len(used))
         self.weigher_ = self._resolve_weigher(rows, labels)
         with hold_checkpoint(self.checkpoint):
             state = self._fit_halves(rows, labels, members, client)
@@ -294,12 +294,6 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         if isinstance(weigher, ScoreWeigher) and weigher.offset == "auto":
             weigher.set_params(offset=clone(weigher).fit(rows, labels).offset_)
         return weigher
-
-    def _check_groups(self, groups: Any, labels: AnyArray) -> IndexArray:
-        """Return the group of each row as a number."""
-        members = np.asarray(as_pandas(groups)).reshape(-1)
-        check_consistent_length(labels, members)
-        return group_codes(members)
 
     def _fit_halves(self, rows: Any, labels: AnyArray, members: IndexArray | None, client: Any) -> dict[str, AnyArray]:
         """Fit all half samples, and return their weights and the scores of permuted labels.

@@ -11,6 +11,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils.validation import check_consistent_length
 
 from ..._frames import as_pandas
+from ..._groups import check_groups
 from ..._labels import as_column
 from ..._names import hint, require_text
 from ...datasets import Dataset
@@ -77,12 +78,13 @@ def load_data(name: str, given: Any) -> StudyData:
     if len(X.shape) != 2:
         raise InvalidDataError(f"data set {name!r} needs a table of rows and features; got shape {tuple(X.shape)}")
     y = as_column(given.y)
-    check_consistent_length(X, y, given.groups)
+    check_consistent_length(X, y)
+    groups = None if given.groups is None else check_groups(given.groups, len(y))
     # A row without a target can be neither learned nor scored.
     if pd.isna(y).any():
         raise InvalidDataError(f"data set {name!r} has {int(pd.isna(y).sum())} rows without a target. Drop them")
     _check_text(name, X, y)
-    return StudyData(X, y, given.groups, given.splits)
+    return StudyData(X, y, groups, given.splits)
 
 
 def _check_text(name: str, X: Any, y: Any) -> None:

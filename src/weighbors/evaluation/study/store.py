@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..._files import atomic_write
+from ..._files import atomic_write, remove_leftovers
 from ...exceptions import StoreError
 from .cell_file import SCHEMA, read_header
 
@@ -95,7 +95,9 @@ class Store:
         return study
 
     def _remove_leftovers(self) -> None:
-        """Remove old temporary files of processes that were killed while they wrote a cell."""
+        """Remove old temporary files of processes that were killed while they wrote to the store."""
+        for name in ("study.json", "results.csv", "results.parquet"):
+            remove_leftovers(self.path / name, older_than=_OLD_SECONDS)
         for entry in os.scandir(self.cells):
             if entry.name.startswith("."):
                 with suppress(OSError):

@@ -120,7 +120,10 @@ def _serve(inbox: queue.SimpleQueue[bytes], pipe_out: IO[bytes]) -> None:
         except Exception:
             answer = "broken\n" + traceback.format_exc()
         sys.stdout.flush()
-        send(pipe_out, answer)
+        try:
+            send(pipe_out, answer)
+        except BrokenPipeError:
+            os._exit(0)  # the parent was killed; a traceback would tell nobody anything
 
 
 if __name__ == "__main__":
