@@ -125,7 +125,7 @@ def test_contributions_add_up_to_predicted_numbers(model, outputs):
     sums = told.base + told.contributions.sum(axis=1)
     np.testing.assert_allclose(sums, model.predict(X[1:6:2]).reshape(3, -1), rtol=1e-9)
     assert told.probabilities is None
-    assert "Who votes" in str(told)
+    assert "\nTraining rows that vote" in str(told)
     assert told._repr_html_()
     for before, change in zip(told.answers, told.changes, strict=True):
         for each in change:
