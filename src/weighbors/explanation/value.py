@@ -239,7 +239,7 @@ class Explanation:
         ending = Path(path).suffix.lower()
         if ending not in (".html", ".htm", ".txt"):
             raise InvalidDataError(
-                f"an explanation is saved as .html or .txt; got '{path}'. Its tables are saved by frame(...).to_csv(...)"
+                f"an explanation is saved as .html or .txt; got '{path}'. frame(...).to_csv(...) saves its tables"
             )
         # The whole text is made before the file is opened, so that an error leaves no file behind.
         text = f"{self}\n" if ending == ".txt" else self.to_html()

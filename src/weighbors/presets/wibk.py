@@ -360,9 +360,8 @@ def summary(tables: Tables) -> str:
         )
     printed = f"{gain['paper_gain'].mean():.1f} points in the paper, " if papers else ""
     lines.append(
-        f"Gain over IB-K, mean of the data sets: {printed}"
-        f"{gain['gain'].mean():.1f} {'here' if papers else 'points'}, of which raw values {gain['of_raw_values'].mean():.1f} and weights "
-        f"{gain['of_weights'].mean():.1f}."
+        f"Gain over IB-K, mean of the data sets: {printed}{gain['gain'].mean():.1f} {'here' if papers else 'points'}, "
+        f"of which raw values {gain['of_raw_values'].mean():.1f} and weights {gain['of_weights'].mean():.1f}."
     )
     return "\n".join(lines)
 
