@@ -383,7 +383,7 @@ def test_an_empty_list_says_if_more_permutations_could_fill_it():
         ({"target_fdr": None, "target_fp": None}, "both None"),
         ({"target_fdr": 1.5}, "target_fdr"),
         ({"weigher": "relief"}, "weigher"),
-        ({"weigher": StandardScaler()}, "says nothing of its features"),
+        ({"weigher": StandardScaler()}, "has no weights for its features"),
     ],
 )
 def test_bad_input(change, message):
