@@ -170,7 +170,7 @@ WB_KERNEL void solve_local_votes(const LocalVotesJob<T>& job, double* votes, std
 // out[q, j] = sum over references i of coefficient[q, i] * sign(query_j - x_ij), for the numeric features and the
 // queries [begin, end). A missing value has the sign 0. coefficient: (end - begin, n_lanes), 0 for padding;
 // out: (end - begin, n_numeric).
-WB_KERNEL void sum_signs(const double* queries, const double* packed, const Features<double>& features,
+WB_KERNEL inline void sum_signs(const double* queries, const double* packed, const Features<double>& features,
                          std::int64_t n_blocks, const double* coefficient, double* out, std::int64_t begin,
                          std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<double>, PANEL = 128;

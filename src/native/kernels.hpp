@@ -1,8 +1,9 @@
 // The kernels as tables of functions, one table per CPU level, and the choice among them.
 //
-// level_NAME.cpp compiles every kernel for one level and fills its table (level-inl.hpp). The bindings call through
-// the table in use, so they need none of the kernels' headers. Kernels that differ by a compile-time choice, such as
-// whether values may be missing, are arrays indexed by that choice; the comment at the end of a line gives the index.
+// level_NAME.cpp and level_NAME_float.cpp compile every kernel for one level and fill its table (level-inl.hpp). The
+// bindings call through the table in use, so they need none of the kernels' headers. Kernels that differ by a
+// compile-time choice, such as whether values may be missing, are arrays indexed by that choice; the comment at the end
+// of a line gives the index.
 #pragma once
 
 #include <span>
@@ -43,8 +44,8 @@ template <class T> struct Kernels {
 
 struct Level {
   const char* name;
-  Kernels<float> in_float;
-  Kernels<double> in_double;
+  const Kernels<float>* in_float;  // compiled in a file of its own, beside the rest of the level
+  const Kernels<double>* in_double;
   void (*add_zone_differences)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
   std::pair<std::int64_t, std::int64_t> (*take_simba_steps[2])(const MarginJob&, HelperThreads&, double* w,
                                                                std::int64_t begin,
@@ -58,8 +59,8 @@ struct Level {
   void (*predict_numbers_from_ranks)(const RankJob<double>&, std::int64_t begin, std::int64_t end);
 
   template <class T> const Kernels<T>& of() const {
-    if constexpr (sizeof(T) == sizeof(float)) return in_float;
-    else return in_double;
+    if constexpr (sizeof(T) == sizeof(float)) return *in_float;
+    else return *in_double;
   }
 };
 

@@ -3,6 +3,8 @@
 //   WB_TARGET    the attribute with which functions that use vectors are compiled; it may be empty;
 //   WB_HAS_AVX2  if vectors of 32 bytes are registers and the AVX2 instructions exist;
 //   WB_FUSED     if a * b + c is one operation, rounded once.
+// level_NAME_float.cpp includes level_NAME.cpp after it has defined WB_FLOAT_HALF: the kernels for float are half of the
+// compiler's work, and so two cores can share it.
 //
 // Headers that end in -inl.hpp are compiled once per level, inside its namespace, and only by way of this file.
 // `target_clones` would be shorter, but GCC splits 32-byte vectors for the default level before it makes the clones:
@@ -74,10 +76,18 @@ constexpr Kernels<T> KERNELS = {
                           {solve_local_votes<T, 2, false>, solve_local_votes<T, 2, true>}},
 };
 
+extern const Kernels<float> FLOAT_KERNELS;
+
+#ifdef WB_FLOAT_HALF
+
+constinit const Kernels<float> FLOAT_KERNELS = KERNELS<float>;
+
+#else
+
 constinit const Level LEVEL = {
     .name = WB_NAME(WB_LEVEL),
-    .in_float = KERNELS<float>,
-    .in_double = KERNELS<double>,
+    .in_float = &FLOAT_KERNELS,
+    .in_double = &KERNELS<double>,
     .add_zone_differences = add_zone_differences,
     .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
     .sum_signs = sum_signs,
@@ -86,5 +96,7 @@ constinit const Level LEVEL = {
     .predict_classes_from_ranks = predict_from_ranks<std::int32_t>,
     .predict_numbers_from_ranks = predict_from_ranks<double>,
 };
+
+#endif
 
 }  // namespace wb::WB_LEVEL

@@ -124,7 +124,7 @@ def frame_table(frame: pd.DataFrame, most: int = 10) -> str:
     shown = frame.head(most).iloc[:, :12]
     head = ["" if shown.index.name is None else str(shown.index.name), *(str(name) for name in shown.columns)]
     rows = [[str(label), *(cell_text(cell) for cell in line)] for label, *line in shown.itertuples()]
-    if shown.index.name is None and list(shown.index) == list(range(len(shown))):  # Numbers of lines say nothing.
+    if shown.index.name is None and list(shown.index) == list(range(len(shown))):  # Line numbers have no meaning.
         head, rows = head[1:], [row[1:] for row in rows]
     texts = 1 + sum(shown.dtypes.iloc[j].kind in "OUSb" for j in range(min(1, shown.shape[1])))
     lines, columns = len(frame) - len(shown), frame.shape[1] - shown.shape[1]

@@ -34,7 +34,7 @@ The tree::
         ├── UndefinedStabilityWarning  a measure is NaN, and why
         ├── IncompleteStudyWarning     data sets were left out because cells are missing or failed
         ├── RareClassWarning           strata are larger than wanted, so that each has every class
-        ├── NoCutWarning               no cut of any feature pays; other bins are used
+        ├── NoCutWarning               MDLP accepts no cut of any feature; other bins are used
         ├── NothingSelectedWarning     transform passes on what the user may expect to be selected
         └── InterruptedSearchWarning   a search was stopped by hand; the best so far is the answer
 """

@@ -125,6 +125,26 @@ def test_categorical_features_by_name_number_and_mask():
         WeightedKNeighborsClassifier(2, categorical_features=[0]).fit(sparse.csr_matrix(frame), y)
 
 
+class Spread(BaseEstimator):
+    """A user's own weigher, which takes all columns for numbers."""
+
+    def fit(self, X, y):
+        if len(y) < 3:
+            raise ValueError("too few rows")
+        self.weights_ = Weights(feature_weights=np.asarray(X).std(axis=0))
+        return self
+
+
+def test_an_own_weigher_that_fails_on_categories_says_which_columns_they_are():
+    table = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "colour": ["red", "blue", "red", "blue"]})
+    with pytest.raises(TypeError) as raised:
+        WeightedKNeighborsClassifier(1, Spread()).fit(table, [0, 1, 0, 1])
+    assert "Spread got a table with categories (column 'colour')" in raised.value.__notes__[0]
+    with pytest.raises(ValueError, match="too few") as refused:  # categories did not cause this error
+        WeightedKNeighborsClassifier(1, Spread()).fit(table[["size"]][:2], [0, 1])
+    assert not hasattr(refused.value, "__notes__")
+
+
 def test_the_weigher_learns_which_columns_are_categories():
     X, y = np.array([[0.0, 1], [1, 2], [0, 3], [1, 4]]), [0, 1, 0, 1]
     model = WeightedKNeighborsClassifier(1, VarianceWeigher(), categorical_features=[0]).fit(X, y)

@@ -144,7 +144,7 @@ def test_anything_that_weighs_features(weigher):
         (lambda: stability_curve(ReliefF(), X, Y, [([0, 1], [1, 2])]), "row 1 is in the training and in the test"),
         (lambda: stability_curve(ReliefF(), X, Y, [([0, 1], [90])]), "rows from 0 to 89"),
         (lambda: stability_curve(ReliefF(), X, Y, []), "no folds"),
-        (lambda: stability_curve(StandardScaler(), X, Y, 3), "says nothing of its features"),
+        (lambda: stability_curve(StandardScaler(), X, Y, 3), "has no weights for its features"),
         (lambda: stability_curve(lambda X, y: [1.0, 2.0], X, Y, 3), "shape \\(2,\\) for 7 features"),
     ],
 )

@@ -353,6 +353,17 @@ def test_an_empty_list_warns():
     assert not found.get_support().any()
 
 
+def test_an_empty_list_says_if_more_permutations_could_fill_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 10)), np.arange(40) % 2
+    with pytest.warns(NothingSelectedWarning) as noise:
+        small(target_fdr=0.001, target_fp=None, n_permutations=2).fit(X, y)
+    assert "use more" not in str(noise[0].message)  # a permuted feature is better than all: more cannot help
+    X[:, 0] += 4 * y
+    with pytest.warns(NothingSelectedWarning, match="With n_permutations=2 no smaller values are possible: use more"):
+        small(target_fdr=0.001, target_fp=None, n_permutations=2).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -372,7 +383,7 @@ def test_an_empty_list_warns():
         ({"target_fdr": None, "target_fp": None}, "both None"),
         ({"target_fdr": 1.5}, "target_fdr"),
         ({"weigher": "relief"}, "weigher"),
-        ({"weigher": StandardScaler()}, "says nothing of its features"),
+        ({"weigher": StandardScaler()}, "has no weights for its features"),
     ],
 )
 def test_bad_input(change, message):

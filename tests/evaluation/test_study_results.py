@@ -309,6 +309,16 @@ def test_unknown_data_set_names(tmp_path, papers_data):
     assert len(Study(["sonar"], GOOD, tmp_path, cv=2).plan()) == 2
 
 
+def test_the_notes_of_an_error_are_part_of_its_message(tmp_path):
+    def fail(*parts):
+        error = TypeError("unsupported operand")
+        error.add_note("column 'colour' holds categories")
+        raise error
+
+    found = Study(DATA, GOOD, tmp_path, cv=2, measures={"x": fail}).run().failures()["error"]
+    assert found.str.fullmatch("TypeError: unsupported operand. column 'colour' holds categories").all()
+
+
 def test_a_measure_that_is_no_number_fails_its_cell(tmp_path):
     results = Study(DATA, GOOD, tmp_path, cv=2, measures={"x": lambda *parts: "many"}).run()
     assert results.failures()["error"].str.contains("measure 'x' must return one number").all()

@@ -127,7 +127,7 @@ def test_contributions_add_up_to_predicted_numbers(model, outputs):
     sums = told.base + told.contributions.sum(axis=1)
     np.testing.assert_allclose(sums, model.predict(X[1:6:2]).reshape(3, -1), rtol=1e-9)
     assert told.probabilities is None
-    assert "Who votes" in str(told)
+    assert "\nTraining rows that vote" in str(told)
     assert told._repr_html_()
     for before, change in zip(told.answers, told.changes, strict=True):
         for each in change:
@@ -432,3 +432,15 @@ def test_pickled_models_explain_the_same():
     model = KernelVotesClassifier(weigher=None).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert str(again.explain(X[:1])) == str(model.explain(X[:1]))
+
+
+def test_an_explanation_is_saved_by_the_ending_of_its_name(tmp_path):
+    X, y = wine()
+    why = WeightedKNeighborsClassifier(3).fit(X[::2], y[::2]).explain(X[1:2])
+    why.save(tmp_path / "why.html")
+    assert (tmp_path / "why.html").read_text(encoding="utf8") == why.to_html()
+    why.save(str(tmp_path / "why.txt"))
+    assert (tmp_path / "why.txt").read_text(encoding="utf8") == f"{why}\n"
+    with pytest.raises(InvalidDataError, match=r"saved as .html or .txt; got '.*why.csv'"):
+        why.save(tmp_path / "why.csv")
+    assert not (tmp_path / "why.csv").exists()

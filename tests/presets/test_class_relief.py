@@ -193,7 +193,7 @@ def test_built_in_problems_are_as_described():
 
 def test_quick_without_a_directory_of_data_sets(monkeypatch, tmp_path):
     monkeypatch.delenv("WEIGHBORS_DATA", raising=False)
-    monkeypatch.setattr("weighbors.presets.class_relief.RUNS", 2)
+    monkeypatch.setattr("weighbors.presets.class_relief.BUILT_IN_RUNS", 2)
     monkeypatch.setattr(
         "weighbors.presets.class_relief.BUILT_IN", {name: BUILT_IN[name] for name in list(BUILT_IN)[1:3]}
     )
@@ -204,6 +204,8 @@ def test_quick_without_a_directory_of_data_sets(monkeypatch, tmp_path):
     assert table["dataset"].unique().tolist() == ["wine, 0 or 1", "wine, 0 or 2"]
     assert table["paper"].isna().all()
     assert table["neighbor"].notna().all()
+    curves = result.tables["accuracy_by_features"]
+    assert sorted(curves["n_features_used"].unique()) == [1, 2, 3, 5, 8, 13]  # fewer than in the full study
     assert result.text.startswith("Built-in tables")
     assert "the paper prints" not in result.text
     with pytest.raises(InvalidDataError, match="WEIGHBORS_DATA"):

@@ -271,3 +271,34 @@ def test_quick(papers_data, tmp_path):
     assert combined.loc[("standard", "none"), "reduction"] == 0
     assert combined.loc[("standard", "IS+FS"), "reduction"] > 0.9
     assert combined.loc[("standard", "none"), "score"] > 0.9  # iris, wine and new-thyroid are easy
+
+
+def test_quick_without_a_directory_of_data_sets(monkeypatch, tmp_path):
+    monkeypatch.delenv("WEIGHBORS_DATA", raising=False)
+    monkeypatch.setattr(ifsw, "BUILT_IN", {name: ifsw.BUILT_IN[name] for name in ("iris", "iris0")})
+    some = {name + under for name in ("none", "IS", "FW") for under in ("", ifsw.UNDERSAMPLED)} | {"HMNEI"}
+
+    def few_methods(name, **options):
+        return {method: model for method, model in every_method(name, **options).items() if method in some}
+
+    every_method = ifsw._methods
+    monkeypatch.setattr(ifsw, "_methods", few_methods)
+    monkeypatch.setattr(ifsw, "COMBINATIONS", ("IS", "FW"))
+    result = run_preset("ifsw", output=tmp_path, quick=True, n_jobs=1, progress=False)
+    assert len(result.failures) == 0
+    assert result.made["statement"] == ifsw.PRESET.offline
+    found = result.tables["data_sets"]
+    assert set(found["block"]) == {"standard", "imbalanced", "undersampled"}
+    assert (found["score"] > 0.85).all()
+
+
+def test_built_in_problems_need_nothing_else():
+    for name, (_, positive) in ifsw.BUILT_IN.items():
+        data = ifsw._load_built_in(name)
+        counts = np.unique(data.y, return_counts=True)[1]
+        assert (positive is None) == (name in ifsw.STANDARD)
+        if positive is not None:
+            assert len(counts) == 2
+            assert counts.min() / counts.sum() < 0.35
+        models = ifsw._methods(name, quick=True, built_in=True).values()
+        assert not any(isinstance(model[-1].weigher, ifsw.Resample) for model in models)

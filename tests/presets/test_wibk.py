@@ -237,3 +237,29 @@ def test_the_committed_figures_can_be_had_again(committed, papers_data, tmp_path
     ours = found.set_index(["dataset", "method"])[["accuracy", "std"]]
     expected = committed.set_index(["dataset", "method"])[["accuracy", "std"]].loc[ours.index]
     np.testing.assert_allclose(ours, expected, rtol=1e-5)
+
+
+def test_quick_without_a_directory_of_data_sets(monkeypatch, tmp_path):
+    monkeypatch.delenv("WEIGHBORS_DATA", raising=False)
+    monkeypatch.setattr(wibk, "BUILT_IN", {name: wibk.BUILT_IN[name] for name in ["iris, in millimetres"]})
+    kept = ("WIBK", "k-NN, raw", "IBk, ties by index")
+    every = wibk._methods("iris, in millimetres")
+    quick = {name: model if name in kept else WIBK(5) for name, model in every.items()}  # the others are slower
+    monkeypatch.setattr(wibk, "_methods", lambda name: quick)
+    result = run_preset("wibk", output=tmp_path, quick=True, n_jobs=1, progress=False)
+    assert len(result.failures) == 0
+    assert result.made["statement"] == wibk.PRESET.offline
+    assert result.tables["table4"]["paper"].isna().all()
+    assert result.tables["table4"]["accuracy"].between(90, 100).all()
+    lines = result.text.splitlines()
+    assert lines[0].startswith("Built-in tables")
+    assert not any("in the paper" in line for line in lines)
+    assert lines[1].startswith("Table 4: WIB-K is best on 1 of 1 data sets; the same k-NN without weights on ")
+
+
+def test_built_in_tables_are_integers():
+    for name in wibk.BUILT_IN:
+        data = wibk._load_built_in(name)
+        assert (data.X.round() == data.X).all(axis=None)
+        assert np.ptp(data.X.to_numpy()) > 10
+        assert len(np.unique(data.y)) == (3 if name.startswith("iris") else 2)

@@ -287,6 +287,10 @@ def test_classes_that_oppose_each_other_are_named():
     # paper 001's toy, class vectors (−6, 6) and (6, −6), with a feature between that both agree on
     told = class_section(table, toy_whole([[-6, 3, 6], [3, 1.5, -3]]), np.arange(3))
     assert told["n_opposed"] == 2
+    found = class_section(
+        table, toy_whole([[-6, 3, 6], [3, 1.5, -3]]), np.arange(3), above_chance=np.array([True, True, False])
+    )
+    assert found["n_opposed"] == 1  # "right" is not shown to matter at all
     assert told["best"] == [["right", "both"], ["left", "both"]]
     first = told["disagree"][0]
     assert (first["name"], first["most"], first["most_weight"], first["least"], first["least_weight"]) == (

@@ -177,3 +177,28 @@ def test_intervals_count_the_rows_of_every_class():
         inside = (values >= row["low"]) & (values <= row["high"]) if row["feature"] == "whole" else colour == row["low"]
         assert row["counts"] == [int((inside & (y == name)).sum()) for name in ("x", "y")]
         assert sum(row["counts"]) > 0
+
+
+def test_features_that_do_not_matter_are_not_said_to_tell_classes_apart():
+    """Of 300 columns of noise many have weights of both signs, which is no finding."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 300))
+    X[:, 0] += 4 * y
+    report = build_report(pd.DataFrame(X).add_prefix("f"), np.array(["a", "b", "c"])[y])
+    found, opposed = report.data["features"]["test"]["n_above_chance"], report.data["classes"]["n_opposed"]
+    assert opposed <= found < 100
+    assert f"{opposed} of the features that the permutation test found" in text_of(report) or opposed == 0
+
+
+def test_first_features_that_are_not_on_the_list_are_explained(disagreeing):
+    data = copy.deepcopy(disagreeing.data)
+    said = "it rates each feature by itself"
+    data["list"] |= {"n_selected": 3, "rows": [{"name": name} for name in ("f0", "f1", "f2")], "n_groups": 3}
+    data["list"]["score"] = {"reason": "this is a test"}
+    data["list"].pop("reason", None)
+    assert said not in " ".join(summary(data))
+    data["list"] |= {"n_selected": 1, "rows": [{"name": "f1"}]}
+    assert said in " ".join(summary(data))
+    data["list"] |= {"n_selected": 0, "rows": [], "least_q": 0.5}
+    assert said not in " ".join(summary(data))

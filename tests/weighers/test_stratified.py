@@ -338,7 +338,7 @@ def test_bad_input(kind):
     few = int((y == 1).sum())
     with pytest.raises(InvalidDataError, match=rf"n_strata=20 is more than the {few} instances of class"):
         kind(ReliefF(1), n_strata=20).fit(X, y)
-    with pytest.raises(InvalidDataError, match="Silent says nothing of rows or features"):
+    with pytest.raises(InvalidDataError, match="Silent has no weights for rows or features"):
         kind(Silent(), n_strata=2).fit(X, y)
     with pytest.raises(InvalidDataError, match="RepresentativeIntervals learns intervals"):
         kind(RepresentativeIntervals(discretize="frequency"), n_strata=2).fit(X, y)

@@ -80,7 +80,7 @@ class Judge(Protocol):
         """Return the scores of a candidate, by the measures of all judged rows."""
 
     def rank(self, score: tuple[float, ...]) -> tuple[float, ...]:
-        """Return what candidates are ordered by, the best first."""
+        """Return the key by which candidates are sorted, the best first."""
 
     def folds(self) -> list[tuple[IndexArray, IndexArray]]:
         """Return (train, test) positions in ``drawn`` of the folds in which weights are learned. There are 2 rows."""

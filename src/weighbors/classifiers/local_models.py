@@ -239,7 +239,7 @@ class LocalStump(BaseStump):
         returned.
         """
         share, everything = self._branches(W, W.sum(axis=0), queries)
-        # A branch without weight, up to rounding, says nothing.
+        # A branch without weight, up to rounding, has no information.
         share = np.where(share.sum(axis=1, keepdims=True) > NOTHING, share, everything)
         share = np.maximum(share, 0.0)
         shares: FloatArray = share / share.sum(axis=1, keepdims=True)

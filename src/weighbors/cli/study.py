@@ -34,10 +34,6 @@ class Preset(StrEnum):
     IFSW = "ifsw"
 
 
-#: Experiments whose quick version needs no directory of data sets. A test compares with ``offline`` of the presets.
-OFFLINE = (Preset.SIMBAMBIW, Preset.CLASS_RELIEF)
-
-
 def run(
     name: Annotated[Preset, typer.Argument(metavar="NAME", help="Experiment: simbambiw, class-relief, wibk or ifsw.")],
     output: Annotated[
@@ -51,7 +47,7 @@ def run(
         typer.Option(
             metavar="DIR",
             help="Directory of the data sets. The default is the environment variable WEIGHBORS_DATA. Without a "
-            "directory, simbambiw and class-relief run with --quick on tables that come with scikit-learn.",
+            "directory, the experiments run with --quick on tables that come with scikit-learn.",
         ),
     ] = None,
     quick: Annotated[
@@ -72,10 +68,10 @@ def run(
     set_quiet(quiet)
     check_directory(data)
     without = data is None and not os.environ.get("WEIGHBORS_DATA")
-    if without and not (quick and name in OFFLINE):
+    if without and not quick:
         raise UsageError(
-            "name the directory of the data sets with --data, or set WEIGHBORS_DATA to it; only "
-            f"{' and '.join(OFFLINE)} with --quick run without one, on tables that come with scikit-learn"
+            "name the directory of the data sets with --data, or set WEIGHBORS_DATA to it; the small version (--quick) "
+            "runs without one, on tables that come with scikit-learn"
         )
     if output.exists() and not output.is_dir():
         raise UsageError(f"'{output}' is a file; name a directory for the results")

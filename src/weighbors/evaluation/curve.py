@@ -221,7 +221,7 @@ def stability_curve(
         The numbers k of features. By default 1 to n_features − 1.
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What ``y`` holds. "auto": what the weigher needs, if it takes only one of both, otherwise floats with a fraction
-        or with many values are numbers. Weighers with ``target_type="auto"`` are told.
+        or with many values are numbers. Weighers with ``target_type="auto"`` are set to it.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of the weigher if its ``random_state`` is None.
     n_jobs : int or None, default=None

@@ -86,7 +86,7 @@ def fit_scored_model(
     scores = feature_scores(model)
     if scores is None:
         raise InvalidDataError(
-            f"{type(model).__name__} says nothing of its features: feature_weights_, feature_importances_, scores_ "
+            f"{type(model).__name__} has no weights for its features: feature_weights_, feature_importances_, scores_ "
             "or coef_ is needed"
         )
     if scores.shape != (X.shape[1],):

@@ -1,4 +1,4 @@
-"""Targets of an evaluation: classes or a number. It is decided once, and every model of the evaluation is told."""
+"""Targets of an evaluation: classes or a number. It is decided once, and every model of the evaluation is set to it."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def tell_target(model: Any, target_type: str) -> Any:
 
 
 def told_model(model: Any, y: AnyArray, target_type: str) -> Any:
-    """Return a clone of a model that was told what the target is. A function is returned unchanged.
+    """Return a clone of a model that is set to the type of the target. A function is returned unchanged.
 
-    Labels that are no floats are always classes, so nothing is told. The model then warns of numbers that look like a
+    Labels that are no floats are always classes, so nothing is set. The model then warns of numbers that look like a
     numeric target.
     """
     if not hasattr(model, "get_params") or (target_type == "classes" and y.dtype.kind != "f"):

@@ -47,7 +47,7 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class ColumnValues:
-    """What is known of a column in the training rows. Columns are told apart by identity: they are keys of dicts."""
+    """What is known of a column in the training rows. Columns are compared by identity: they are keys of dicts."""
 
     name: str
     number: bool
@@ -167,7 +167,7 @@ class _Asker:
         return table
 
     def changes(self, found: Sequence[Values]) -> list[Change]:
-        """Return the changes as they are told, with their answers. Those that change nothing are left out."""
+        """Return the changes as they are shown, with their answers. Those that change nothing are left out."""
         kept = [{c: value for c, value in values.items() if not _same(self.before(c), value)} for values in found]
         kept = [values for values in kept if values]
         if not kept:

@@ -78,9 +78,9 @@ def _voter_lines(row: ExplainedRow, top: int) -> list[str]:
     if n_rest:
         rest = np.setdiff1d(np.arange(len(voters.rows)), shown)
         table.append([other_rows(n_rest), "", signed(sum(vote_of(row, i) for i in rest))])
-    head = f"Who votes for {subject.model.outputs[row.output]} (+) or against it (-)" if classes else "Who votes"
-    mean = f"; votes start from {plain(float(voters.mean[row.output]))}" if voters.signed else ""
-    return [f"{head}{mean}:", *_indent(_align(table, left=2))]
+    about = f" for {subject.model.outputs[row.output]} (+) or against it (-)" if classes else ""
+    mean = f". All votes are added to {plain(float(voters.mean[row.output]))}" if voters.signed else ""
+    return [f"Training rows that vote{about}{mean}:", *_indent(_align(table, left=2))]
 
 
 def _align(table: list[list[str]], left: int) -> list[str]:

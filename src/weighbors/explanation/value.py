@@ -1,13 +1,16 @@
-"""The explanation of one answer or a few: why this class, who votes for it, and what would change it."""
+"""The explanation of one answer or a few: why this class, which training rows vote for it, and what would change it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._files import atomic_write
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 from .changes import Change
@@ -230,6 +233,18 @@ class Explanation:
         from .html import explanation_html
 
         return page(explanation_html(self._rows, self.top), "Why this answer?")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the explanation to a file, in an atomic write. The format follows from the ending: .html or .txt."""
+        ending = Path(path).suffix.lower()
+        if ending not in (".html", ".htm", ".txt"):
+            raise InvalidDataError(
+                f"an explanation is saved as .html or .txt; got '{path}'. frame(...).to_csv(...) saves its tables"
+            )
+        # The whole text is made before the file is opened, so that an error leaves no file behind.
+        text = f"{self}\n" if ending == ".txt" else self.to_html()
+        with atomic_write(path) as file:
+            file.write(text.encode("utf8"))
 
     def plot(self, row: int = 0, ax: Any = None) -> ExplanationDisplay:
         """Draw the contributions of the features to the answer for one row.

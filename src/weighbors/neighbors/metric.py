@@ -62,8 +62,27 @@ def fit_weigher(
         params = dict(process_routing(model, "fit", sample_weight=sample_weight).weigher.fit)
     elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
         params = {"sample_weight": sample_weight}
-    with columns_checked():  # the model has the same columns, and warned of them if need be
-        return weigher.fit(table, y, **params)
+    try:
+        with columns_checked():  # the model has the same columns, and warned of them if need be
+            return weigher.fit(table, y, **params)
+    except (TypeError, ValueError) as error:
+        # A weigher of the user's own often takes means of all columns, and the error it meets then names no column.
+        if coder.nominal.any() and not isinstance(weigher, TakesTables):
+            error.add_note(_categories_note(type(weigher).__name__, coder))
+        raise
+
+
+def _categories_note(name: str, coder: TableCoder) -> str:
+    """Return the advice for a weigher that failed on a table with categories."""
+    columns = [
+        repr(coder.names[j]) if coder.names else f"number {j}" for j in range(len(coder.nominal)) if coder.nominal[j]
+    ]
+    shown = ", ".join(columns[:5]) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
+    return (
+        f"{name} got a table with categories (column {shown}). A weigher that computes with numbers only needs a table "
+        "without them: encode these columns first, for example with sklearn.preprocessing.OneHotEncoder, or leave them "
+        "out"
+    )
 
 
 def expect_numbers(weigher: Any, n_outputs: int = 1) -> None:

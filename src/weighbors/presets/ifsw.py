@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from .._random import generators
 from ..classifiers import WeightedKNeighborsClassifier
-from ..datasets import data_directory, load_dataset
+from ..datasets import data_directory, load_builtin, load_dataset
+from ..datasets.loaders import has_data_directory
 from ..evaluation import StudyData, StudyResults
 from ..exceptions import MissingDependencyError
 from ..stats import friedman, holm, iman_davenport, posthoc, wilcoxon
@@ -65,6 +66,16 @@ SWITCHES: dict[str, Any] = {"keep_classes": False, "incest_prevention": False, "
 #: How often KEEL's folds are repeated.
 N_REPEATS = 3
 QUICK = ("iris", "wine", "new-thyroid", "ecoli-0-3-4_vs_5", "glass2", "new-thyroid1")
+#: Problems of the quick version without a directory of data sets: the name of the table in scikit-learn, and for
+#: imbalanced problems the class that is told apart from all others.
+BUILT_IN: dict[str, tuple[str, str | None]] = {
+    "iris": ("iris", None),
+    "wine": ("wine", None),
+    "wdbc": ("breast-cancer", None),
+    "iris0": ("iris", "setosa"),
+    "wine, class_0 or not": ("wine", "class_0"),
+    "wine, class_2 or not": ("wine", "class_2"),
+}
 
 
 #: Classical selectors of instances: those of this library, and the names of those of imbalanced-learn.
@@ -148,10 +159,11 @@ def _model(weigher: Any) -> Pipeline:
     return Pipeline([("scale", StandardScaler()), ("knn", WeightedKNeighborsClassifier(1, weigher))])
 
 
-def _methods(name: str, *, quick: bool) -> dict[str, Pipeline]:
+def _methods(name: str, *, quick: bool, built_in: bool = False) -> dict[str, Pipeline]:
     """Return the methods for a problem: 1-NN without weights, all combinations, and the classical selectors.
 
-    For an imbalanced problem, 1-NN and each combination are also returned with undersampling before it.
+    For an imbalanced problem, 1-NN and each combination are also returned with undersampling before it. With
+    ``built_in``, the selectors of imbalanced-learn are left out, so that nothing else needs to be installed.
     """
     size, evaluations = (50, 1000) if quick else (100, 10_000)  # paper 004, section 4.1
 
@@ -167,7 +179,11 @@ def _methods(name: str, *, quick: bool) -> dict[str, Pipeline]:
             )
         )
 
-    classical = {other: _model(_selector(made, name in STANDARD)) for other, made in SELECTORS.items()}
+    classical = {
+        other: _model(_selector(made, name in STANDARD))
+        for other, made in SELECTORS.items()
+        if not (built_in and isinstance(made, str))
+    }
     if name in STANDARD:
         classical = {other: model for other, model in classical.items() if other not in IMBALANCED_ONLY}
         return {NONE: _model(None)} | {tasks: search(tasks, "accuracy") for tasks in COMBINATIONS} | classical
@@ -198,6 +214,16 @@ def _load(name: str, data_home: str | os.PathLike[str] | None, *, quick: bool) -
     return StudyData(X, y, splits=N_REPEATS * parts)
 
 
+def _load_built_in(name: str) -> StudyData:
+    """Return a problem of `BUILT_IN`."""
+    table, positive = BUILT_IN[name]
+    data = load_builtin(table)
+    y = np.asarray(data.y).astype(str)
+    if positive is not None:
+        y = np.where(y == positive, "positive", "negative")
+    return StudyData(data.X.astype(np.float32), y)
+
+
 def data_sets(quick: bool) -> tuple[str, ...]:
     """Return the names of 44 standard and 46 imbalanced problems, or with ``quick`` of three problems of each kind."""
     return QUICK if quick else (*STANDARD, *IMBALANCED)
@@ -208,10 +234,15 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
 
     There are 27 methods for each standard problem and 45 for each imbalanced problem.
     """
-    data_directory(data_home)
+    built_in = quick and not has_data_directory(data_home)
+    if built_in:
+        data = {name: partial(_load_built_in, name) for name in BUILT_IN}
+    else:
+        data_directory(data_home)
+        data = {name: partial(_load, name, data_home, quick=quick) for name in data_sets(quick)}
     return Definition(
-        {name: partial(_load, name, data_home, quick=quick) for name in data_sets(quick)},
-        partial(_methods, quick=quick),
+        data,
+        partial(_methods, quick=quick, built_in=built_in),
         cv=3 if quick else 10,
         scoring=("accuracy", "g_mean"),
         measures={"performance": performance},
@@ -459,5 +490,11 @@ PRESET = Preset(
     build=build,
     tables=tables,
     summary=summary,
+    offline=(
+        "Tables that come with scikit-learn, since no directory of data sets is named: iris, wine and wdbc, which the "
+        "study has as well, and one class of iris or wine against the others as imbalanced problems. 1-NN; features "
+        "standardised in each training part. Searches with 1000 evaluations of 50 individuals, three stratified folds "
+        "(seed 0). Classical selectors of this library only. Fitness, undersampling and tests as in the full study."
+    ),
     switches=SWITCHES,
 )

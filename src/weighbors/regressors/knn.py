@@ -31,7 +31,7 @@ class WeightedKNeighborsRegressor(LocalKNeighbors, BaseKNeighborsRegressor):
         "auto": one of 1, 3, 5, 7, 9, 11, 15, 21, 31. The notes say how values are chosen.
     weigher : None, Weights, weigher or "auto", default=None
         A weigher is an estimator whose ``fit(X, y)`` sets ``weights_``. A clone of the weigher is fitted; if it has
-        ``target_type="auto"``, it is told that the target is numeric. Weighers that learn from classes are refused, and
+        ``target_type="auto"``, it is set to a numeric target. Weighers that learn from classes are refused, and
         with several outputs those that learn from one target. "auto": none, `RReliefF`, or weights by the gradients of
         kernel votes (those of `KernelVotesRegressor`); with several outputs none.
     weights : {"uniform", "distance", "complement", "auto"} or callable, default="uniform"

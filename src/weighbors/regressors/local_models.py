@@ -70,7 +70,7 @@ class NumericStump(BaseStump):
         deviation = np.sqrt((every @ (W * residual**2))[0] / weight)
         np.divide(residual, deviation, out=residual, where=deviation > 0)
         branch, _ = self._branches(np.concatenate([W, W * residual], axis=1), weight, queries)
-        # A branch without weight, up to rounding, says nothing. The mean of all residuals is 0.
+        # A branch without weight, up to rounding, has no information. The mean of all residuals is 0.
         share, total = branch.T
         local = np.divide(total, share, out=np.zeros_like(total), where=share > NOTHING)
         return self.targets.restore(mean + deviation * local)

@@ -137,7 +137,13 @@ def _score_fold(
     except InvalidDataError:
         return -1, {}
     own, truth = table.y[train], table.y[test]
-    predicted = _predict(table, fold, chosen, k, n_jobs) if len(chosen) else np.full(len(test), _guess(table, own))
+    if len(chosen):
+        # A list of few categories has many neighbours at the same distance, of which a k-NN takes the first rows. A
+        # random order of the rows lets the order of the table decide nothing: it often has the classes one by one.
+        shuffled = np.random.default_rng(seed).permutation(train)
+        predicted = _predict(table, (shuffled, test), chosen, k, n_jobs)
+    else:
+        predicted = np.full(len(test), _guess(table, own))
     return len(chosen), (number_scores if table.numeric else score_labels)(truth, predicted, own)
 
 

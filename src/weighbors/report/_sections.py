@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import FloatArray, IndexArray
+from .._typing import BoolArray, FloatArray, IndexArray
 from ..evaluation import PermutationResult, StabilityCurve
 from ..evaluation.curve import chance_deviation
 from ..evaluation.selections import top_selections
@@ -43,7 +43,7 @@ def build_sections(
     return {
         "table": table_section(full, table),
         "features": feature_section(table, folds, chance, order),
-        "classes": class_section(table, whole, order),
+        "classes": class_section(table, whole, order, None if chance is None else chance.adjusted <= chance.level),
         "stability": stability_section(table, folds, effort),
         "instances": instance_section(table, drawn, whole, order),
         "gain": gain_section(table, folds, effort),
@@ -161,10 +161,13 @@ def _describe_test(chance: PermutationResult) -> dict[str, Any]:
     }
 
 
-def class_section(table: ReportData, whole: WholeTableResults, order: IndexArray) -> dict[str, Any]:
+def class_section(
+    table: ReportData, whole: WholeTableResults, order: IndexArray, above_chance: BoolArray | None = None
+) -> dict[str, Any]:
     """Return the weights per class, and the features on which classes disagree.
 
-    The weights of each class are scaled so that the largest absolute weight is 1.
+    The weights of each class are scaled so that the largest absolute weight is 1. ``above_chance`` says which features
+    the permutation test found, or is None without a test. Only these are counted in ``n_opposed``.
     """
     # The sums of RELIEF grow with the size of a class. After scaling, classes can be compared.
     largest = np.abs(whole.class_weights).max(axis=1, keepdims=True)
@@ -184,7 +187,8 @@ def class_section(table: ReportData, whole: WholeTableResults, order: IndexArray
         "best": [
             [table.names[j] for j in np.argsort(-row, kind="stable")[:3] if row[j] > 0] for row in whole.class_weights
         ],
-        "n_opposed": int(opposed.sum()),
+        # Of thousands of features that do not matter, many have weights of both signs.
+        "n_opposed": int((opposed if above_chance is None else opposed & above_chance).sum()),
         "disagree": [
             {
                 "name": table.names[j],

@@ -70,7 +70,7 @@ def residual_section(table: ReportData, drawn: IndexArray, whole: WholeNumbers, 
     y, size = table.y, np.abs(whole.residuals)
     spread = float(y.std(ddof=1))
     far = int((size > 2 * spread).sum())
-    # All rows that the summary speaks of are listed.
+    # All rows that the summary mentions are listed.
     odd = np.argsort(-size, kind="stable")[: max(MOST_INSTANCES, min(far, MOST_SUSPECT))]
     columns = order[:SHOWN_VALUES]
     values = table.frame(columns)

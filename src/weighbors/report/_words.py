@@ -86,7 +86,7 @@ def _features(data: dict[str, Any]) -> str:
     names = join_names(row["name"] for row in features["rows"][:3])
     n, test = features["n_features"], features["test"]
     first = f"The features of the largest weight are {names}." if n > 1 else f"The only feature is {names}."
-    first += _ties(features["rows"][:3])
+    first += _ties(features["rows"][:3]) + _unlike_the_list(data)
     if test is None:
         return first
     above, level = test["n_above_chance"], percent(test["level"])
@@ -100,6 +100,17 @@ def _features(data: dict[str, Any]) -> str:
     return (
         f"{first} A permutation test finds {some} to weigh more than chance gives at a false discovery rate of "
         f"{level}, and {strictly} with a chance of at most {level} that any of these is false."
+    )
+
+
+def _unlike_the_list(data: dict[str, Any]) -> str:
+    """Return why the first features are not those of the list, or an empty text if they are on it or it is empty."""
+    listed = {row["name"] for row in data["list"].get("rows", ())}
+    if not listed or all(row["name"] in listed for row in data["features"]["rows"][:3]):
+        return ""
+    return (
+        " They are not all on the list: it rates each feature by itself, and weights also count what features tell "
+        "together."
     )
 
 
@@ -149,8 +160,10 @@ def _classes(data: dict[str, Any]) -> str:
     else:
         text = f"For class “{shorten_name(low['label'], 40)}” other features matter than for the classes together"
     opposed = classes["n_opposed"]
-    verbs = ("features help" if opposed > 1 else "feature helps") + " to tell one class apart but not another"
-    tail = f"; {opposed} {verbs}" if opposed else ""
+    tested = data["features"]["test"] is not None
+    which = "of the features that the permutation test found" if tested else f"feature{'s' * (opposed > 1)}"
+    verbs = f"help{'s' * (opposed == 1)} to tell one class apart but not another"
+    tail = f"; {opposed} {which} {verbs}" if opposed else ""
     return (
         f"{text} (correlations with the common weights {_r2(low['correlation'])} to {_r2(high['correlation'])}){tail}."
     )

@@ -49,7 +49,8 @@ def list_score(data: dict[str, Any]) -> str:
     lengths = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else f"each of {sizes[0]}"
     unit = "" if numeric else " percentage points"
     text = (
-        f"On rows left out, lists made from the other rows ({lengths} features) give a k-NN "
+        f"On the rows left out in the first {score['n_folds']} folds, lists made from the other rows ({lengths} "
+        f"features) give a k-NN "
         f"{score['measure']} {listed}, all features {every}, and no feature {nothing}. The change from all features to "
         f"the list is {show(test['difference'])}{unit} {interval(test, 1, show)}, "
         f"{verdict(test, 'so the list alone is worse than all features')}."

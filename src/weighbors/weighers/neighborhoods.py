@@ -150,11 +150,11 @@ class Neighborhoods(ABC):
         while len(rows):
             width = min(width, self.n)
             distance, found = self._search(rows, width)
-            last = distance[..., -1]  # inf: the class holds no more
+            last = distance[..., -1]  # inf: the class has no further row
             if skip_zero:
                 distance, found = _without_zeros(distance, found)
             kth = distance[..., min(k, width) - 1]
-            # A list is long enough where the class holds no more, or its last row is farther than the ties.
+            # A list is long enough if the class has no further row, or its last row is farther than the ties.
             known = np.isinf(last) | (np.isfinite(kth) & ((ties == "index") | (last > kth * (1 + tol))))
             done = known.all(axis=1) | (width == self.n)
             if done.any():

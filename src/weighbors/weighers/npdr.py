@@ -340,7 +340,7 @@ class NPDR(FeatureWeigher):
         self.coefficients_, self.separated_ = found.coefficients, found.separated
         self._warn_of_separation(model)
         tail = norm.sf if model.logistic else student(model.residual_degrees).sf
-        # A feature without any difference has the statistic 0, but nothing speaks for it.
+        # A feature without any difference has the statistic 0, which is no evidence for it.
         self.regression_p_values_ = np.where(found.statistics == 0, 1.0, tail(found.statistics))
         self.p_values_ = self.regression_p_values_
         if self.n_permutations:
@@ -403,7 +403,7 @@ def _warn_of_one_outcome(model: PairModel) -> None:
     """Warn that all pairs have the same outcome."""
     what = ("are misses" if model.outcome[0] else "are hits") if model.logistic else "differ equally in their target"
     warn(
-        f"all pairs of neighbours {what}, so that there is nothing to explain, and nothing speaks for any feature. "
+        f"all pairs of neighbours {what}, so that there is nothing to explain, and no evidence for any feature. "
         "Take a larger n_neighbors",
         SeparatedPairsWarning,
     )

@@ -132,7 +132,7 @@ class PairModel:
 
 @dataclass(frozen=True)
 class PairStatistics:
-    """What the regressions of all features say. A feature whose differences say nothing has coefficient 0."""
+    """Coefficients and statistics of the regressions of all features. One that never differs has coefficient 0."""
 
     coefficients: FloatArray  # (n_features,)
     statistics: FloatArray  # (n_features,) coefficient / standard error; score statistic where separated

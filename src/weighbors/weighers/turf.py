@@ -42,7 +42,7 @@ class TuRF(FeatureWeigher):
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What ``y`` holds. "auto": what the weigher takes, if it takes one of them only; else floats are a numeric target
         if one of them is no whole number or if many differ, and all else is classes. A weigher with this parameter at
-        "auto" is told.
+        "auto" is set to this type.
     threshold, redundancy, redundancy_threshold, categorical_features, n_jobs
         As in `Relief`. ``n_jobs`` is used only if ``weigher`` is None. A given weigher keeps its own ``n_jobs``.
 

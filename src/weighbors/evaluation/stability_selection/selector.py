@@ -416,9 +416,13 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         if self.support_.any():
             return Weights(feature_mask=self.support_, feature_names=names)
         goal = f"target_fdr={self.target_fdr}" if self.target_fp is None else f"target_fp={self.target_fp}"
+        least = self.expected_false_positives_.min()
+        # The best feature was better than all features with permuted labels, so that only more of these can tell more.
+        few = self.null == "permutation" and least <= 1 / self.n_permutations
+        advice = f". With n_permutations={self.n_permutations} no smaller values are possible: use more" if few else ""
         warn(
             f"no feature reaches {goal} (the smallest q-value is {self.q_values_.min():.3g}, with "
-            f"{self.expected_false_positives_.min():.3g} expected false positives): the list is empty",
+            f"{least:.3g} expected false positives): the list is empty{advice}",
             NothingSelectedWarning,
         )
         return Weights(feature_names=names)

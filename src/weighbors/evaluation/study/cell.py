@@ -113,7 +113,7 @@ def run_cell(job: Job, data: StudyData, cell: Cell, train: IndexArray, test: Ind
         raise
     except BaseException as error:  # also SystemExit: no method may end the study
         kind = "nan" if isinstance(error, NotFiniteError) else "raised"
-        message = f"{type(error).__name__}: {error}"
+        message = ". ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
         write_failure(cell, path, kind, message, traceback.format_exc(), time.perf_counter() - begin)
         return "failed"
     write_cell(path, {**_cell_header(cell), "status": "done", **header}, arrays)

@@ -65,7 +65,7 @@ class Study(Result):
         Seconds that a cell may take. A cell that takes longer is stopped and counts as failed.
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What the targets of the data sets are. "auto": numeric if all scores are those of numbers, otherwise floats with
-        a fraction or with many values are numbers. Weighers with ``target_type="auto"`` are told.
+        a fraction or with many values are numbers. Weighers with ``target_type="auto"`` are set to it.
     random_state : int, default=0
         Seed from which the seeds of folds and cells are derived. If the ``random_state`` of a method is None, it is set
         to the seed of the cell. Any other value is not changed.

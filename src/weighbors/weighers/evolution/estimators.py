@@ -126,7 +126,7 @@ class EstimatorPredictor:
         answers = np.asarray(clone(self.estimator).fit(X[train], y, **given).predict(X[test])).reshape(len(test))
         if self.numbers is None:
             return answers
-        # A regressor that diverged says nothing of a row, which then counts as one without a prediction.
+        # If a regressor diverged for a row, the row counts as one without a prediction.
         return np.where(np.isfinite(answers), answers, self._otherwise)
 
 

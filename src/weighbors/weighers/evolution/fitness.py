@@ -52,7 +52,7 @@ class Score(Protocol):
 
     @property
     def may_be_negative(self) -> bool:
-        """Whether the score can be below 0, the usual fitness of an individual that selects nothing."""
+        """Whether the score can be below 0. If so, the fitness 0 of an empty individual is not the worst."""
         ...
 
     def __call__(self, predicted: AnyArray) -> FloatArray:
@@ -124,7 +124,7 @@ class Performance:
 
     @property
     def may_be_negative(self) -> bool:
-        """Whether the score can be below 0, the usual fitness of an individual that selects nothing."""
+        """Whether the score can be below 0. If so, the fitness 0 of an empty individual is not the worst."""
         return callable(self.how) or self.how == "matthews_corrcoef"
 
     def recalls(self, predicted: AnyArray) -> FloatArray:

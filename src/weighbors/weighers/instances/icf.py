@@ -62,7 +62,7 @@ def select_icf(table: LabelledRows, k: int) -> tuple[BoolArray, int]:
 
 
 class ICF(InstanceSelector):
-    """Iterative case filtering: remove noise, then the rows inside of classes that others stand for.
+    """Iterative case filtering: remove noise, then rows inside a class that other rows already represent.
 
     First Wilson's editing removes the rows that the majority of their k nearest rows contradicts. Then, in rounds, each
     row x has a local set: the rows that are nearer to x than the nearest row of another class. A row is removed if it

@@ -38,9 +38,9 @@ def _entropy(counts: FloatArray) -> FloatArray:
 
 
 def _best_cut(below: FloatArray) -> int | None:
-    """Return where to cut a segment: the number of distinct values below the cut. Return None if no cut pays.
+    """Return where to cut a segment: the number of distinct values below the cut. Return None if no cut is accepted.
 
-    ``below[i]`` is the number of instances of each class among the first i distinct values. A cut pays by
+    ``below[i]`` is the number of instances of each class among the first i distinct values. A cut is accepted by
     the criterion of Fayyad and Irani: gain > (log2(N − 1) + Δ) / N, with
     Δ = log2(3^k − 2) − (k·E − k1·E1 − k2·E2).
     """
@@ -78,7 +78,7 @@ def mdlp_cuts(
     Returns
     -------
     ndarray of shape (n_cuts,)
-        Cuts in ascending order, each midway between two values. Empty if no cut pays.
+        Cuts in ascending order, each midway between two values. Empty if no cut is accepted.
 
     References
     ----------
@@ -243,7 +243,7 @@ class IntegerCoder:
         varied = (high > low)[left].any() or not numeric.all() or any(map(len, self.cuts.values()))
         if len(binned) and self.discretize == "mdlp" and not varied:
             warn(
-                "MDLP found no cut that pays in any column; bins of equal frequency are used instead",
+                "MDLP accepts no cut in any column; bins of equal frequency are used instead",
                 NoCutWarning,
             )
             self._learn_bins(binned, n_classes, column, "frequency")

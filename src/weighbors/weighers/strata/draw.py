@@ -231,7 +231,7 @@ def read_outcome(model: Any, n: int, M: int) -> Outcome:
         kept, columns = _kept_rows(model, n), _kept_columns(model)
     if published is None and all(part is None for part in (metric, kept, scales, votes, columns)):
         raise InvalidDataError(
-            f"{type(model).__name__} says nothing of rows or features after fit: weights_, sample_indices_, "
+            f"{type(model).__name__} has no weights for rows or features after fit: weights_, sample_indices_, "
             "get_support, feature_importances_ or coef_ is needed"
         )
     # Strata may scale their votes differently. With a mean of 1 they can be joined.
