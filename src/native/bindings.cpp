@@ -12,6 +12,7 @@ NB_MODULE(_native, m) {
   m.attr("BLOCK_LANES_FLOAT32") = wb::BLOCK_LANES<float>;
   m.attr("BLOCK_LANES_FLOAT64") = wb::BLOCK_LANES<double>;
   m.attr("BYTE_LANES") = wb::BYTE_LANES;
+  m.attr("ROUNDED_PANEL") = wb::ROUNDED_PANEL;
   m.attr("VECTOR_EXTENSIONS") = bool(WB_VECTOR_EXTENSIONS);
   m.def("cpu_level", [] { return level->name; });
   m.def("set_cpu_level", [](const std::string& name) {

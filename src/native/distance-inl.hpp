@@ -40,7 +40,7 @@ template <class T, int P, bool W, class V> WB_INLINE V add_term(V sum, V weight,
 
 template <class T> using TileSums = Vec<T>[TILE_QUERIES][TILE_VECTORS];
 
-// Where the queries of a tile are: gathered, (features, TILE_QUERIES), or the rows themselves.
+// Where the queries of a tile are: gathered, (features, TILE_QUERIES), or rows, or lanes of packed blocks.
 template <class T> struct GatheredQueries {
   const T* packed;
   std::int64_t first;  // the first feature of `packed`
@@ -49,6 +49,11 @@ template <class T> struct GatheredQueries {
 template <class T> struct RowQueries {
   const T* row[TILE_QUERIES];
   WB_INLINE T at(std::int64_t j, int q) const { return row[q][j]; }
+};
+
+template <class T> struct LaneQueries {
+  const T* lane[TILE_QUERIES];
+  WB_INLINE T at(std::int64_t j, int q) const { return lane[q][j * BLOCK_LANES<T>]; }
 };
 
 // Adds the features [first, last) to sums that are 0 or hold the features before `first`.

@@ -40,4 +40,19 @@ template <class T> void sort_list(T* distance, std::int64_t* id, std::int64_t k)
   }
 }
 
+// Makes heaps of the sorted lists of the rows [begin, end), so that a search can continue them.
+template <class T> void open_lists(const Lists<T>& lists, std::int64_t n_groups, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t list = begin * n_groups; list < end * n_groups; ++list) {  // A descending list is a max-heap.
+    std::reverse(lists.distance + list * lists.k, lists.distance + (list + 1) * lists.k);
+    std::reverse(lists.id + list * lists.k, lists.id + (list + 1) * lists.k);
+  }
+}
+
+// Sorts the heaps of the rows [begin, end).
+template <class T>
+void close_lists(const Lists<T>& lists, std::int64_t n_groups, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t list = begin * n_groups; list < end * n_groups; ++list)
+    sort_list(lists.distance + list * lists.k, lists.id + list * lists.k, lists.k);
+}
+
 }  // namespace wb

@@ -37,7 +37,8 @@ WB_NOINLINE WB_KERNEL T insert_lanes(const Queries<T>& queries, const References
     // Rows ascend within a group, so of equal distances the one in the list has the lower row and stays.
     if (!(d < list[0])) continue;
     replace_worst(list, list_id, k, d, id);
-    limit = entry_limit<T, P>(list[0], recheck, row, m);
+    // While the list has empty places its worst entry is infinite, but the limit may be lower already.
+    limit = std::min(limit, entry_limit<T, P>(list[0], recheck, row, m));
   }
   return limit;
 }
@@ -53,6 +54,14 @@ template <class T, int P> struct NearestCollector {
     return entry_limit<T, P>(lists.distance[(row * refs.n_groups + group) * lists.k], recheck, row,
                              recheck.features.count);
   }
+  std::int64_t first_wanted() const { return lists.k + (queries.ids != nullptr); }
+  // At least k other references have sums of at most `kth`, so nothing beyond it can enter the list. A sum that equals
+  // it must pass, as it may be that of one of them.
+  WB_KERNEL T limit_of_kth(std::int64_t row, T kth) const {
+    if (recheck.source) kth = folded_limit<T, P>(kth, recheck.slack[row], recheck.features.count);
+    return std::nextafter(entry_limit<T, P>(kth, recheck, row, recheck.features.count),
+                          std::numeric_limits<T>::infinity());
+  }
   WB_INLINE T take(const TilePosition& place, unsigned lanes, const T* distance, T limit) const {
     return insert_lanes<T, P>(queries, refs, recheck, lists, place, lanes, distance, limit);
   }
@@ -63,17 +72,10 @@ template <class T, int P> struct NearestCollector {
 template <class T, int P, bool W, bool MISSING>
 WB_KERNEL void find_k_nearest(const Queries<T>& queries, const References<T>& refs, const Features<T>& features,
                               const Recheck<T>& recheck, const Lists<T>& lists, std::int64_t begin, std::int64_t end) {
-  const std::int64_t k = lists.k, groups = refs.n_groups;
-  for (std::int64_t row = begin; row < end; ++row)
-    for (std::int64_t g = 0; g < groups; ++g) {  // A descending list is a max-heap.
-      std::reverse(lists.distance + (row * groups + g) * k, lists.distance + (row * groups + g + 1) * k);
-      std::reverse(lists.id + (row * groups + g) * k, lists.id + (row * groups + g + 1) * k);
-    }
+  open_lists(lists, refs.n_groups, begin, end);
   const NearestCollector<T, P> collector{.queries = queries, .refs = refs, .recheck = recheck, .lists = lists};
   scan_tiles<T, P, W, MISSING>(queries, refs, features, collector, begin, end);
-  for (std::int64_t row = begin; row < end; ++row)
-    for (std::int64_t g = 0; g < groups; ++g)
-      sort_list(lists.distance + (row * groups + g) * k, lists.id + (row * groups + g) * k, k);
+  close_lists(lists, refs.n_groups, begin, end);
 }
 
 }  // namespace wb::WB_LEVEL

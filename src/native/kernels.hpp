@@ -57,6 +57,14 @@ struct Level {
 
   void (*predict_classes_from_ranks)(const RankJob<std::int32_t>&, std::int64_t begin, std::int64_t end);
   void (*predict_numbers_from_ranks)(const RankJob<double>&, std::int64_t begin, std::int64_t end);
+  void (*measure_float_pairs)(const float* rows, std::int64_t m, const std::int64_t* pairs, float* distance,
+                              std::int64_t begin, std::int64_t end);
+  void (*measure_double_pairs)(const double* rows, std::int64_t m, const std::int64_t* pairs, double* distance,
+                               std::int64_t begin, std::int64_t end);
+  void (*propose_rounded_pairs)(const RoundedPairsJob&, std::int64_t begin, std::int64_t end);
+  std::int64_t (*find_k_nearest_mixed[2][2])(const Queries<float>&, const References<float>&, const Features<float>&,
+                                             const MixedJob&, const Lists<double>&, std::int64_t begin,
+                                             std::int64_t end);  // [p - 1][missing]
 
   template <class T> const Kernels<T>& of() const {
     if constexpr (sizeof(T) == sizeof(float)) return *in_float;

@@ -24,6 +24,7 @@
 #include "distance-inl.hpp"
 #include "scan-inl.hpp"
 #include "k_nearest-inl.hpp"
+#include "mixed-inl.hpp"
 #include "within-inl.hpp"
 #include "symmetric-inl.hpp"
 #include "rerank-inl.hpp"
@@ -95,6 +96,11 @@ constinit const Level LEVEL = {
     .propose_rounded = propose_rounded,
     .predict_classes_from_ranks = predict_from_ranks<std::int32_t>,
     .predict_numbers_from_ranks = predict_from_ranks<double>,
+    .measure_float_pairs = measure_pairs<float>,
+    .measure_double_pairs = measure_pairs<double>,
+    .propose_rounded_pairs = propose_rounded_pairs,
+    .find_k_nearest_mixed = {{find_k_nearest_mixed<1, false>, find_k_nearest_mixed<1, true>},
+                             {find_k_nearest_mixed<2, false>, find_k_nearest_mixed<2, true>}},
 };
 
 #endif

@@ -107,4 +107,60 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
 #endif
 }
 
+// Squared distances of the lanes [begin, end) to the later lanes, as `compute_symmetric_distances` does, but rounded to
+// 16 bits: |b_q|^2 + |b_x|^2 - 2 <b_q, b_x>. The products of a panel of features are added as integers, which the
+// caller has made small enough for that, and the sums of panels as floats. Does nothing where the instruction is
+// missing.
+WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJob& job,
+                                            [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end) {
+#if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>, TILE_SUMS = TILE_QUERIES * LANES;
+  constexpr std::int64_t NEAR = 6 * ROUNDED_PANEL;  // Of a block of queries and one of references in the nearest cache.
+  const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES, stride = job.n_blocks * LANES;
+  std::vector<float> products(std::size_t(n_tiles * job.n_blocks * TILE_SUMS), 0.0f);
+  for (std::int64_t first = 0; first < job.pairs; first += NEAR)
+    for (std::int64_t block = 0; block < job.n_blocks; ++block)
+      for (std::int64_t t = 0; t < n_tiles; ++t) {
+        const std::int64_t tile_lane = begin + t * TILE_QUERIES, block_lane = block * LANES;
+        const bool in_tail = job.tail < stride && tile_lane + TILE_QUERIES > job.tail;
+        if (!in_tail && (tile_lane >= block_lane + LANES || block_lane >= job.tail)) continue;
+        const std::int32_t* query[TILE_QUERIES];
+        for (int q = 0; q < TILE_QUERIES; ++q) {
+          const std::int64_t lane = std::min(tile_lane + q, end - 1);  // A short tile repeats its last query.
+          query[q] = job.packed + lane / LANES * job.pairs * LANES + lane % LANES;
+        }
+        float* kept = products.data() + (t * job.n_blocks + block) * TILE_SUMS;
+        for (std::int64_t panel = first; panel < std::min(first + NEAR, job.pairs); panel += ROUNDED_PANEL) {
+          const std::int32_t* packed = job.packed + block * job.pairs * LANES;
+          Ints sum[TILE_QUERIES][TILE_VECTORS] = {};
+          for (std::int64_t c = panel; c < panel + ROUNDED_PANEL; ++c) {
+            Ints ref[TILE_VECTORS];
+            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(packed + c * LANES + v * WIDE);
+            WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+              const Ints pair = query[q][c * LANES] - Ints{};
+              WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] += multiply_pairs(ref[v], pair);
+            }
+          }
+          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
+            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+              float* at = kept + q * LANES + v * WIDE;
+              store<float>(at, load<float>(at) + __builtin_convertvector(sum[q][v], Vec<float>));
+            }
+        }
+        if (first + NEAR < job.pairs) continue;
+        for (int q = 0; q < TILE_QUERIES && tile_lane + q < end; ++q) {
+          const std::int64_t lane = tile_lane + q;
+          // Each pair belongs to one tile, since two threads must not write the same place.
+          const bool all = lane >= job.tail;
+          for (std::int64_t other = all ? block_lane : std::max(block_lane, lane); other < block_lane + LANES;
+               ++other) {
+            if (all ? other > lane : other >= job.tail) break;
+            job.square[lane * stride + other] = job.square[other * stride + lane] =
+                float(job.norm[lane] + job.norm[other] - 2.0 * double(kept[q * LANES + other - block_lane]));
+          }
+        }
+      }
+#endif
+}
+
 }  // namespace wb::WB_LEVEL

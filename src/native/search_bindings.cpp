@@ -104,14 +104,46 @@ void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Arra
                                                                      job.recheck, lists, begin, end);
 }
 
+int64_t py_find_k_nearest_mixed(Array<float, 2> queries, Optional<int64_t, 1> query_ids, Array<float, 3> packed,
+                                Array<int64_t, 1> ids, Array<int64_t, 1> group_start, Array<float, 1> missing_distance,
+                                int64_t n_numeric, bool missing, int p, Array<double, 2> exact_queries,
+                                Array<double, 2> source, Optional<double, 1> exact_weights,
+                                Array<double, 1> exact_missing_distance, Array<double, 1> shift, double scale,
+                                int64_t most_measured, Output<double, 3> distance, Output<int64_t, 3> id, int64_t begin,
+                                int64_t end) {
+  const auto job = scan_job<float>(queries, query_ids, packed, {}, {}, ids, group_start, missing_distance, n_numeric, p,
+                                   {}, {}, {}, {}, {}, {});
+  const int64_t n = dim(queries, 0), m = dim(queries, 1);
+  require(dim(exact_queries, 0) == n && dim(exact_queries, 1) == m && dim(source, 1) == m && dim(shift, 0) == n,
+          "exact_queries, source, shift: wrong shape");
+  require(!exact_weights || dim(*exact_weights, 0) == m, "exact_weights: one per feature is needed");
+  require_features(exact_missing_distance, n_numeric, m);
+  require_lists(distance, id, n, job.references.n_groups);
+  require_range(begin, end, n);
+  for (int64_t i = 0; i < dim(ids, 0); ++i) require(ids.data()[i] < dim(source, 0), "ids: row outside the source");
+  const MixedJob mixed{
+      .exact = {.source = source.data(),
+                .queries = exact_queries.data(),
+                .weights = data_or_null(exact_weights),
+                .features = {.missing_distance = exact_missing_distance.data(), .numeric = n_numeric, .count = m}},
+      .shift = shift.data(),
+      .scale = scale,
+      .most_measured = most_measured,
+  };
+  const Lists<double> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
+  return level->find_k_nearest_mixed[p - 1][missing](job.queries, job.references, job.features, mixed, lists, begin,
+                                                     end);
+}
+
 template <class T>
 void py_compute_symmetric_distances(Array<T, 2> source, Array<int64_t, 1> order, Array<T, 3> packed,
-                                    int64_t first_block, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
-                                    int p, Output<T, 2> distance, int64_t begin, int64_t end) {
+                                    int64_t first_block, int64_t tail, Array<T, 1> missing_distance, int64_t n_numeric,
+                                    bool missing, int p, Output<T, 2> distance, int64_t begin, int64_t end) {
   const int64_t n = dim(source, 0), m = dim(source, 1), lanes = dim(order, 0);
   require(p == 1 || p == 2, "p: 1 or 2 is needed");
   require_packed<T>(packed, m);
   require_features(missing_distance, n_numeric, m);
+  require(tail >= 0, "tail: a lane is needed");
   require(first_block >= 0 && (first_block + dim(packed, 0)) * BLOCK_LANES<T> <= lanes, "packed: blocks beyond order");
   require(dim(distance, 0) == lanes && dim(distance, 1) == lanes, "distance: one row and column per lane is needed");
   require_range(begin, end, lanes);
@@ -123,6 +155,7 @@ void py_compute_symmetric_distances(Array<T, 2> source, Array<int64_t, 1> order,
       .packed = packed.data(),
       .first_block = first_block,
       .n_blocks = dim(packed, 0),
+      .tail = tail,
       .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
       .distance = distance.data(),
   };
@@ -255,6 +288,18 @@ int64_t py_find_k_nearest_by_bytes(Array<uint64_t, 3> packed, Array<int64_t, 1> 
   return level->of<T>().find_k_nearest_by_bytes(job, lists, begin, end);
 }
 
+template <class T>
+void py_measure_pairs(Array<T, 2> rows, Array<int64_t, 2> pairs, Output<T, 1> distance, int64_t begin, int64_t end) {
+  require(dim(pairs, 1) == 2 && dim(distance, 0) == dim(pairs, 0), "pairs, distance: (n_pairs, 2) and (n_pairs,)");
+  require_range(begin, end, dim(pairs, 0));
+  for (int64_t i = 2 * begin; i < 2 * end; ++i)
+    require(0 <= pairs.data()[i] && pairs.data()[i] < dim(rows, 0), "pairs: row outside the data");
+  if (begin == end) return;
+  if constexpr (sizeof(T) == sizeof(float))
+    level->measure_float_pairs(rows.data(), dim(rows, 1), pairs.data(), distance.data(), begin, end);
+  else level->measure_double_pairs(rows.data(), dim(rows, 1), pairs.data(), distance.data(), begin, end);
+}
+
 template <class T> void bind_for(nb::module_& m) {
   using namespace nb::literals;
   const auto release = nb::call_guard<nb::gil_scoped_release>();
@@ -271,10 +316,12 @@ template <class T> void bind_for(nb::module_& m) {
         array_or_none("order"), array_or_none("exact_queries"), array_or_none("exact_weights"),
         array_or_none("exact_missing_distance"), array_or_none("slack"), "begin"_a, "end"_a);
   m.def("compute_symmetric_distances", &py_compute_symmetric_distances<T>, nb::kw_only(), array("source"),
-        array("order"), array("packed"), "first_block"_a, array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a,
-        array("distance"), "begin"_a, "end"_a, release);
+        array("order"), array("packed"), "first_block"_a, "tail"_a, array("missing_distance"), "n_numeric"_a,
+        "missing"_a, "p"_a, array("distance"), "begin"_a, "end"_a, release);
   m.def("select_nearest", &py_select_nearest<T>, nb::kw_only(), array("pair_distance"), array("order"),
         array("group_start"), array("distance"), array("id"), "begin"_a, "end"_a, release);
+  m.def("measure_pairs", &py_measure_pairs<T>, nb::kw_only(), array("rows"), array("pairs"), array("distance"),
+        "begin"_a, "end"_a, release);
   m.def("rerank", &py_rerank<T>, nb::kw_only(), array("queries"), array("source"), array("candidates"),
         array_or_none("weights"), array_or_none("weight_row"), array_or_none("scales"), array_or_none("own_row"),
         array("missing_distance"), "n_numeric"_a, "p"_a, array("distance"), array("id"), "begin"_a, "end"_a, release);
@@ -313,6 +360,27 @@ void py_propose_rounded(Array<int32_t, 3> packed, Array<int32_t, 1> norm, int64_
   if (begin < end) level->propose_rounded(job, begin, end);
 }
 
+void py_propose_rounded_pairs(Array<int32_t, 3> packed, Array<double, 1> norm, int64_t n, int64_t tail,
+                              Output<float, 2> square, int64_t begin, int64_t end) {
+  const int64_t lanes = dim(packed, 0) * BLOCK_LANES<float>;
+  require(dim(packed, 2) == BLOCK_LANES<float> && dim(norm, 0) == lanes, "norm: one per lane is needed");
+  require(dim(packed, 1) % ROUNDED_PANEL == 0, "packed: whole panels are needed");
+  require(0 < n && n <= lanes && lanes < n + BLOCK_LANES<float>, "n: wrong");
+  require(dim(square, 0) == lanes && dim(square, 1) == lanes, "square: one row and column per lane is needed");
+  require(tail >= 0, "tail: a lane is needed");
+  require_range(begin, end, n);
+  require(level->multiplies_pairs, "this CPU level has no instruction for rounded rows");
+  const RoundedPairsJob job{
+      .packed = packed.data(),
+      .norm = norm.data(),
+      .n_blocks = dim(packed, 0),
+      .pairs = dim(packed, 1),
+      .tail = tail,
+      .square = square.data(),
+  };
+  if (begin < end) level->propose_rounded_pairs(job, begin, end);
+}
+
 }  // namespace
 
 void bind_search(nb::module_& m) {
@@ -320,6 +388,13 @@ void bind_search(nb::module_& m) {
   m.def("multiplies_pairs", [] { return level->multiplies_pairs; });
   m.def("propose_rounded", &py_propose_rounded, nb::kw_only(), array("packed"), array("norm"), "n"_a, array("queries"),
         array("query_norm"), array_or_none("own"), array("distance"), array("id"), "begin"_a, "end"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def("propose_rounded_pairs", &py_propose_rounded_pairs, nb::kw_only(), array("packed"), array("norm"), "n"_a,
+        "tail"_a, array("square"), "begin"_a, "end"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("find_k_nearest_mixed", &py_find_k_nearest_mixed, nb::kw_only(), array("queries"), array_or_none("query_ids"),
+        array("packed"), array("ids"), array("group_start"), array("missing_distance"), "n_numeric"_a, "missing"_a,
+        "p"_a, array("exact_queries"), array("source"), array_or_none("exact_weights"), array("exact_missing_distance"),
+        array("shift"), "scale"_a, "most_measured"_a, array("distance"), array("id"), "begin"_a, "end"_a,
         nb::call_guard<nb::gil_scoped_release>());
   bind_for<float>(m);
   bind_for<double>(m);

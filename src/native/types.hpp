@@ -97,6 +97,14 @@ template <class T> struct Recheck {
   Features<T> features = {};            // Of the unfolded data.
 };
 
+// What a search needs whose sums in float propose among rows of double (mixed-inl.hpp).
+struct MixedJob {
+  Recheck<double> exact = {};      // queries, source and weights as they are; the other members are not used
+  const double* shift = nullptr;   // (n_queries,) bound on what folding changes in a scaled distance (not squared)
+  double scale = 1;                // factor of folded distances (not squared)
+  std::int64_t most_measured = 0;  // after so many distances in double the search ends without a result
+};
+
 // The rows whose neighbours are wanted.
 template <class T> struct Queries {
   const T* rows = nullptr;            // (n_queries, m), folded like the references
@@ -117,6 +125,7 @@ template <class T> struct SymmetricJob {
   std::int64_t n_lanes = 0;             // of all blocks
   const T* packed = nullptr;            // (n_blocks, m, BLOCK_LANES): the blocks from `first_block` on
   std::int64_t first_block = 0, n_blocks = 0;
+  std::int64_t tail = 0;  // the lanes from here on are compared with all blocks; n_lanes: no lane is
   Features<T> features = {};
   T* distance = nullptr;  // (n_lanes, n_lanes); p = 2: squared; padding and the diagonal have no meaning
 };
@@ -151,6 +160,18 @@ struct RoundedJob {
   std::int64_t k = 0;
   std::int32_t* distance = nullptr;  // (n_queries, k) squared distances in levels, ascending; the largest int: none
   std::int64_t* id = nullptr;        // the same shape; -1: none
+};
+
+// Pairs of features whose products are added in 32 bits before they become floats (`propose_rounded_pairs`).
+constexpr std::int64_t ROUNDED_PANEL = 32;
+
+// What `propose_rounded_pairs` reads and writes: all pairs of wide rows, which are rounded to 16 bits.
+struct RoundedPairsJob {
+  const std::int32_t* packed = nullptr;  // (n_blocks, pairs, BLOCK_LANES<float>), two features in 32 bits
+  const double* norm = nullptr;          // (n_lanes,) squared norms
+  std::int64_t n_blocks = 0, pairs = 0;  // pairs of features: whole panels
+  std::int64_t tail = 0;                 // as in SymmetricJob
+  float* square = nullptr;               // (n_lanes, n_lanes) squared distances in levels
 };
 
 // The number of references in a packed block of bytes: two vectors of four words of eight bytes.

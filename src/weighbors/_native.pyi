@@ -6,6 +6,8 @@ Who calls what::
     engine.backends.bytes   -> round_to_bytes, find_k_nearest_by_bytes
     engine.backends.certify -> rerank
     engine.backends.rounded -> multiplies_pairs, propose_rounded
+    engine.backends.single  -> find_k_nearest_mixed
+    engine.backends.wide    -> multiplies_pairs, propose_rounded_pairs, select_nearest, measure_pairs
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
                                add_differences, sum_distances, add_listed_differences
     engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
@@ -31,6 +33,7 @@ from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
 BLOCK_LANES_FLOAT32: int
 BLOCK_LANES_FLOAT64: int
 BYTE_LANES: int
+ROUNDED_PANEL: int  # pairs of features
 VECTOR_EXTENSIONS: bool
 
 class HelperThreads:
@@ -78,12 +81,54 @@ def find_k_nearest(
     begin: int,  # queries [begin, end)
     end: int,
 ) -> None: ...
+def find_k_nearest_mixed(
+    *,
+    queries: FloatArray,  # (n_queries, m) float32, folded; this and what follows as in find_k_nearest
+    query_ids: IndexArray | None,
+    packed: FloatArray,  # float32, folded
+    ids: IndexArray,
+    group_start: IndexArray,
+    missing_distance: FloatArray,  # (m,) float32, folded
+    n_numeric: int,
+    missing: bool,
+    p: int,
+    exact_queries: FloatArray,  # (n_queries, m) float64, as all arrays that follow
+    source: FloatArray,  # (n, m)
+    exact_weights: FloatArray | None,  # (m,)
+    exact_missing_distance: FloatArray,  # (m,)
+    shift: FloatArray,  # (n_queries,) bound on what folding changes in a scaled distance (not squared)
+    scale: float,  # factor of folded distances (not squared)
+    most_measured: int,  # after so many exact distances the search ends without a result
+    distance: FloatArray,  # (n_queries, n_groups, k) continued
+    id: IndexArray,  # the same shape
+    begin: int,  # queries [begin, end)
+    end: int,
+) -> int: ...  # number of exact distances; more than most_measured: the lists have no meaning
+def propose_rounded_pairs(
+    *,
+    packed: AnyArray,  # (n_blocks, pairs, lanes) int32: two features of 16 bits; whole panels
+    norm: FloatArray,  # (n_blocks * lanes,) float64, squared norms
+    n: int,  # rows
+    tail: int,  # as in compute_symmetric_distances
+    square: FloatArray,  # (n_lanes, n_lanes) float32, written on both sides; that of padding has no meaning
+    begin: int,  # rows
+    end: int,
+) -> None: ...
+def measure_pairs(
+    *,
+    rows: FloatArray,  # (n, m)
+    pairs: IndexArray,  # (n_pairs, 2) rows
+    distance: FloatArray,  # (n_pairs,) written: squared, p = 2
+    begin: int,  # pairs
+    end: int,
+) -> None: ...
 def compute_symmetric_distances(
     *,
     source: FloatArray,  # (n, m) all stored rows
     order: IndexArray,  # (n_lanes,) row of source per lane of all blocks, -1: padding
     packed: FloatArray,  # some blocks
     first_block: int,  # the number of the first of them
+    tail: int,  # lanes from here on are compared with all blocks, others not with the block of these
     missing_distance: FloatArray,
     n_numeric: int,
     missing: bool,

@@ -223,11 +223,13 @@ def test_proposals_in_float32_give_the_lists_of_the_scan(name, nominal, kind, p)
 
 
 def test_proposals_in_float32_are_given_up_where_they_decide_nothing():
-    plain, tied = (NeighborEngine(hard_data(name)) for name in ("normal", "duplicates"))
-    for engine in (plain, tied):
+    # Equal rows are measured like others, but beside a number of 1e12 all other rows are the same in float32.
+    plain, tied, far = (NeighborEngine(hard_data(name)) for name in ("normal", "duplicates", "one outlier"))
+    for engine in (plain, tied, far):
         engine.search(engine.references.rows[:500], 3)
     assert not plain._backend._doubtful
-    assert tied._backend._doubtful
+    assert not tied._backend._doubtful
+    assert far._backend._doubtful
     again = pickle.loads(pickle.dumps(plain))
     expected, answer = plain.search(np.zeros((3, 6)), 5), again.search(np.zeros((3, 6)), 5)
     assert answer[0].tobytes() == expected[0].tobytes()
@@ -317,3 +319,96 @@ def test_rounded_rows_propose_the_lists_of_the_scan(kind, dtype, monkeypatch):
     np.testing.assert_array_equal(engine.search(missing, 3)[1], scan.search(missing, 3)[1])
     copy = pickle.loads(pickle.dumps(engine))
     np.testing.assert_array_equal(copy.search(X[:50], 3)[1], engine.search(X[:50], 3)[1])
+
+
+def wide_data(kind, dtype, n=90, m=1500):
+    """Tables with many columns, in which rounding to 16 bits changes the order of neighbours, or could."""
+    rng = RNG(6)
+    X = rng.normal(size=(n, m))
+    X = {
+        "reals": X,
+        "odd": X[:, :-37],
+        "ties": np.round(X),
+        "equal rows": np.repeat(X[: n // 3], 3, axis=0),
+        "offset": X + (1e8 if dtype == np.float64 else 1e3),
+        "large offsets": np.where(np.arange(m) % 2, 1e8, 1e8 + 1) * np.ones((n, 1)) + np.round(X),
+        "one large column": X * np.where(np.arange(m) == 3, 1e6, 1.0),
+        "one far row": np.vstack([X[1:], np.full((1, m), 1e4)]),
+        "close": 1 + 1e-6 * X,
+        "constant": np.ones((n, m)),
+        "tiny": X * (1e-120 if dtype == np.float64 else 1e-10),
+        "huge": X * (1e120 if dtype == np.float64 else 1e12),
+        "one panel": np.where(np.arange(m) < 64, 100 * np.sign(X), X),  # Its norm is that of few features.
+        "rare": np.where(rng.random((n, m)) < 0.001, 50.0, 0.0),
+    }[kind]
+    return np.ascontiguousarray(X, dtype=dtype)
+
+
+WIDE = ["reals", "odd", "ties", "equal rows", "offset", "large offsets", "one large column", "one far row", "close",
+        "constant", "tiny", "huge", "one panel", "rare"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", WIDE)
+def test_pairs_of_rounded_rows_propose_the_lists_of_the_scan(kind, dtype):
+    if not _native.multiplies_pairs():
+        pytest.skip("this CPU level has no instruction for rounded rows")
+    X = wide_data(kind, dtype)
+    own = np.arange(len(X))
+    engine, scan = NeighborEngine(X), NeighborEngine(X, backend="scan")
+    assert engine.plan.wide
+    assert not scan.plan.wide
+    for k in (1, 5, 30, 95):
+        wanted = scan.search(X.copy(), k, own_row=own)  # of a copy each distance is computed by itself
+        for jobs in (1, 2, 3):
+            found = engine.search(X, k, own_row=own, n_jobs=jobs)
+            assert found[0].tobytes() == wanted[0].tobytes()
+            assert found[1].tobytes() == wanted[1].tobytes()
+    if kind in ("ties", "rare"):  # Their squares are exact in both dtypes, so that the oracle's ties are ours.
+        square = ((X[:, None].astype(np.float64) - X) ** 2).sum(axis=2)
+        square[own, own] = np.inf
+        np.testing.assert_array_equal(engine.search(X, 5, own_row=own)[1], np.argsort(square, kind="stable")[:, :5])
+    copy = pickle.loads(pickle.dumps(engine))
+    np.testing.assert_array_equal(copy.search(X, 3, own_row=own)[1], engine.search(X, 3, own_row=own)[1])
+    # Other queries are not pairs of stored rows.
+    np.testing.assert_array_equal(engine.search(X[:9] + 1, 3)[0], scan.search(X[:9] + 1, 3)[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [64, 65, 79, 80, 100, 113, 200])
+def test_pairs_of_rounded_rows_of_any_number(n, dtype):
+    if not _native.multiplies_pairs():
+        pytest.skip("this CPU level has no instruction for rounded rows")
+    X, own = wide_data("reals", dtype, n=n, m=1024 + n), np.arange(n)
+    engine, wanted = NeighborEngine(X, n_jobs=2), NeighborEngine(X, backend="scan").search(X.copy(), 2, own_row=own)
+    found = engine.search(X, 2, own_row=own)
+    assert not engine._backend._doubtful
+    assert found[0].tobytes() == wanted[0].tobytes()
+    assert found[1].tobytes() == wanted[1].tobytes()
+
+
+def test_pairs_of_rounded_rows_are_given_up_where_they_decide_nothing():
+    if not _native.multiplies_pairs():
+        pytest.skip("this CPU level has no instruction for rounded rows")
+    own = np.arange(90)
+    for kind, doubtful in (("reals", False), ("one far row", True), ("constant", False)):
+        engine = NeighborEngine(wide_data(kind, np.float64))
+        engine.search(engine.references.rows, 3, own_row=own)
+        assert engine._backend._doubtful == doubtful
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_measured_pairs_have_the_bits_of_the_scan(dtype):
+    rng = RNG(2)
+    for m in (1, 3, 8, 9, 64, 1000, 1025):
+        X = rng.normal(size=(20, m)).astype(dtype)
+        pairs = np.stack(np.meshgrid(np.arange(20), np.arange(20)), axis=-1).reshape(-1, 2)
+        distance = np.empty(len(pairs), dtype=dtype)
+        for begin, end in ((0, 7), (7, 100), (100, 100), (100, 400)):
+            _native.measure_pairs(rows=X, pairs=pairs, distance=distance, begin=begin, end=end)
+        found, row = NeighborEngine(X, backend="scan").search(X.copy(), 20)
+        expected = np.empty((20, 20), dtype=dtype)
+        np.put_along_axis(expected, row, found, axis=1)
+        np.testing.assert_array_equal(np.sqrt(distance.reshape(20, 20)), expected.T)
+    with pytest.raises(ValueError, match="row outside"):
+        _native.measure_pairs(rows=X, pairs=pairs + 1, distance=distance, begin=0, end=400)

@@ -234,6 +234,28 @@ def test_ranks_and_walks_give_the_answers_of_the_scan(n, kind):
             _native.set_cpu_level(level)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 20, 300])
+@pytest.mark.parametrize("k", [1, 3])
+def test_lists_of_the_nearest_rows_are_enough_until_few_rows_are_selected(n_classes, k):
+    rng, n, m = RNG(n_classes), 620, 3
+    X = rng.integers(0, 9, size=(n, m)).astype(np.float32)  # many equal distances
+    codes = np.append(np.arange(n_classes), rng.integers(0, n_classes, size=n - n_classes))
+    options = {"n_classes": n_classes, "n_neighbors": k, "scales_change": False}
+    scan = PopulationNeighbors(X, codes, features_change=True, **options)
+    walk = PopulationNeighbors(X, codes, features_change=False, n_jobs=2, **options)
+    cut = PopulationNeighbors(X, codes, features_change=False, cache_bytes=4 * n * 40, **options)
+    assert walk._near.shape[1] < walk.method.width == n - 1
+    assert cut.method.width == cut._near.shape[1] == 40
+    for count in (1, 64, 70):
+        for share in (0.6, 0.3, 0.02, 0.0):  # the last individuals select the row that they predict, or nothing
+            mask = rng.random((count, n)) < share
+            mask[0] = np.arange(n) == 5
+            selections = Selections(count, instance_mask=mask)
+            wanted = scan.predict(selections)
+            np.testing.assert_array_equal(walk.predict(selections), wanted)
+            np.testing.assert_array_equal(cut.predict(selections), wanted)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_neighbours_are_sorted_by_distance_and_row(dtype):
     square = RNG(0).integers(0, 6, size=(20, 50)).astype(dtype)
@@ -241,7 +263,8 @@ def test_neighbours_are_sorted_by_distance_and_row(dtype):
     rows = np.broadcast_to(np.arange(50), square.shape)
     wanted = np.lexsort((rows, square), axis=1)
     np.testing.assert_array_equal(sort_neighbors(square, 49), wanted[:, :49])
-    np.testing.assert_array_equal(sort_neighbors(square, 9), wanted[:, :9])
+    for width in (1, 9, 25, 26):
+        np.testing.assert_array_equal(sort_neighbors(square, width), wanted[:, :width])
 
 
 def test_plans():

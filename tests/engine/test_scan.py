@@ -441,3 +441,37 @@ def test_each_pair_once_has_the_bits_of_the_scan(n, m, kind, p, dtype):
     if kind != "nominal" and (kind == "ties" or dtype == np.float64):  # long sums in float32 differ from the oracle's
         answer = NeighborEngine(X, p=p, backend="scan").search(X, 3, own_row=rows)
         assert_same(answer, nearest(X, X, 3, p=p, own=rows), exact=kind == "ties")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("kind", ["plain", "feature", "instance", "scales"])
+@pytest.mark.parametrize("case", ["ties", "missing", "descending", "equal"])
+def test_lists_that_are_filled_from_group_minima_are_those_of_the_oracle(case, kind, p, dtype):
+    # Enough rows for `FirstBlocks` (scan-inl.hpp), also in each of two groups; in tiny parts there are too few.
+    n, m, rng = 700, 3, RNG(1)
+    X = integers(3, n=n, m=m, high=30)
+    if case == "missing":
+        X[rng.random(X.shape) < 0.1] = np.nan
+    if case == "descending":  # every row is nearer to the first queries than all rows before it
+        X = np.sort(X, axis=0)[::-1].copy()
+    if case == "equal":
+        X[:] = X[0]
+    X = X.astype(dtype)
+    weights, _ = make_weights(kind, n, m, None, 5)
+    groups = np.arange(n) % 2
+    own = np.append(np.arange(0, n, 30), [-1, n - 1])
+    queries = np.ascontiguousarray(X[own])
+    for options in ({}, {"groups": groups, "n_groups": 2}):
+        engine = NeighborEngine(X, weights=weights, p=p, backend="scan", **options)
+        parts = NeighborEngine(X, weights=weights, p=p, backend="scan", part_bytes=1, **options)
+        for k in (1, 2, 5, 14, 31, 60, 400):
+            found = engine.search_groups(queries, k, own_row=own)
+            wanted = parts.search_groups(queries, k, own_row=own)
+            assert found[0].tobytes() == wanted[0].tobytes()
+            assert found[1].tobytes() == wanted[1].tobytes()
+            if kind == "plain" and case != "missing" and not options:  # integers: all sums are exact
+                difference = np.abs(queries[:, None].astype(float) - X)
+                total = (difference**p).sum(axis=2)
+                total[own >= 0, own[own >= 0]] = np.inf
+                np.testing.assert_array_equal(found[1][:, 0], np.argsort(total, axis=1, kind="stable")[:, :k])

@@ -16,6 +16,7 @@ from .backends.bytes import Bytes
 from .backends.rounded import Rounded
 from .backends.scan import Scan
 from .backends.single import Single
+from .backends.wide import WidePairs
 from .lists import NeighborLists
 from .plan import Plan, make_plan, part_bytes_of, queries_at_once
 from .references import ColumnRanges, References, build_references
@@ -48,8 +49,10 @@ def _build_backend(plan: Plan, references: References, scan: Scan) -> Backend:
     """Build the backend of the plan. Every backend uses the scan for queries that it cannot serve itself."""
     if plan.backend == "bytes":
         return Bytes(references, scan)
-    if plan.single or plan.rounded:
+    if plan.single or plan.rounded or plan.wide:
         other = Single(references, scan) if plan.single else scan
+        if plan.wide:
+            return WidePairs(references, scan, other)
         return Rounded(references, scan, other) if plan.rounded else other
     if plan.backend == "tree":
         from .backends.tree import Tree
@@ -180,7 +183,7 @@ class NeighborEngine:
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
         for batch, part, own, missing in self._batches(
-            queries, own_row, self._batch, whole=self._backend is self._scan
+            queries, own_row, self._batch, whole=isinstance(self._backend, Scan | WidePairs)
         ):
             found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
             distance[batch] = found
@@ -228,11 +231,12 @@ class NeighborEngine:
         """Cut queries into batches, so that their dense and padded copies stay within the memory budget.
 
         Yield, for each batch, its place among the queries, its rows as the backends read them, their own slots or
-        None, and whether values are missing. ``size`` is the number of queries in a batch. ``whole``: the scan may take
-        all queries at once if it computes each pair of them once.
+        None, and whether values are missing. ``size`` is the number of queries in a batch. ``whole``: the backend may
+        take all queries at once if it computes each pair of them once.
         """
         own_slot = None if own_row is None else self._slot_of(own_row)
-        if whole and self._scan.computes_pairs(queries, own_slot):
+        pairs = whole and self._scan.computes_pairs(queries, own_slot)
+        if pairs or (queries.shape[0] <= size and self.references.are_rows(queries)):
             # Nothing is copied, and the rows were checked when they were stored.
             yield slice(None), queries, own_slot, self.references.missing
             return

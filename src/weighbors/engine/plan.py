@@ -23,6 +23,9 @@ _BYTE_FEATURES, _BYTE_ROWS = 8, 512
 # distances are too close to one another.
 _ROUNDED_ROWS, _ROUNDED_FEATURES = 16_000, (4, 256)
 _SINGLE_ROWS = 2000  # least number of rows for which a scan in float32 is worth its time
+# Least numbers of rows and features for which pairs of rounded rows are worth their time, and most features of each
+# dtype. The more terms a sum has, the more rows could be nearest by the bounds on its rounding errors.
+_PAIR_ROWS, _PAIR_FEATURES, _MOST_PAIR_FEATURES = 64, 1024, {"float32": 2**13, "float64": 2**18}
 _MOST_BYTES = 128 * 2**20  # largest memory for rows as bytes, which are kept after the first search
 # Least number of queries for which packing the references again is worth its time, and the memory that wide queries
 # may take for that.
@@ -49,6 +52,7 @@ class Plan:
     part_bytes: int
     single: bool = False  # whether the scan proposes in float32
     rounded: bool = False  # whether rows rounded to 16 bits propose
+    wide: bool = False  # whether pairs of rows rounded to 16 bits propose in a leave-one-out search
 
     def _repr_html_(self) -> str:
         return lines_block(str(self))
@@ -109,6 +113,14 @@ def _proposes_single(references: References) -> bool:
     return plain and references.cells is None and references.scales is None and references.n >= _SINGLE_ROWS
 
 
+def _proposes_pairs(references: References) -> bool:
+    """Return whether pairs of rows rounded to 16 bits may propose neighbours in a leave-one-out search."""
+    most = _MOST_PAIR_FEATURES[str(references.dtype)]
+    fits = references.n >= _PAIR_ROWS and _PAIR_FEATURES <= references.m <= most and _native.multiplies_pairs()
+    numbers = _obstacle(references) is None and references.p == 2 and references.feature_weights is None
+    return fits and numbers and references.cells is None and references.scales is None
+
+
 def _proposes_rounded(references: References) -> bool:
     """Return whether rows rounded to 16 bits, which take less than half the time, may propose neighbours."""
     least, most = _ROUNDED_FEATURES
@@ -137,6 +149,11 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
             return "bytes", "city-block: sums over rows rounded to bytes propose, exact distances decide"
         if _proposes_rounded(references):
             return "scan", "the compiled scan; rows rounded to 16 bits propose, exact distances decide"
+        if _proposes_pairs(references):
+            return (
+                "scan",
+                "the compiled scan; for leave-one-out pairs rounded to 16 bits propose, exact distances decide",
+            )
         if _proposes_single(references):
             return "scan", "the compiled scan; sums in float32 propose, exact distances decide"
         return "scan", "the compiled scan serves every kind of distance"
@@ -247,4 +264,5 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
         part_bytes=min(blocks, per_part) * block_bytes(references),
         single=chosen == "scan" and backend == "auto" and _proposes_single(references),
         rounded=chosen == "scan" and backend == "auto" and _proposes_rounded(references),
+        wide=chosen == "scan" and backend == "auto" and _proposes_pairs(references),
     )

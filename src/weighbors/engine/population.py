@@ -18,6 +18,7 @@ also 4 bytes per cell, for one packed copy per thread, and for 4 bytes per indiv
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ _GUESSES = 4  # near rows that give a scan its first limit
 # hold the classes, and where the place of the smallest rank is needed as well. Measured with 300 to 2000 rows.
 _RANKED, _PLACED = 9, 5
 _ENOUGH = 12  # selected neighbours expected in a list for a walk to be worth it
+# Most walks end near the beginning of a list. Lists of the nearest rows, at least so many and this part of all rows,
+# are used as long as so many selected ones are expected in them.
+_NEAR, _NEAR_SHARE, _PLENTY = 256, 8, 32
 
 
 @dataclass(frozen=True)
@@ -212,15 +216,11 @@ class PopulationNeighbors:
             self._half_range = np.where(reach > 0, reach, 1.0)
             self._columns = np.ascontiguousarray((self._centered / self._half_range).T, dtype=np.float32)
         distances = RowDistances(self.references, n_jobs)
-        self._lists = distances.sorted_lists(self.method.width) if self.method.way == "walk" else None
+        near = min(self.method.width, max(_NEAR, -(-self.references.n // _NEAR_SHARE)))
+        self._near = distances.sorted_lists(near) if self.method.way == "walk" else None
         # Classes are stored in the lowest bits of ranks, if both fit in 15 bits.
         bits = int(n_classes - 1).bit_length() if numbers is None else 0
         self._code_bits = bits if (self.references.n - 1) << bits < NO_RANK else 0
-        self._ranks = (
-            rank_rows(self._lists, self._values, self._code_bits)
-            if self._lists is not None and self.method.ranked
-            else None
-        )
         self._guesses = np.empty((self.references.n, 0), dtype=np.int32)
         # Near rows without weights are probably near with weights, too. They give the scan a first limit, with which it
         # can stop early.
@@ -231,6 +231,19 @@ class PopulationNeighbors:
             by_feature = np.argsort(self.references.rows, axis=0, kind="stable").T
             self._orders = np.ascontiguousarray(by_feature, dtype=np.int32)
         self._square = distances.all_distances() if self.method.way == "matrix" else None
+
+    @cached_property
+    def _lists(self) -> AnyArray:
+        """The whole neighbour lists, sorted when individuals select few rows for the first time."""
+        assert self._near is not None
+        if self._near.shape[1] == self.method.width:
+            return self._near
+        return RowDistances(self.references, self.n_jobs).sorted_lists(self.method.width)
+
+    @cached_property
+    def _ranks(self) -> AnyArray:
+        """The places of all rows in all lists, made when they are first needed."""
+        return rank_rows(self._lists, self._values, self._code_bits)
 
     def predict(self, selections: Selections) -> AnyArray:
         """Return the class or the number of every row by its nearest selected instances, without the row itself.
@@ -312,9 +325,9 @@ class PopulationNeighbors:
 
     def _take_first(self, selections: Selections, predicted: AnyArray) -> None:
         """Predict all rows from ranks for individuals that select few instances, from lists for the others."""
-        mask, ranks, n = selections.instance_mask, self._ranks, self.references.n
+        mask, n = selections.instance_mask, self.references.n
         assert mask is not None
-        if ranks is None:
+        if not self.method.ranked:
             self._walk(selections, predicted)
             return
         # A walk takes time in proportion to n / selected, shared by 64 individuals; a minimum, to selected / 16.
@@ -331,7 +344,6 @@ class PopulationNeighbors:
         """Predict all rows from the ranks of the selected instances, and write the predictions to ``predicted``."""
         mask, ranks = selections.instance_mask, self._ranks
         assert mask is not None
-        assert ranks is not None
         selected = (np.flatnonzero(mask) % mask.shape[1]).astype(np.int32)
         start = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
 
@@ -353,9 +365,11 @@ class PopulationNeighbors:
 
     def _walk(self, selections: Selections, predicted: AnyArray) -> None:
         """Predict all rows from the stored neighbour lists, and write the predictions to ``predicted``."""
-        mask, lists, n = selections.instance_mask, self._lists, self.references.n
+        mask, near, n = selections.instance_mask, self._near, self.references.n
         assert mask is not None
-        assert lists is not None
+        assert near is not None
+        plenty = mask.sum(axis=1) * near.shape[1] >= _PLENTY * self.k * n
+        lists = near if plenty.all() else self._lists
         # The expected number of selected rows in a list: the share of rows that are selected, times its length.
         expected = mask.sum(axis=1) * (lists.shape[1] / max(1, n - 1))
         short = (expected < _ENOUGH * self.k) & (lists.shape[1] < n - 1)

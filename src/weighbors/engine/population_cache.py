@@ -143,6 +143,9 @@ def sort_neighbors(square: FloatArray, width: int) -> AnyArray:
         both = (np.ascontiguousarray(square).view(np.uint32).astype(np.uint64) << np.uint64(32)) | np.arange(
             square.shape[1], dtype=np.uint64
         )
+        # To part off the nearest rows takes less time than to sort the others, too.
+        if 2 * width <= both.shape[1]:
+            both = np.partition(both, width - 1, axis=1)[:, :width]
         both.sort(axis=1)
         return (both[:, :width] & np.uint64(0xFFFFFFFF)).astype(np.int32)
     return np.argsort(square, axis=1, kind="stable")[:, :width].astype(np.int32)

@@ -16,7 +16,7 @@ from ..._typing import FloatArray, IndexArray
 from ..plan import block_bytes, blocks_per_part, lanes_of, part_bytes_of
 from ..references import References
 
-__all__ = ["Scan", "aligned_empty", "lane_layout"]
+__all__ = ["Scan", "aligned_empty", "lane_layout", "pair_ranges"]
 
 CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
 _WIDE = 64  # least number of features for which computing each pair once is worth the memory for all distances
@@ -215,13 +215,13 @@ class Scan:
 
     def _search_pairs(self, k: int, n_jobs: int) -> tuple[FloatArray, IndexArray]:
         """Return the k nearest other rows of every stored row, per group, from distances that are computed once."""
-        references, (order, group_start) = self.references, self._layout
-        lanes, shape = len(order), (references.n, references.n_groups, k)
-        pairs = np.empty((lanes, lanes), dtype=references.dtype)
-        # Ranges of equal work: a lane is compared with later lanes only. Few of them, since each reads all blocks.
-        pieces = 2 * n_jobs if n_jobs > 1 else 1
-        cuts = lanes * (1 - np.sqrt(1 - np.arange(pieces + 1) / pieces))
-        bounds = np.unique(np.append(np.minimum(6 * np.rint(cuts[:-1] / 6), lanes), lanes)).astype(int).tolist()
+        return self.select_nearest(self.compute_pairs(n_jobs), k, n_jobs)
+
+    def compute_pairs(self, n_jobs: int) -> FloatArray:
+        """Return the distances of all pairs of lanes, squared for p = 2. Those of padding have no meaning."""
+        references, order = self.references, self._layout[0]
+        pairs = np.empty((len(order), len(order)), dtype=references.dtype)
+        ranges, tail = pair_ranges(int(np.flatnonzero(order >= 0)[-1]) + 1, lanes_of(references.dtype), n_jobs)
         first_block = 0
         for part in self.parts(n_jobs):
 
@@ -231,6 +231,7 @@ class Scan:
                     order=order,
                     packed=part.packed,
                     first_block=first_block,
+                    tail=tail,
                     missing_distance=references.missing_distance,
                     n_numeric=references.n_numeric,
                     missing=references.missing,
@@ -240,8 +241,14 @@ class Scan:
                     end=end,
                 )
 
-            run_ranges(compute, list(pairwise(bounds)), n_jobs)
+            run_ranges(compute, ranges, n_jobs)
             first_block += len(part.packed)
+        return pairs
+
+    def select_nearest(self, pairs: FloatArray, k: int, n_jobs: int) -> tuple[FloatArray, IndexArray]:
+        """Return what `search` does for all stored rows, from the result of `compute_pairs`."""
+        references, (order, group_start) = self.references, self._layout
+        shape = (references.n, references.n_groups, k)
         distance, slot = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
 
         def select(begin: int, end: int) -> None:
@@ -255,7 +262,7 @@ class Scan:
                 end=end,
             )
 
-        run_ranges(select, row_ranges(lanes, n_jobs), n_jobs)
+        run_ranges(select, row_ranges(len(order), n_jobs), n_jobs)
         return distance, slot
 
     def search_within(
@@ -339,6 +346,26 @@ class Scan:
         # center, factor and product round once each on either side; the rest is margin
         slack: FloatArray = (8 * np.finfo(self.references.dtype).eps * largest_sum).astype(self.references.dtype)
         return slack
+
+
+def pair_ranges(n_lanes: int, lanes: int, n_jobs: int) -> tuple[list[tuple[int, int]], int]:
+    """Cut the lanes of all rows into ranges of equal work for `_native.compute_symmetric_distances`.
+
+    Return the ranges and the first lane of the tail: its lanes are compared with all blocks of ``lanes`` lanes, which
+    is less work than to compare all lanes with the last block if that has few rows.
+    """
+    n_blocks, starts = -(-n_lanes // lanes), np.arange(0, n_lanes, 6)  # a tile has six lanes
+    tail = (n_blocks - 1) * lanes
+    n_tail = int((starts + 6 > tail).sum())
+    if n_tail * (n_blocks - 1) >= len(starts) - n_tail:
+        tail = n_blocks * lanes
+    in_tail = starts + 6 > tail if tail < n_lanes else np.zeros(len(starts), dtype=bool)
+    work = np.cumsum(np.where(in_tail, n_blocks, min(n_blocks, -(-tail // lanes)) - starts // lanes))
+    # Few ranges, since each reads all blocks; two per thread even out their times.
+    pieces = 2 * n_jobs if n_jobs > 1 else 1
+    cuts = np.searchsorted(work, work[-1] * np.arange(1, pieces) / pieces) + 1
+    bounds = np.unique(np.concatenate([[0], np.minimum(6 * cuts, n_lanes), [n_lanes]])).tolist()
+    return list(pairwise(bounds)), tail
 
 
 def _join_lists(

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from ... import _native
+from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import FloatArray, IndexArray
 from ..references import References
-from .certify import certify, measure_candidates, settle_lists
-from .scan import Scan
+from .certify import settle_lists
+from .scan import Part, Scan
 
 __all__ = ["Single"]
 
-_SPARE = 1  # candidates beyond k: the last one bounds all others, and longer lists take longer to keep
-_TRIAL = 240  # queries of the first part, after which it is decided whether float32 is good enough for the rest
 _MOST_DOUBT = 0.2  # share of queries that the scan may have to settle
-_LEAST_ROWS_PER_CANDIDATE = 32  # with fewer rows, measuring the candidates again takes as long as the scan
+_LEAST_ROWS_PER_NEIGHBOR = 32  # with fewer rows, measuring the candidates again takes as long as the scan
+_LARGEST_NORM = 1e15  # of a folded query
 _EPS, _TINY = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -83,9 +84,14 @@ class Single:
         return Scan(single, part_bytes=self.scan.part_bytes)
 
     @cached_property
+    def _row_norms(self) -> FloatArray:
+        """The norms of the folded rows."""
+        return self._norms(self._single.references.rows, self.references.missing)
+
+    @cached_property
     def _largest_norm(self) -> float:
         """The largest norm of a folded row."""
-        return float(self._norms(self._single.references.rows, self.references.missing).max())
+        return float(self._row_norms.max())
 
     def _norms(self, folded: FloatArray, missing: bool) -> FloatArray:
         """Return the norms of folded rows over their numbers, in float64. ``missing``: some of these are missing."""
@@ -108,36 +114,89 @@ class Single:
         n_jobs: int = 1,
     ) -> tuple[FloatArray, IndexArray]:
         """Search as `Scan.search` does, with the same parameters, for one group."""
-        if self._doubtful or (k + _SPARE) * _LEAST_ROWS_PER_CANDIDATE > self.references.n:
+        references = self.references
+        if self._doubtful or (k + 1) * _LEAST_ROWS_PER_NEIGHBOR > references.n:
             return self.scan.search(queries, k, own_slot=own_slot, missing=missing, n_jobs=n_jobs)
-        found = []
-        for begin, end in ((0, _TRIAL), (_TRIAL, len(queries))):
-            part, own = queries[begin:end], None if own_slot is None else own_slot[begin:end]
-            if len(part):
-                search = self.scan.search if self._doubtful else self._propose
-                found.append(search(part, k, own_slot=own, missing=missing, n_jobs=n_jobs))
-        distance, slot = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return distance, slot
-
-    def _propose(
-        self, queries: FloatArray, k: int, *, own_slot: IndexArray | None, missing: bool, n_jobs: int
-    ) -> tuple[FloatArray, IndexArray]:
-        """Search in float32, measure the candidates exactly, and scan for the queries that stay uncertain."""
-        references, folded = self.references, self._fold(queries)
-        proposed, candidates = self._single.search(
-            folded, k + _SPARE, own_slot=own_slot, missing=missing, n_jobs=n_jobs
-        )
-        distance, slot = measure_candidates(references, queries, candidates[:, 0], k, own_slot=own_slot, n_jobs=n_jobs)
-        last = proposed[:, 0, -1].astype(np.float64)
-        last = np.sqrt(last) if references.p == 2 else last
-        # Each coordinate rounds once on either side, and a sum rounds once per term. Terms below the smallest normal
-        # number round by more than a share of themselves: all numbers are so small if a category outweighs them.
-        with np.errstate(invalid="ignore"):
-            shift = 2 * _EPS * (self._norms(folded, missing) + self._largest_norm)
-            shift += (references.m * _TINY) ** (1 / references.p)
-            unseen = (last * (1 - (references.m + 8) * _EPS) - shift) / self._scale
-        certain = certify(references, distance[:, -1], unseen)
-        self._doubtful = self._doubtful or float(np.mean(certain)) < 1 - _MOST_DOUBT
+        if references.are_rows(queries):
+            folded, norms = self._single.references.rows, self._row_norms
+        else:
+            folded = self._fold(queries)
+            norms = self._norms(folded, missing)
+        distance = np.full((len(queries), 1, k), np.inf)
+        slot = np.full(distance.shape, -1, dtype=np.int64)
+        # Squares of greater numbers could overflow in float32. Such a query is far outside of the column ranges.
+        certain = norms < _LARGEST_NORM
+        for begin, end in self._measure(queries, folded, norms, distance, slot, own_slot, missing, n_jobs):
+            certain[begin:end] = False
+        self._doubtful = float(np.mean(certain)) < 1 - _MOST_DOUBT
         return settle_lists(
-            self.scan, queries, distance, slot, certain, own_slot=own_slot, missing=missing, n_jobs=n_jobs
+            self.scan, queries, distance[:, 0], slot[:, 0], certain, own_slot=own_slot, missing=missing, n_jobs=n_jobs
         )
+
+    def _measure(
+        self,
+        queries: FloatArray,
+        folded: FloatArray,
+        norms: FloatArray,
+        distance: FloatArray,
+        slot: IndexArray,
+        own_slot: IndexArray | None,
+        missing: bool,
+        n_jobs: int,
+    ) -> list[tuple[int, int]]:
+        """Fill the lists of all queries, and return the ranges of queries for which float32 is not good enough.
+
+        Parameters
+        ----------
+        queries, own_slot, missing, n_jobs
+            As in `search`.
+        folded, norms
+            The queries as `_fold` returns them, and their norms.
+        distance, slot : ndarrays of shape (n_queries, 1, k)
+            The lists, empty.
+        """
+        references, k = self.references, distance.shape[2]
+        shift = self._shift(norms)
+        # So many exact distances take about as long as a scan in float64.
+        most = references.n // 16 + 8 * k
+        ranges, failed = row_ranges(len(queries), n_jobs), []
+        for part in self._single.parts(n_jobs):
+
+            def task(begin: int, end: int, part: Part = part) -> bool:
+                """Search in float32, and return whether there were too many candidates."""
+                most_measured = most * (end - begin)
+                measured = _native.find_k_nearest_mixed(
+                    queries=folded,
+                    query_ids=own_slot,
+                    packed=part.packed,
+                    ids=part.ids,
+                    group_start=part.group_start,
+                    missing_distance=self._single.references.missing_distance,
+                    n_numeric=references.n_numeric,
+                    missing=references.missing or missing,
+                    p=references.p,
+                    exact_queries=queries,
+                    source=references.rows,
+                    exact_weights=references.feature_weights,
+                    exact_missing_distance=references.missing_distance,
+                    shift=shift,
+                    scale=self._scale,
+                    most_measured=most_measured,
+                    distance=distance,
+                    id=slot,
+                    begin=begin,
+                    end=end,
+                )
+                return measured > most_measured
+
+            done = list(zip(ranges, run_ranges(task, ranges, n_jobs), strict=True))
+            failed += [bounds for bounds, too_many in done if too_many]
+            ranges = [bounds for bounds, too_many in done if not too_many]
+        return failed
+
+    def _shift(self, norms: FloatArray) -> FloatArray:
+        """Return how much folding can change a distance in units of the scale, by the norms of folded queries."""
+        # Each coordinate rounds once on either side. Terms below the smallest normal number round by more than a share
+        # of themselves: all numbers are so small if a category outweighs them.
+        shift: FloatArray = 2 * _EPS * (norms + self._largest_norm)
+        return shift + (self.references.m * _TINY) ** (1 / self.references.p)
