@@ -133,3 +133,13 @@ def test_numbers_that_make_no_sense_are_wrong_usage(weighbors, genes, option):
     done = weighbors("select", genes, "-t", "kind", "-o", "list.csv", *FEW, *option)
     assert done.code == 2
     assert option[0] in done.err
+
+
+def test_forests_read_no_categories(weighbors, genes):
+    pd.read_csv(genes).assign(colour=np.arange(60) % 3).astype({"colour": str}).replace(
+        {"colour": {"0": "red", "1": "green", "2": "blue"}}
+    ).to_csv("colours.csv", index=False)
+    few = ("--pairs", 2, "--permutations", 1, "--weigher", "forest", "--drop", "patient")
+    done = weighbors("select", "colours.csv", "-t", "kind", "-o", "l.csv", *few)
+    assert done.code == 3
+    assert "--weigher forest reads numbers only, and column 'colour' has categories" in done.err

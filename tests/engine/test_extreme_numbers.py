@@ -95,6 +95,19 @@ def test_simba_of_extreme_numbers_is_refused_or_finite(model, exponent, missing)
     assert found.max() == 1
 
 
+@pytest.mark.parametrize("exponent", [-32, 38, 40])
+@pytest.mark.parametrize("kind", ["missing", "nominal"])
+def test_simba_refuses_mixed_tables_that_float32_cannot_hold(exponent, kind):
+    # Tables with missing cells or categories are packed in float32, in which such numbers are infinite or lose digits.
+    rows, nominal = X * 10.0**exponent, np.zeros(3, dtype=bool)
+    if kind == "missing":
+        rows[::7, 1] = np.nan
+    else:
+        rows[:, 1], nominal[1] = np.arange(40) % 2, True
+    with pytest.raises(InvalidDataError, match="which SIMBA cannot compare beside categories or missing values"):
+        Margins.of(rows, Y.astype(np.int64), 2, nominal, None)
+
+
 def test_differences_that_vanish_beside_larger_columns_are_refused():
     rows = np.array([[0, 0], [3e-24, 0], [1e-24, 0], [0, 1]])
     for backend in ("scan", "tree"):

@@ -110,6 +110,8 @@ def run(
 
     clean = clean_table(X, keep=keep or (), drop=drop or ())
     notes([*map(str, clean.left_out), *clean.notes])
+    if weigher is WeigherName.FOREST:
+        _refuse_categories(clean.X)
     numeric = is_numeric(y)
     model = StabilitySelection(
         _make_weigher(weigher, numeric),
@@ -151,6 +153,19 @@ def _fit(model: StabilitySelection, X: pd.DataFrame, y: pd.Series, groups: pd.Se
         raise KeyboardInterrupt(
             f"interrupted. The finished fits are saved in '{place}'; the same command with --resume continues"
         ) from stop
+
+
+def _refuse_categories(X: pd.DataFrame) -> None:
+    """Raise `InvalidDataError` if a column has categories, which forests of scikit-learn cannot read."""
+    from .._names import quote_name
+    from ..exceptions import InvalidDataError
+
+    found = [str(name) for name, dtype in X.dtypes.items() if str(dtype) == "category"]
+    if found:
+        raise InvalidDataError(
+            f"--weigher forest reads numbers only, and column {quote_name(found[0])} has categories "
+            f"({len(found)} such columns): use another weigher, or --drop them"
+        )
 
 
 def _make_weigher(name: WeigherName, numeric: bool) -> Any:
