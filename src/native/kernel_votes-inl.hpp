@@ -171,8 +171,8 @@ WB_KERNEL void solve_local_votes(const LocalVotesJob<T>& job, double* votes, std
 // queries [begin, end). A missing value has the sign 0. coefficient: (end - begin, n_lanes), 0 for padding;
 // out: (end - begin, n_numeric).
 WB_KERNEL inline void sum_signs(const double* queries, const double* packed, const Features<double>& features,
-                         std::int64_t n_blocks, const double* coefficient, double* out, std::int64_t begin,
-                         std::int64_t end) {
+                                std::int64_t n_blocks, const double* coefficient, double* out, std::int64_t begin,
+                                std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<double>, PANEL = 128;
   constexpr int WIDE = VECTOR_LANES<double>;
   const std::int64_t m = features.count, numeric = features.numeric, width = n_blocks * LANES;

@@ -3,8 +3,8 @@
 //   WB_TARGET    the attribute with which functions that use vectors are compiled; it may be empty;
 //   WB_HAS_AVX2  if vectors of 32 bytes are registers and the AVX2 instructions exist;
 //   WB_FUSED     if a * b + c is one operation, rounded once.
-// level_NAME_float.cpp includes level_NAME.cpp after it has defined WB_FLOAT_HALF: the kernels for float are half of the
-// compiler's work, and so two cores can share it.
+// level_NAME_float.cpp includes level_NAME.cpp after it has defined WB_FLOAT_HALF: the kernels for float are half of
+// the compiler's work, and so two cores can share it.
 //
 // Headers that end in -inl.hpp are compiled once per level, inside its namespace, and only by way of this file.
 // `target_clones` would be shorter, but GCC splits 32-byte vectors for the default level before it makes the clones:

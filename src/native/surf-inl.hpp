@@ -179,7 +179,7 @@ WB_INLINE void add_sets(const ZoneJob& job, const Zones& zones, const Bits& sets
 
 // Adds the differences of the rows [begin, end) to `total`: (stride,).
 WB_KERNEL inline void add_zone_differences(const ZoneJob& job, const Zones& zones, double* total, std::int64_t begin,
-                                    std::int64_t end) {
+                                           std::int64_t end) {
   constexpr std::int64_t ROWS = 4 * TILE_QUERIES;  // Rows whose distances are in memory at once.
   const std::int64_t words = (zones.n + 63) / 64;
   Bits near(std::size_t((end - begin) * words)), far(std::size_t(zones.far ? (end - begin) * words : 0));

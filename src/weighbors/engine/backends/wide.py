@@ -134,7 +134,7 @@ class WidePairs:
         distance = self._measure(slot, wanted, n_jobs)
         slot[~wanted] = self.references.n  # They come last, as their distances are infinite.
         nearest = np.lexsort((slot, distance), axis=-1)[:, :k]
-        distance, slot = (np.take_along_axis(array, nearest, axis=1) for array in (distance, slot))
+        distance, slot = np.take_along_axis(distance, nearest, axis=1), np.take_along_axis(slot, nearest, axis=1)
         self._doubtful = float(np.mean(certain)) < 1 - _MOST_DOUBT
         return settle_lists(self.scan, queries, distance, slot, certain, own_slot=own_slot, n_jobs=n_jobs)
 
