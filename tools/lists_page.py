@@ -19,6 +19,7 @@ from page_marks import fill_marks  # noqa: E402 - a script of this folder
 PAGE = ROOT / "docs" / "guide" / "lists.md"
 RESULTS = ROOT / "docs" / "results" / "lists"
 RELEVANT = 10  # features of the generated tables
+MANY_TIES = 0.1  # share of the lists in which chance decided between equal scores
 FEWEST = 10  # methods that were run on fewer generated tables are not shown, since their means say nothing
 
 
@@ -52,9 +53,8 @@ def _cells() -> pd.DataFrame:
 def stability_table() -> str:
     """Return stability and errors of each weigher, as means over the tables."""
     cells = _cells()
-    wide = cells.pivot_table(
-        index="weigher", columns="size", values=["stability", "knn_error", "svm_error"], sort=False
-    )
+    columns = ["stability", "knn_error", "svm_error", "tied"]
+    wide = cells.pivot_table(index="weigher", columns="size", values=columns, sort=False)
     wide = wide.loc[wide["stability"].mean(axis=1).sort_values(ascending=False, kind="stable").index]
     sizes = sorted(cells["size"].unique())
     lines = [
@@ -66,7 +66,10 @@ def stability_table() -> str:
         "|---|" + "---|" * 9,
     ]
     for weigher, row in wide.iterrows():
-        values = [f"{row[(kind, size)]:.3f}" for kind in ("stability", "knn_error", "svm_error") for size in sizes]
+        # A star marks lists that chance completes, since features have equal scores.
+        marks = ["*" if row[("tied", size)] > MANY_TIES else "" for size in sizes]
+        values = [f"{row[('stability', size)]:.3f}{mark}" for size, mark in zip(sizes, marks, strict=True)]
+        values += [f"{row[(kind, size)]:.3f}" for kind in ("knn_error", "svm_error") for size in sizes]
         lines.append(f"| {weigher} | " + " | ".join(values) + " |")
     return "\n".join(lines)
 

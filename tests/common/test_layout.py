@@ -27,6 +27,7 @@ HELPERS = [
     "_frame_arrays",
     "_files",
     "_frames",
+    "_groups",
     "_html",
     "_integers",
     "_labels",

@@ -53,7 +53,7 @@ def test_all_combinations():
 
 def test_problems(papers_data):
     definition = load_preset("ifsw").build(False, None)
-    assert (len(ifsw.STANDARD), len(ifsw.IMBALANCED)) == (44, 46)
+    assert (len(ifsw.STANDARD), len(ifsw.IMBALANCED)) == (40, 43)
     assert not set(ifsw.STANDARD) & set(ifsw.IMBALANCED)
     sizes = list_datasets().set_index(["group", "name"])["rows"]
     for name, load in definition.datasets.items():
