@@ -160,7 +160,8 @@ WB_KERNEL bool round_individual(const PopulationJob<T>& job, std::int64_t i, con
   for (std::int32_t& norm : out.query_norm) norm -= std::int32_t(out.loss);
   out.scale.clear();
   if (scales) {
-    out.scale.assign(std::size_t(std::max(n, out.blocks * LANES)), 1.0f);
+    // It is read for all lanes of the last block and for all queries of the last tile, also for their padding.
+    out.scale.assign(std::size_t(std::max({n, out.blocks * LANES, out.kept_tiles * TILE_QUERIES})), 1.0f);
     for (std::int64_t position = 0; position < out.kept; ++position)
       out.scale[position] = float(double(scales[out.row[position]]) / most);
   }
