@@ -220,7 +220,7 @@ def test_a_sampler_needs_classes():
     with pytest.raises(InvalidDataError, match=r"Unknown label type.*reduce\(X, y\)"):
         EvolutionaryWeigher("IS", **FAST).as_sampler().fit_resample(X, Y)
     # Sixty different whole numbers look numeric to the weigher, but a sampler has classes.
-    kept = EvolutionaryWeigher("FS", population_size=4, max_evaluations=8).as_sampler()
+    kept = EvolutionaryWeigher("FS", population_size=4, max_evaluations=8, random_state=1).as_sampler()
     rows, many = RNG(0).normal(size=(240, 2)), np.repeat(np.arange(60.0), 4)
     rows[:, 0] = many
     assert len(kept.fit_resample(rows, many)[0]) == 240
