@@ -11,9 +11,19 @@ namespace wb::WB_LEVEL {
 
 template <class T> WB_INLINE T absolute(T v) { return v < 0 ? -v : v; }
 
-// sum + a * b. Compilers fuse the vector form wherever the level can. A scalar loop that they vectorise they may fuse
-// or not, so there the fused operation is called by name: both forms must round alike.
-template <class T> WB_INLINE Vec<T> add_product(Vec<T> sum, Vec<T> a, Vec<T> b) { return sum + a * b; }
+// sum + a * b, rounded once wherever the level can: the fused operation is called by name, since whether a compiler
+// fuses a sum and a product depends on its options and on what surrounds them. Where it has no name for the fused vector
+// operation, -ffp-contract=fast fuses it.
+template <class T> WB_INLINE Vec<T> add_product(Vec<T> sum, Vec<T> a, Vec<T> b) {
+#if defined(WB_FUSED) && WB_VECTOR_EXTENSIONS && defined(__clang__) && __has_builtin(__builtin_elementwise_fma)
+  return __builtin_elementwise_fma(a, b, sum);
+#elif defined(WB_FUSED) && WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2) && !defined(__clang__)
+  if constexpr (sizeof(T) == 4) return __builtin_ia32_vfmaddps256(a, b, sum);
+  else return __builtin_ia32_vfmaddpd256(a, b, sum);
+#else
+  return sum + a * b;
+#endif
+}
 template <class T> WB_INLINE T add_product(T sum, T a, T b) {
 #ifdef WB_FUSED
   if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, sum);

@@ -33,6 +33,7 @@ template <class T> struct Kernels {
                         Rows end);
   void (*round_to_bytes)(const T* rows, std::int64_t m, const double* low, double delta, std::uint8_t* bytes,
                          std::int64_t width, double* residual, Rows begin, Rows end);
+  void (*round_to_levels)(const LevelsJob<T>&, Rows begin, Rows end);
   std::int64_t (*find_k_nearest_by_bytes)(const ByteJob<T>&, const Lists<T>&, Rows begin, Rows end);
   void (*predict_by_scan[2])(const PopulationJob<T>&, std::int64_t first, std::int64_t last, Rows begin,
                              Rows end);                                                            // [missing]

@@ -69,6 +69,7 @@ constexpr Kernels<T> KERNELS = {
     .add_differences = {add_differences<T, false>, add_differences<T, true>},
     .sum_distances = sum_distances<T>,
     .round_to_bytes = round_to_bytes<T>,
+    .round_to_levels = round_to_levels<T>,
     .find_k_nearest_by_bytes = find_k_nearest_by_bytes<T>,
     .predict_by_scan = {predict_by_scan<T, false>, predict_by_scan<T, true>},
     .compute_squared_distances = {compute_squared_distances<T, false>, compute_squared_distances<T, true>},

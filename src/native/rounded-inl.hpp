@@ -163,4 +163,42 @@ WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJ
 #endif
 }
 
+// Rounds the rows [begin, end) to levels, and computes their norms and residuals.
+template <class T> WB_KERNEL void round_to_levels(const LevelsJob<T>& job, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t RUN = 128, LANES = BLOCK_LANES<float>;
+  // Adding this number and subtracting it again leaves no digits behind the point: doubles of its size have none. It
+  // rounds halves to even, and needs no instruction that old CPUs lack.
+  constexpr double TO_INTEGER = 6755399441055744.0;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* x = job.rows + row * job.m;
+    double norm = 0, moved = 0;
+    for (std::int64_t from = 0; from < 2 * job.pairs; from += RUN) {
+      const std::int64_t count = std::clamp<std::int64_t>(job.m - from, 0, RUN);
+      const std::int64_t run = std::min(2 * job.pairs - from, RUN);
+      std::int16_t part[RUN] = {};
+      double square[RUN], off[RUN];
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t j = from + i;
+        const double at = (double(x[j]) - job.center[j]) * job.factor[j], most = job.most[j];
+        const double level = ((at < -most ? -most : at > most ? most : at) + TO_INTEGER) - TO_INTEGER;
+        part[i] = std::int16_t(job.times * int(level));
+        square[i] = level * level;
+        off[i] = (at - level) * (at - level);
+      }
+      for (std::int64_t i = 0; i < count; ++i) norm += square[i], moved += off[i];
+      std::int32_t pairs[RUN / 2];
+      std::memcpy(pairs, part, sizeof pairs);
+      const std::int64_t first = from / 2;
+      if (job.packed) {
+        std::int32_t* out = job.levels + (row / LANES * job.pairs + first) * LANES + row % LANES;
+        for (std::int64_t i = 0; i < run / 2; ++i) out[i * LANES] = pairs[i];
+      } else {
+        std::copy(pairs, pairs + run / 2, job.levels + row * job.pairs + first);
+      }
+    }
+    job.norm[row] = std::int32_t(norm);
+    job.residual[row] = std::sqrt(moved);
+  }
+}
+
 }  // namespace wb::WB_LEVEL

@@ -253,6 +253,36 @@ void py_round_to_bytes(Array<T, 2> rows, Array<double, 1> low, double delta, Out
 }
 
 template <class T>
+void py_round_to_levels(Array<T, 2> rows, Array<double, 1> center, Array<double, 1> factor, Array<double, 1> most,
+                        int64_t times, bool packed, nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> levels,
+                        Output<int32_t, 1> norm, Output<double, 1> residual, int64_t begin, int64_t end) {
+  const int64_t n = dim(rows, 0), m = dim(rows, 1);
+  require(dim(center, 0) == m && dim(factor, 0) == m && dim(most, 0) == m, "center, factor, most: one per feature");
+  for (int64_t j = 0; j < m; ++j)
+    require(0 <= most.data()[j] && most.data()[j] * double(std::abs(times)) < 32768, "most: levels must fit in 16 bits");
+  require(levels.ndim() == (packed ? 3 : 2), "levels: (n, pairs), or (n_blocks, pairs, lanes) if they are packed");
+  const int64_t pairs = int64_t(levels.shape(1)), room = int64_t(levels.shape(0)) * (packed ? BLOCK_LANES<float> : 1);
+  require(2 * pairs >= m && room >= n && (!packed || levels.shape(2) == size_t(BLOCK_LANES<float>)),
+          "levels: wrong shape");
+  require(dim(norm, 0) >= n && dim(residual, 0) >= n, "norm, residual: one per row is needed");
+  require_range(begin, end, n);
+  const LevelsJob<T> job{
+      .rows = rows.data(),
+      .m = m,
+      .pairs = pairs,
+      .center = center.data(),
+      .factor = factor.data(),
+      .most = most.data(),
+      .times = int(times),
+      .packed = packed,
+      .levels = levels.data(),
+      .norm = norm.data(),
+      .residual = residual.data(),
+  };
+  level->of<T>().round_to_levels(job, begin, end);
+}
+
+template <class T>
 int64_t py_find_k_nearest_by_bytes(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<int64_t, 1> group_start,
                                    double delta, double largest_residual, Array<T, 2> source,
                                    Array<uint64_t, 2> query_words, Array<double, 1> query_residual, Array<T, 2> queries,
@@ -327,6 +357,9 @@ template <class T> void bind_for(nb::module_& m) {
         array("missing_distance"), "n_numeric"_a, "p"_a, array("distance"), array("id"), "begin"_a, "end"_a, release);
   m.def("round_to_bytes", &py_round_to_bytes<T>, nb::kw_only(), array("rows"), array("low"), "delta"_a, array("bytes"),
         array("residual"), "begin"_a, "end"_a, release);
+  m.def("round_to_levels", &py_round_to_levels<T>, nb::kw_only(), array("rows"), array("center"), array("factor"),
+        array("most"), "times"_a, "packed"_a, array("levels"), array("norm"), array("residual"), "begin"_a, "end"_a,
+        release);
   m.def("find_k_nearest_by_bytes", &py_find_k_nearest_by_bytes<T>, nb::kw_only(), array("packed"), array("ids"),
         array("group_start"), "delta"_a, "largest_residual"_a, array("source"), array("query_words"),
         array("query_residual"), array("queries"), array_or_none("own_lane"), array("distance"), array("id"), "begin"_a,

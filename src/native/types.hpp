@@ -149,6 +149,20 @@ template <class T> struct Candidates {
   const std::int64_t* own_row = nullptr;     // (n_queries,) row to leave out, or null
 };
 
+// What `round_to_levels` reads and writes: level = round((x - center) * factor), at most `most` by absolute value.
+template <class T> struct LevelsJob {
+  const T* rows = nullptr;         // (n, m)
+  std::int64_t m = 0, pairs = 0;   // pairs of features that are written: a level beyond the last feature is 0
+  const double* center = nullptr;  // (m,)
+  const double* factor = nullptr;  // (m,)
+  const double* most = nullptr;    // (m,) integers below 2^15
+  int times = 1;                   // levels are multiplied by it before they are written
+  bool packed = false;             // whether they are written as (n_blocks, pairs, BLOCK_LANES<float>), or (n, pairs)
+  std::int32_t* levels = nullptr;  // two features in 32 bits
+  std::int32_t* norm = nullptr;    // (n,) squared norms
+  double* residual = nullptr;      // (n,) Euclidean distances, in levels, by which rounding moved each row
+};
+
 // What `propose_rounded` reads and writes: rows rounded to 16 bits, two features in 32 bits.
 struct RoundedJob {
   const std::int32_t* packed = nullptr;      // (n_blocks, pairs, BLOCK_LANES<float>)

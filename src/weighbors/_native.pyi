@@ -5,7 +5,7 @@ Who calls what::
     engine.backends.scan    -> pack, find_k_nearest, find_within, compute_symmetric_distances, select_nearest
     engine.backends.bytes   -> round_to_bytes, find_k_nearest_by_bytes
     engine.backends.certify -> rerank
-    engine.backends.rounded -> multiplies_pairs, propose_rounded
+    engine.backends.rounded -> multiplies_pairs, round_to_levels, propose_rounded
     engine.backends.single  -> find_k_nearest_mixed
     engine.backends.wide    -> multiplies_pairs, propose_rounded_pairs, select_nearest, measure_pairs
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
@@ -194,6 +194,20 @@ def round_to_bytes(
     delta: float,  # width of one of the 256 levels
     bytes: NDArray[np.uint8],  # (n, at least m) written: round((x - low) / delta), clipped
     residual: FloatArray,  # (n,) float64 written: city-block distance by which rounding moved each row
+    begin: int,
+    end: int,
+) -> None: ...
+def round_to_levels(
+    *,
+    rows: FloatArray,  # (n, m), none missing
+    center: FloatArray,  # (m,) float64
+    factor: FloatArray,  # (m,) float64
+    most: FloatArray,  # (m,) float64: the largest level of each feature
+    times: int,  # the levels are multiplied by it, the norms are not
+    packed: bool,  # whether levels are packed into blocks
+    levels: NDArray[np.int32],  # (n, pairs), or (n_blocks, pairs, lanes): two features of 16 bits each, written
+    norm: NDArray[np.int32],  # (at least n,) written: squared norms
+    residual: FloatArray,  # (n,) float64 written: Euclidean distance in levels by which rounding moved each row
     begin: int,
     end: int,
 ) -> None: ...

@@ -20,7 +20,6 @@ _SPARE = 3  # candidates beyond k: the last one bounds all others
 _TRIAL = 240  # queries of the first part, after which it is decided whether rounded rows are good enough
 _MOST_DOUBT = 0.2  # share of queries that another search may have to settle
 _LEAST_ROWS_PER_CANDIDATE = 32  # with fewer rows, measuring the candidates again takes as long as the scan
-_CHUNK = 2**20  # values that are rounded at once
 _LARGEST_LEVEL = 16380  # twice a level must fit in 16 bits
 _LARGEST_SUM = 1.9 * 2**28  # a squared distance is at most four times this, which fits in 31 bits
 
@@ -44,11 +43,12 @@ class Rounded:
 
     def __init__(self, references: References, scan: Any, other: Any) -> None:
         self.references, self.scan, self.other = references, scan, other
+        self._packed: tuple[AnyArray, AnyArray, float] | None = None
         self._doubtful = False  # whether most distances are too close to one another for rounded rows
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("references", "scan", "other", "_doubtful")
-        return {name: getattr(self, name) for name in kept}  # not the packed rows
+        return {"_packed": None, **{name: getattr(self, name) for name in kept}}  # rows are packed again when needed
 
     @cached_property
     def _center(self) -> FloatArray:
@@ -78,38 +78,34 @@ class Rounded:
         share = self._reach / largest
         return min(_LARGEST_LEVEL, float(np.sqrt(_LARGEST_SUM / np.sum(share**2)))) / largest
 
-    def _round(self, rows: FloatArray) -> tuple[AnyArray, AnyArray, FloatArray]:
-        """Return levels as int16 with an even number of columns, squared norms and residuals of rows."""
-        n, m = rows.shape
-        levels = np.zeros((n, m + m % 2), dtype=np.int16)
-        norm, residual = np.empty(n, dtype=np.int32), np.empty(n)
-        most = np.floor(self._reach * self._levels)
-        step = max(1, _CHUNK // m)
-        for begin in range(0, n, step):
-            part = slice(begin, begin + step)
-            with np.errstate(over="ignore"):  # a query outside of the range gets a large residual, perhaps infinity
-                exact = rows[part] - self._center
-                exact *= self._root * self._levels
-                rounded = np.clip(np.rint(exact), -most, most)
-                levels[part, :m] = rounded
-                norm[part] = np.einsum("ij,ij->i", rounded, rounded)
-                exact -= rounded
-                residual[part] = np.sqrt(np.einsum("ij,ij->i", exact, exact))
-        # The margin covers the rounding of all this.
-        return levels, norm, residual * (1 + 1e-9) + 1e-6 * np.sqrt(m)
+    def _round(
+        self, rows: FloatArray, levels: AnyArray, norm: AnyArray, n_jobs: int, *, times: int = 1, packed: bool = False
+    ) -> FloatArray:
+        """Round rows to ``levels``, times a factor, write their squared norms, and return their residuals."""
+        residual, most = np.empty(len(rows)), np.floor(self._reach * self._levels)
+        factor = self._root * self._levels
 
-    @cached_property
-    def _packed(self) -> tuple[AnyArray, AnyArray, float]:
-        """Rounded references in blocks of lanes, their squared norms, and the largest residual."""
-        lanes, n = _native.BLOCK_LANES_FLOAT32, self.references.n
-        levels, norm, residual = self._round(self.references.rows)
-        pairs = np.zeros((-(-n // lanes) * lanes, levels.shape[1] // 2), dtype=np.int32)
-        pairs[:n] = levels.view(np.int32)
-        norms = np.full(len(pairs), 2**30, dtype=np.int32)  # padding is far from everything
-        norms[:n] = norm
-        packed = aligned_empty((len(pairs) // lanes, pairs.shape[1], lanes), np.dtype(np.int32))
-        packed[...] = pairs.reshape(-1, lanes, pairs.shape[1]).transpose(0, 2, 1)
-        return packed, norms, float(residual.max())
+        def task(begin: int, end: int) -> None:
+            _native.round_to_levels(
+                rows=rows, center=self._center, factor=factor, most=most, times=times, packed=packed,
+                levels=levels, norm=norm, residual=residual, begin=begin, end=end,
+            )  # fmt: skip
+
+        run_ranges(task, row_ranges(len(rows), n_jobs), n_jobs)
+        # The margin covers the rounding of all this.
+        margin: FloatArray = residual * (1 + 1e-9) + 1e-6 * np.sqrt(rows.shape[1])
+        return margin
+
+    def _pack(self, n_jobs: int) -> tuple[AnyArray, AnyArray, float]:
+        """Return rounded references in blocks of lanes, their squared norms, and the largest residual."""
+        if self._packed is None:
+            lanes, (n, m) = _native.BLOCK_LANES_FLOAT32, self.references.rows.shape
+            packed = aligned_empty((-(-n // lanes), -(-m // 2), lanes), np.dtype(np.int32))
+            packed[-1] = 0  # some lanes of the last block may be padding
+            norms = np.full(len(packed) * lanes, 2**30, dtype=np.int32)  # padding is far from everything
+            residual = self._round(self.references.rows, packed, norms, n_jobs, packed=True)
+            self._packed = packed, norms, float(residual.max())
+        return self._packed
 
     def search(
         self,
@@ -137,9 +133,10 @@ class Rounded:
         self, queries: FloatArray, k: int, *, own_slot: IndexArray | None, n_jobs: int
     ) -> tuple[FloatArray, IndexArray]:
         """Search among rounded rows, measure the candidates exactly, and scan for the queries that stay uncertain."""
-        references, (packed, norm, largest_residual) = self.references, self._packed
-        levels, query_norm, residual = self._round(queries)
-        doubled = (-2 * levels).view(np.int32)
+        references, (packed, norm, largest_residual) = self.references, self._pack(n_jobs)
+        levels = np.empty((len(queries), packed.shape[1]), dtype=np.int32)
+        query_norm = np.empty(len(queries), dtype=np.int32)
+        residual = self._round(queries, levels, query_norm, n_jobs, times=-2)
         shape = (len(queries), k + _SPARE)
         proposed, candidates = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.int64)
 
@@ -149,7 +146,7 @@ class Rounded:
                 packed=packed,
                 norm=norm,
                 n=references.n,
-                queries=doubled,
+                queries=levels,
                 query_norm=query_norm,
                 own=own_slot,
                 distance=proposed,
