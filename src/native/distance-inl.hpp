@@ -12,8 +12,8 @@ namespace wb::WB_LEVEL {
 template <class T> WB_INLINE T absolute(T v) { return v < 0 ? -v : v; }
 
 // sum + a * b, rounded once wherever the level can: the fused operation is called by name, since whether a compiler
-// fuses a sum and a product depends on its options and on what surrounds them. Where it has no name for the fused vector
-// operation, -ffp-contract=fast fuses it.
+// fuses a sum and a product depends on its options and on what surrounds them. Where it has no name for the fused
+// vector operation, -ffp-contract=fast fuses it.
 template <class T> WB_INLINE Vec<T> add_product(Vec<T> sum, Vec<T> a, Vec<T> b) {
 #if defined(WB_FUSED) && WB_VECTOR_EXTENSIONS && defined(__clang__) && __has_builtin(__builtin_elementwise_fma)
   return __builtin_elementwise_fma(a, b, sum);

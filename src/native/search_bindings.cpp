@@ -259,7 +259,8 @@ void py_round_to_levels(Array<T, 2> rows, Array<double, 1> center, Array<double,
   const int64_t n = dim(rows, 0), m = dim(rows, 1);
   require(dim(center, 0) == m && dim(factor, 0) == m && dim(most, 0) == m, "center, factor, most: one per feature");
   for (int64_t j = 0; j < m; ++j)
-    require(0 <= most.data()[j] && most.data()[j] * double(std::abs(times)) < 32768, "most: levels must fit in 16 bits");
+    require(0 <= most.data()[j] && most.data()[j] * double(std::abs(times)) < 32768,
+            "most: levels must fit in 16 bits");
   require(levels.ndim() == (packed ? 3 : 2), "levels: (n, pairs), or (n_blocks, pairs, lanes) if they are packed");
   const int64_t pairs = int64_t(levels.shape(1)), room = int64_t(levels.shape(0)) * (packed ? BLOCK_LANES<float> : 1);
   require(2 * pairs >= m && room >= n && (!packed || levels.shape(2) == size_t(BLOCK_LANES<float>)),

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
-from naive.kernel_votes import column_ranges, distances, eliminate, penalised_error
+from naive.kernel_votes import all_distances, column_ranges, distances, eliminate, penalised_error
 from scipy import sparse
 
 from weighbors import KernelVotesClassifier, KernelVotesRegressor, Weights
-from weighbors.kernel import fit_stored
-from weighbors.kernel.compression import eliminate_rows, recombine_rows
+from weighbors.engine import build_references
+from weighbors.kernel import compression, fit_stored
+from weighbors.kernel.compression import compress_votes, eliminate_rows, recombine_rows
+from weighbors.kernel.metric import Metric
+from weighbors.kernel.ridge import solve_all
 
 
 def kernels(seed, n=24, *, repeated=False):
@@ -22,7 +25,7 @@ def kernels(seed, n=24, *, repeated=False):
 
 
 def compressed(kernel, inside, ridge, scores, n_kept, **options):
-    return eliminate_rows(kernel.T @ kernel, inside, ridge, kernel.T @ scores, n_kept, **options)
+    return eliminate_rows(kernel.T @ kernel, ridge * inside, kernel.T @ scores, n_kept, **options)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -31,7 +34,7 @@ def test_one_by_one_is_the_naive_loop(seed):
     ridge = 1e-3 if seed % 2 else 0.3
     for n_kept in (20, 9, 1):
         kept, beta = compressed(kernel, inside, ridge, scores, n_kept, batch=1)
-        expected, votes = eliminate(kernel, inside, ridge, scores, n_kept)
+        expected, votes = eliminate(kernel, ridge * inside, scores, n_kept)
         np.testing.assert_array_equal(kept, expected)
         np.testing.assert_allclose(beta, votes, rtol=1e-5, atol=1e-7)
 
@@ -42,11 +45,11 @@ def test_rows_that_leave_together_cost_little_more(seed):
     errors = []
     for batch in (1, 16):
         kept, beta = compressed(kernel, inside, 1e-3, scores, 30, batch=batch)
-        error, votes = penalised_error(kernel, inside, 1e-3, scores, kept)
+        error, votes = penalised_error(kernel, 1e-3 * inside, scores, kept)
         np.testing.assert_allclose(beta, votes, rtol=1e-4, atol=1e-6)
         errors.append(error)
     draws = [np.random.default_rng(draw).choice(150, 30, replace=False) for draw in range(5)]
-    drawn = np.mean([penalised_error(kernel, inside, 1e-3, scores, rows)[0] for rows in draws])
+    drawn = np.mean([penalised_error(kernel, 1e-3 * inside, scores, rows)[0] for rows in draws])
     assert errors[1] - errors[0] < 0.1 * (drawn - errors[0])
 
 
@@ -63,6 +66,68 @@ def test_all_or_none_may_leave():
     # No row is at a distance from any other: any one will do.
     ones = np.ones((24, 24))
     assert len(compressed(ones, ones, 1e-3, ones[:, :1], 2)[0]) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_with_votes_of_several_widths_leave_as_in_the_naive_loop(seed):
+    kernel, _, scores = kernels(seed, 14)
+    # A narrower kernel is a power of a wider one. Row i has the columns 3 i, 3 i + 1 and 3 i + 2.
+    design = np.stack([kernel, kernel**0.5, kernel**2], axis=2).reshape(len(kernel), -1)
+    penalty = 0.01 * np.eye(design.shape[1])
+    for n_kept in (13, 5, 1):
+        kept, beta = eliminate_rows(
+            design.T @ design, penalty, design.T @ scores, n_kept, n_widths=3, batch=1 if seed % 2 else 4
+        )
+        expected, votes = eliminate(design, penalty, scores, n_kept, n_widths=3)
+        np.testing.assert_array_equal(kept, expected)
+        np.testing.assert_allclose(beta, votes, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(("n_kept", "n_widths"), [(3, 4), (8, 4), (11, 3), (17, 2), (18, 1)])
+def test_votes_of_several_widths_are_fitted_to_the_scores(monkeypatch, n_kept, n_widths, at_once):
+    monkeypatch.setattr(compression, "RECOMBINED", 0)  # then the points are the rows
+    monkeypatch.setattr(compression, "MOST_COLUMNS", 4000 if at_once else 0)
+    rng = np.random.default_rng(n_kept)
+    rows, Y = rng.normal(size=(35, 3)), rng.normal(size=(35, 2))
+    distance, candidates = all_distances(rows, p=1), np.arange(1, 35)
+    solution = solve_all(distance, 2.0, 0.05, Y)
+    metric = Metric(build_references(rows, weights=Weights(), p=1))
+    stored, votes = compress_votes(metric, solution, candidates, n_kept, rng)
+    assert np.isin(stored, candidates).all()
+    widths = [width for width, _ in votes]
+    assert widths == [2.0, 4.0, 8.0, 1.0][:n_widths]
+    scores = np.exp(-distance / 2.0) @ solution.alpha
+    # The rows that stay, by the naive loop: first with one width, and if they have several, the last half with all.
+    kernel = np.exp(-distance[:, candidates] / 2.0)
+    first = n_kept if n_widths == 1 or not at_once else min(2 * n_kept, 34)
+    expected, beta = eliminate(kernel, 1e-3 * kernel[candidates], scores, first)
+    if n_widths > 1:
+        design = np.array([np.exp(-distance[:, candidates[row]] / width) for row in expected for width in widths]).T
+        kept, beta = eliminate(design, 0.01 * np.eye(design.shape[1]), scores, n_kept, n_widths=n_widths)
+        expected = expected[kept]
+    np.testing.assert_array_equal(stored, candidates[expected])
+    for place, (_, found) in enumerate(votes):
+        np.testing.assert_allclose(found, beta[place::n_widths], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(200) % 4])
+def test_votes_of_all_widths_add_up_to_alpha(weight):
+    X, numbers = a_table(200)
+    for model, y in ((KernelVotesRegressor(n_stored=0.1), numbers), (KernelVotesClassifier(n_stored=0.1), numbers > 0)):
+        model.fit(X, y, sample_weight=weight)
+        assert len(model.votes_by_width_) == 4
+        assert next(iter(model.votes_by_width_)) == model.width_
+        np.testing.assert_allclose(sum(model.votes_by_width_.values()), model.alpha_, rtol=1e-9)
+        explained, scores = model.explain(X[:3]).frame(), getattr(model, "decision_function", model.predict)(X[:3])
+        cast = explained[[name for name in explained if name.split()[0] == "vote"]].groupby(explained["query"]).sum()
+        shown = cast.to_numpy()  # The scores of two classes are shown as their difference.
+        shown = shown[:, 0] if shown.shape[1] == 1 else shown[:, 1] - shown[:, 0]
+        np.testing.assert_allclose(shown, scores, rtol=1e-9, atol=1e-9)
+        whole = type(model)(weigher=None).fit(X, y)
+        assert list(whole.votes_by_width_) == [whole.width_]
+        assert whole.votes_by_width_[whole.width_] is whole.alpha_
+        assert type(model)(n_neighbors=10).fit(X, y).votes_by_width_ is None
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
@@ -155,7 +220,9 @@ def test_missing_cells_are_as_far_as_among_all_rows(p):
     model = KernelVotesRegressor(n_stored=8, weigher=None, p=p).fit(X, numbers)
     stored = np.flatnonzero(model.alpha_)
     far = distances(X, X[stored], p=p, ranges=column_ranges(X, [False] * 3))
-    expected = np.exp(-far / model.width_) @ model.alpha_[stored] + model.intercept_
+    votes = model.votes_by_width_
+    assert len(votes) == 4
+    expected = sum(np.exp(-far / width) @ alpha[stored] for width, alpha in votes.items()) + model.intercept_
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9, atol=1e-9)
 
 

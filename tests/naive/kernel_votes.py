@@ -162,22 +162,26 @@ def feature_changes(rows, alpha, width, *, p, nominal=None, weights=None, s=None
     return found / s.sum()
 
 
-def penalised_error(kernel, inside, ridge, scores, kept):
-    """Σ_z ‖f(z) − Σ_i K_zi β_i‖² + ε βᵀ K β at its least, with votes β of the rows ``kept`` only, and these votes.
-
-    ``kernel`` is that of all points and all rows, ``inside`` that of the rows, ``scores`` are f at the points.
-    """
-    some, among = kernel[:, kept], inside[np.ix_(kept, kept)]
-    beta = np.linalg.lstsq(some.T @ some + ridge * among, some.T @ scores, rcond=None)[0]
-    error = ((scores - some @ beta) ** 2).sum() + ridge * np.trace(beta.T @ among @ beta)
+def penalised_error(design, penalty, scores, columns):
+    """‖f − A β‖² + βᵀ P β at its least, with votes β of some columns of the design A only, and these votes."""
+    some, among = design[:, columns], penalty[np.ix_(columns, columns)]
+    beta = np.linalg.lstsq(some.T @ some + among, some.T @ scores, rcond=None)[0]
+    error = ((scores - some @ beta) ** 2).sum() + np.trace(beta.T @ among @ beta)
     return error, beta
 
 
-def eliminate(kernel, inside, ridge, scores, n_kept):
-    """Leave out, one by one, the row without which the penalised error is least; solve again for each."""
-    kept = list(range(len(inside)))
+def eliminate(design, penalty, scores, n_kept, n_widths=1):
+    """Leave out, one by one, the row without which the penalised error is least; solve again for each.
+
+    Row i has the columns i · n_widths, ..., (i + 1) · n_widths − 1.
+    """
+
+    def columns(rows):
+        return [row * n_widths + width for row in rows for width in range(n_widths)]
+
+    kept = list(range(len(penalty) // n_widths))
     while len(kept) > n_kept:
         without = [[other for other in kept if other != row] for row in kept]
-        errors = [penalised_error(kernel, inside, ridge, scores, rows)[0] for rows in without]
+        errors = [penalised_error(design, penalty, scores, columns(rows))[0] for rows in without]
         kept = without[int(np.argmin(errors))]
-    return np.array(kept), penalised_error(kernel, inside, ridge, scores, kept)[1]
+    return np.array(kept), penalised_error(design, penalty, scores, columns(kept))[1]

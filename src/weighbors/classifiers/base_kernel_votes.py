@@ -161,6 +161,33 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
         self.width_, self.ridge_, self.p_ = fitted.width, fitted.ridge, int(self.p)
         self.loo_rows_ = self._row_numbers[fitted.loo_rows]
 
+    @property
+    def votes_by_width_(self) -> dict[float, FloatArray] | None:
+        """Signed votes for each width L, in the shape of ``alpha_``, or None if the nearest rows vote.
+
+        The scores are μ + Σ_L Σ_i exp(−d(q, x_i) / L) α_iL. There is one width, except for few stored rows that
+        ``stored_by="compression"`` has chosen, which have up to four. ``alpha_`` is the sum over the widths.
+        """
+        check_is_fitted(self, "weights_")
+        votes = self._fitted.votes
+        if isinstance(votes, LocalVotes):
+            return None
+        if not votes.more:
+            return {self.width_: self.alpha_}
+        return {width: self._in_units_of_alpha(self._given_rows(alpha)) for width, alpha in votes.parts}
+
+    def _given_rows(self, alpha: FloatArray) -> FloatArray:
+        """Return votes of the stored rows as votes of all rows that were given, or as they are for rows in blocks."""
+        if not self._training.in_memory:
+            return alpha
+        out = np.zeros((self._n_given, alpha.shape[1]))
+        out[self._row_numbers[self._fitted.stored_rows]] = alpha
+        return out
+
+    def _in_units_of_alpha(self, votes: FloatArray) -> FloatArray:
+        """Return votes in the units and the shape of ``alpha_``."""
+        return votes
+
     def _weights_of(
         self, coder: TableCoder, table: Any, rows: Any, y: AnyArray, sample_weight: FloatArray | None
     ) -> Weights | None:
@@ -250,9 +277,10 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
         def scores(rows: Any, own: int | None) -> FloatArray:
             return fitted.votes.scores(rows) * outputs.spread + outputs.center
 
-        product = None
+        products: tuple[ProductVotes, ...] = ()
         if isinstance(fitted.votes, StoredVotes) and references.p == 1:
-            product = ProductVotes(references, fitted.votes.alpha * outputs.spread, fitted.votes.width)
+            parts = fitted.votes.parts
+            products = tuple(ProductVotes(references, part.alpha * outputs.spread, part.width) for part in parts)
         k = fitted.votes.k if isinstance(fitted.votes, LocalVotes) else 0
         return ExplainedModel(
             kind=type(self).__name__,
@@ -270,7 +298,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
             categories=self._coder.categories,
             names=tuple(str(name) for name in self._input_names()),
             cost=float(fitted.plan.n_rows * self.n_features_in_ + k**3),
-            products=product,
+            products=products,
             target_spread=outputs.target_spread,
         )
 

@@ -107,10 +107,9 @@ def votes_of(fitted: FittedVotes, query: Any) -> Voters:
     """Return the rows that vote for one query, and their votes."""
     votes = fitted.votes
     if not isinstance(votes, LocalVotes):
-        distance, kernel = votes.kernel(query)
+        distance, cast = votes.votes_for(query)
         every = np.arange(votes.metric.n)
-        cast = kernel[0][:, None] * votes.alpha
-        return Voters(votes.intercept, votes.metric.references, every, fitted.stored_rows, distance[0], cast)
+        return Voters(votes.intercept, votes.metric.references, every, fitted.stored_rows, distance, cast)
     found = votes.neighbors(query)
     rows, slots, near = found.row[0], found.slot[0], found.distance[0].astype(np.float64)
     targets = votes.targets[rows]

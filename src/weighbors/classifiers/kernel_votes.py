@@ -80,12 +80,15 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     ----------
     classes_ : ndarray of shape (n_classes,)
     alpha_ : ndarray of shape (n_samples, n_classes), or None
-        Signed votes of the training rows. Rows that are not stored, and rows of weight 0, have 0. None if the nearest
-        rows vote, since then every query has votes of its own.
+        Signed votes of the training rows for a query at distance 0. Rows that are not stored, and rows of weight 0,
+        have 0. None if the nearest rows vote, since then every query has votes of its own.
+    votes_by_width_ : dict of float to ndarray of shape (n_samples, n_classes), or None
+        The votes for each width L. There is one width, and they are ``alpha_``, except if few stored rows were chosen
+        by compression: then there are up to four, and ``alpha_`` is their sum.
     intercept_ : ndarray of shape (n_classes,)
         The shares μ of the classes.
     width_, ridge_ : float
-        L and λ.
+        L and λ of the votes of all rows.
     p_ : int
     weights_ : Weights
         The weights in use.

@@ -213,6 +213,8 @@ class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
     ----------
     alpha_ : ndarray of shape (n_stored, n_classes), or None
         Signed votes of the stored rows. None if the nearest rows vote.
+    votes_by_width_ : dict of float to ndarray, or None
+        The same for each width L. ``alpha_`` is their sum.
     stored_rows_ : ndarray of shape (n_stored,), or None
         The numbers of these rows.
     classes_, intercept_, width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_
@@ -330,6 +332,8 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
     ----------
     alpha_ : ndarray of shape (n_stored,), or None
         Signed votes of the stored rows, in units of the target. None if the nearest rows vote.
+    votes_by_width_ : dict of float to ndarray, or None
+        The same for each width L. ``alpha_`` is their sum.
     stored_rows_ : ndarray of shape (n_stored,), or None
         The numbers of these rows.
     intercept_, width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_

@@ -87,5 +87,5 @@ class ExplainedModel:
     categories: Mapping[int, AnyArray]
     names: tuple[str, ...]  # (M,) names of the columns that predict takes
     cost: float  # cells that one prediction reads
-    products: ProductVotes | None = None
+    products: tuple[ProductVotes, ...] = ()  # the scores are the sum of their votes; empty: no product
     target_spread: FloatArray | None = field(default=None)  # (n_outputs,) standard deviation of numeric targets

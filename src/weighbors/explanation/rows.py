@@ -175,7 +175,7 @@ class ExplainedRow:
         """What each feature of the user adds to each score, of shape (n_features, n_outputs)."""
         subject, model = self.subject, self.subject.model
         active = subject.active
-        if model.products is not None:
+        if model.products:
             found = self._of_products(model.products)
         else:
             player = np.searchsorted(active, subject.player)
@@ -208,16 +208,17 @@ class ExplainedRow:
         out[self.subject.active] = values
         return out
 
-    def _of_products(self, votes: ProductVotes) -> Contributions:
-        """Return exact contributions to votes whose kernel is a product over features."""
+    def _of_products(self, products: tuple[ProductVotes, ...]) -> Contributions:
+        """Return exact contributions to the sum of votes whose kernels are products over features."""
         subject = self.subject
-        cells = votes.references.n * len(subject.active) * _NODES
+        cells = sum(votes.references.n for votes in products) * len(subject.active) * _NODES
         most = int(np.clip(_PRODUCT_CELLS / cells, LEAST_BACKGROUND, MOST_BACKGROUND))
         background = subject.background(self.number, most)
-        near = self._factors(votes, subject.query(self.number))
-        values = np.zeros((len(subject.active), votes.alpha.shape[1]))
-        for row in background:
-            values += shapley_of_products(near, self._factors(votes, row), votes.alpha)
+        values = np.zeros((len(subject.active), products[0].alpha.shape[1]))
+        for votes in products:
+            near = self._factors(votes, subject.query(self.number))
+            for row in background:
+                values += shapley_of_products(near, self._factors(votes, row), votes.alpha)
         base = subject.scores(background, self.number).mean(axis=0)
         return Contributions(values / len(background), base, None, len(background))
 

@@ -112,19 +112,21 @@ def _fit_compressed(
     table: Table, settings: VotesSettings, weights: Weights, rng: np.random.Generator, reason: str
 ) -> FittedVotes:
     """Let few rows vote, with votes fitted to the scores of all rows. The parameters are those of `fit_stored`."""
-    n = table.rows.shape[0]
-    table = table if table.in_memory else table.take(np.arange(n))
+    n, in_memory = table.rows.shape[0], table.in_memory
+    table = table if in_memory else table.take(np.arange(n))
     metric, solution, choice = _solve_teacher(table, settings, weights, rng)
     candidates = np.arange(n) if weights.instance_mask is None else np.flatnonzero(weights.instance_mask)
-    stored, alpha = compress_votes(metric, solution, candidates, _n_wanted(settings, n), rng)
+    stored, ((width, alpha), *more) = compress_votes(metric, solution, candidates, _n_wanted(settings, n), rng)
     near = _stored_metric(table, settings, weights, stored)
-    votes = StoredVotes(near, alpha, solution.intercept, solution.width)
+    votes = StoredVotes(near, alpha, solution.intercept, width, tuple(more))
     # Leaving a row out changes the scores of all rows at this row by λα/s − e, where e is its residual when it is left
     # out. The scores of the stored rows are taken to change by as much.
     counts = np.ones(n) if table.repetition is None else table.repetition
     change = solution.ridge * solution.alpha / counts[:, None] - solution.residuals
-    every = np.zeros((n, table.Y.shape[1]))
-    every[stored] = alpha
+    every = votes.near_alpha
+    if in_memory:
+        every = np.zeros((n, table.Y.shape[1]))
+        every[stored] = votes.near_alpha
     plan = VotesPlan(
         "stored rows", reason, n, len(stored), table.rows.shape[1], settings.p, 3 * 8 * n * n / 1e6, "",
     )  # fmt: skip

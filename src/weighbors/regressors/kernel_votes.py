@@ -39,6 +39,8 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
     ----------
     alpha_ : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
         Signed votes of the training rows, in units of the target. None if the nearest rows vote.
+    votes_by_width_ : dict of float to ndarray, or None
+        As in `KernelVotesClassifier`, in units of the target.
     intercept_ : float or ndarray of shape (n_outputs,)
         The mean target μ.
     width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_, loo_rows_
@@ -147,7 +149,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         scaled, self._center, self._spread = standardize_outputs(Y, weight)
         self._fit_votes(coder, table, rows, targets, scaled, None, weight, weight)
         if self.alpha_ is not None:
-            self.alpha_ = self._in_units(self.alpha_, center=False)
+            self.alpha_ = self._in_units_of_alpha(self.alpha_)
         self.intercept_ = self._in_units(self.intercept_[None, :], center=True)[0]
         self.loo_predictions_ = self._in_units(self._fitted.loo_scores, center=True)
         kept_rows = self._fitted.loo_rows
@@ -156,6 +158,9 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         with np.errstate(all="ignore"):
             self.loo_score_ = float(r2_score(scaled[kept_rows], self._fitted.loo_scores, sample_weight=weights_of_loo))
         self._targets = targets
+
+    def _in_units_of_alpha(self, votes: FloatArray) -> FloatArray:
+        return self._in_units(votes, center=False)
 
     def _in_units(self, scores: FloatArray, *, center: bool) -> FloatArray:
         """Return scores or votes in units of the targets: one column if there is one output."""
