@@ -211,6 +211,34 @@ void py_draw_subsets(Array<bool, 2> mask, Array<int64_t, 1> size, Array<double, 
   draw_subsets(mask.data(), count, length, size.data(), uniform.data(), chosen.data());
 }
 
+void py_count_true(Array<bool, 2> mask, Output<int64_t, 1> counts) {
+  const int64_t length = dim(mask, 1);
+  require(counts.shape(0) == mask.shape(0), "counts: one per row is needed");
+  for (int64_t row = 0; row < dim(mask, 0); ++row) {
+    const bool* bits = mask.data() + row * length;
+    counts.data()[row] = count_places(length, [=](int64_t j) { return bits[j]; });
+  }
+}
+
+void py_count_differences(Array<bool, 2> one, Array<bool, 2> other, Output<int64_t, 1> counts) {
+  const int64_t length = dim(one, 1);
+  require(one.shape(0) == other.shape(0) && one.shape(1) == other.shape(1) && counts.shape(0) == one.shape(0),
+          "other, counts: the shape of one, one per row");
+  for (int64_t row = 0; row < dim(one, 0); ++row)
+    counts.data()[row] = count_differences(one.data() + row * length, other.data() + row * length, length);
+}
+
+void py_cross_halves(Array<bool, 2> target, Array<bool, 2> partner, Array<bool, 1> other, Array<double, 1> uniform,
+                     Output<bool, 2> child) {
+  const int64_t count = dim(target, 0), length = dim(target, 1);
+  const auto same_shape = [&](auto& bits) { return dim(bits, 0) == count && dim(bits, 1) == length; };
+  require(same_shape(partner) && same_shape(child) && dim(other, 0) == count,
+          "partner, child, other: the shape of target, one per row");
+  const int64_t differing = count_differences(target.data(), partner.data(), count * length);
+  require(dim(uniform, 0) >= differing, "uniform: one number per differing bit is needed");
+  cross_halves(target.data(), partner.data(), count, length, other.data(), uniform.data(), child.data());
+}
+
 // V is what is predicted: int32 codes of classes, or numeric targets in double.
 template <class T, class V> void bind_predictions(nb::module_& m) {
   using namespace nb::literals;
@@ -252,6 +280,12 @@ void bind_population(nb::module_& m) {
   bind_for<double>(m);
   bind_lists<int32_t>(m);
   bind_lists<double>(m);
+  m.def("count_true", &py_count_true, nb::kw_only(), array("mask"), array("counts"),
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def("count_differences", &py_count_differences, nb::kw_only(), array("one"), array("other"), array("counts"),
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def("cross_halves", &py_cross_halves, nb::kw_only(), array("target"), array("partner"), array("other"),
+        array("uniform"), array("child"), nb::call_guard<nb::gil_scoped_release>());
   m.def("draw_subsets", &py_draw_subsets, nb::kw_only(), array("mask"), array("size"), array("uniform"),
         array("chosen"), nb::call_guard<nb::gil_scoped_release>());
 }

@@ -10,12 +10,12 @@ Who calls what::
     engine.backends.wide    -> multiplies_pairs, propose_rounded_pairs, select_nearest, measure_pairs
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
                                add_differences, sum_distances, add_listed_differences
-    engine.population       -> predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
+    engine.population       -> count_true, predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
     engine.population_cache -> compute_squared_distances
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
     engine.pairs            -> sum_signs
     kernel.local            -> solve_local_votes
-    weighers.evolution      -> draw_subsets
+    weighers.evolution      -> count_differences, cross_halves, draw_subsets
 
 All arguments are keyword-only. All arrays are C-contiguous and are never converted; all float arrays of one
 call have one dtype, float32 or float64, unless a comment names another. Features are ordered numeric first
@@ -436,6 +436,21 @@ def predict_from_ranks(
     predicted: AnyArray,  # (n_individuals, n) of the dtype of values, written
     begin: int,  # rows [begin, end)
     end: int,
+) -> None: ...
+def count_true(*, mask: NDArray[np.bool_], counts: IndexArray) -> None: ...  # counts: (rows,) written
+def count_differences(
+    *,
+    one: NDArray[np.bool_],
+    other: NDArray[np.bool_],  # the same shape
+    counts: IndexArray,  # (rows,) written: how many places differ
+) -> None: ...
+def cross_halves(
+    *,
+    target: NDArray[np.bool_],
+    partner: NDArray[np.bool_],  # the same shape
+    other: NDArray[np.bool_],  # (rows,) whether the child of the partner is wanted
+    uniform: FloatArray,  # at least one number in [0, 1) per differing bit
+    child: NDArray[np.bool_],  # written
 ) -> None: ...
 def draw_subsets(
     *,

@@ -170,7 +170,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
         """
         check_is_fitted(self, "weights_")
         votes = self._fitted.votes
-        if isinstance(votes, LocalVotes):
+        if isinstance(votes, LocalVotes) or self.alpha_ is None:
             return None
         if not votes.more:
             return {self.width_: self.alpha_}

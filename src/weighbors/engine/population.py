@@ -29,7 +29,14 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .population_cache import NO_RANK, RANK_BLOCK, RowDistances, rank_rows, run_by_rows
 from .references import ColumnRanges, References, build_references
 
-__all__ = ["CACHE_BYTES", "PopulationNeighbors", "PopulationMethod", "Selections", "choose_population_method"]
+__all__ = [
+    "CACHE_BYTES",
+    "PopulationMethod",
+    "PopulationNeighbors",
+    "Selections",
+    "choose_population_method",
+    "count_true",
+]
 
 #: Memory for lists or distances that are kept for a whole search.
 CACHE_BYTES = 256 * 2**20
@@ -331,7 +338,7 @@ class PopulationNeighbors:
             self._walk(selections, predicted)
             return
         # A walk takes time in proportion to n / selected, shared by 64 individuals; a minimum, to selected / 16.
-        ranked = np.square(mask.sum(axis=1)) <= (_RANKED if self._code_bits else _PLACED) * n
+        ranked = np.square(count_true(mask)) <= (_RANKED if self._code_bits else _PLACED) * n
         for few, predict in ((ranked, self._compare_ranks), (~ranked, self._walk)):
             if few.all():
                 predict(selections, predicted)
@@ -345,7 +352,7 @@ class PopulationNeighbors:
         mask, ranks = selections.instance_mask, self._ranks
         assert mask is not None
         selected = (np.flatnonzero(mask) % mask.shape[1]).astype(np.int32)
-        start = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+        start = np.concatenate([[0], np.cumsum(count_true(mask))])
 
         def task(begin: int, end: int) -> None:
             """Predict rows [begin, end) for all individuals."""
@@ -368,10 +375,11 @@ class PopulationNeighbors:
         mask, near, n = selections.instance_mask, self._near, self.references.n
         assert mask is not None
         assert near is not None
-        plenty = mask.sum(axis=1) * near.shape[1] >= _PLENTY * self.k * n
+        kept = count_true(mask)
+        plenty = kept * near.shape[1] >= _PLENTY * self.k * n
         lists = near if plenty.all() else self._lists
         # The expected number of selected rows in a list: the share of rows that are selected, times its length.
-        expected = mask.sum(axis=1) * (lists.shape[1] / max(1, n - 1))
+        expected = kept * (lists.shape[1] / max(1, n - 1))
         short = (expected < _ENOUGH * self.k) & (lists.shape[1] < n - 1)
         if short.any():  # Lists that were cut would hardly hold k of the few selected rows.
             few = np.flatnonzero(short)
@@ -442,6 +450,19 @@ class PopulationNeighbors:
                 task(i, i + 1, begin, end)
 
         run_ranges(run, [(at, at + 1) for at in range(len(jobs))], self.n_jobs)
+
+
+def count_true(mask: BoolArray) -> IndexArray:
+    """Return how many values of each row are True. NumPy's sum takes ten times as long.
+
+    Examples
+    --------
+    >>> count_true(np.array([[True, False], [True, True]])).tolist()
+    [1, 2]
+    """
+    counts = np.empty(len(mask), dtype=np.int64)
+    _native.count_true(mask=np.ascontiguousarray(mask), counts=counts)
+    return counts
 
 
 def bit_words(mask: BoolArray) -> AnyArray:

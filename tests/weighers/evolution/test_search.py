@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
-from weighbors import EvolutionaryWeigher
+from weighbors import EvolutionaryWeigher, _native
+from weighbors.engine.population import count_true
 from weighbors.exceptions import InvalidDataError
 from weighbors.weighers.evolution import EvolutionSearch, Genome, Population, Settings
 from weighbors.weighers.evolution.operators import (
+    ClassGuard,
     cataclysm,
+    count_differing,
     differential,
     flip_bits,
     half_uniform,
@@ -65,6 +68,47 @@ def test_hux_is_uniform_over_the_subsets_and_the_children():
     sizes = [int(half_uniform(a, odd, rng).sum()) for _ in range(2000)]
     assert set(sizes) == {1, 2}  # floor(3 / 2) = 1 changes sides; the other child has the rest
     assert abs(sizes.count(1) - 1000) < 5 * np.sqrt(500)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (1, 0), (1, 1), (3, 129), (4, 128), (9, 300)])
+def test_hux_is_selection_sampling_with_one_number_per_differing_bit(shape):
+    rng = RNG(shape[1])
+    a, b = rng.random((2, *shape)) < 0.4
+    for row in range(min(2, len(a))):
+        b[row] = a[row] if row else ~a[row]  # all bits differ, or none
+    differ = a != b
+    uniform, other = rng.random(int(differ.sum()) + 1), rng.random(len(a)) < 0.5
+    expected, numbers = a.copy(), iter(uniform)
+    for i in range(len(a)):
+        places = np.flatnonzero(differ[i])
+        left, wanted = len(places), len(places) // 2
+        for j in places:
+            chosen = next(numbers) * left < wanted
+            left, wanted = left - 1, wanted - int(chosen)
+            if chosen != other[i]:
+                expected[i, j] = b[i, j]
+    child = np.empty_like(a)
+    _native.cross_halves(target=a, partner=b, other=other, uniform=uniform, child=child)
+    np.testing.assert_array_equal(child, expected)
+    np.testing.assert_array_equal(count_differing(a, b), differ.sum(axis=1))
+    np.testing.assert_array_equal(count_true(differ), differ.sum(axis=1))
+    np.testing.assert_array_equal(count_true(differ[:, ::2]), differ[:, ::2].sum(axis=1))
+    if len(uniform) > 1:
+        with pytest.raises(ValueError, match="uniform"):
+            _native.cross_halves(target=a, partner=b, other=other, uniform=uniform[:-2], child=child)
+
+
+def test_a_class_is_lost_only_if_none_of_its_rows_is_selected():
+    codes = np.repeat([0, 1], 200)
+    guard = ClassGuard.of_codes(codes)
+    bits = np.zeros((3, 400), dtype=bool)
+    bits[:, 0] = True
+    bits[1, 399] = True  # the last row of class 1, far behind the first ones
+    bits[2, 210] = True
+    before = np.ones_like(bits)
+    repaired = guard.repair(bits, before, RNG(0))
+    np.testing.assert_array_equal(repaired[1:], bits[1:])
+    assert repaired[0].sum() == 201
 
 
 def test_random_subsets():

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ...engine.population import PopulationMethod, PopulationNeighbors
+from ...engine.population import PopulationMethod, PopulationNeighbors, count_true
 from .genome import Genome, Population
 from .scores import call_score, confusion_counts, score_counts
 
@@ -114,7 +114,7 @@ class Performance:
     def __call__(self, predicted: AnyArray) -> FloatArray:
         """Return the score of each individual. ``predicted`` are the predicted classes, shape (P, N)."""
         if self.how == "accuracy":
-            return (predicted == self.codes).sum(axis=1) / len(self.codes)
+            return count_true(predicted == self.codes) / len(self.codes)
         # A row without a prediction counts as wrong: it gets the class after its true class.
         answers = np.where(predicted < 0, (self.codes + 1) % len(self.classes), predicted)
         if callable(self.how):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import BoolArray, FloatArray
-from ...engine.population import Selections
+from ..._typing import BoolArray, FloatArray, IndexArray
+from ...engine.population import Selections, count_true
 from ...exceptions import InvalidDataError
 
 __all__ = ["TASKS", "Genome", "Population", "parse_tasks"]
@@ -145,9 +145,9 @@ class Genome:
             return np.ones(shape)
         return population.weights[:, self._instance_reals :].reshape(shape)
 
-    def kept(self, population: Population) -> tuple[FloatArray, FloatArray]:
+    def kept(self, population: Population) -> tuple[IndexArray, IndexArray]:
         """Return how many instances and how many features each individual selects."""
-        return self.instance_mask(population).sum(axis=1), self.feature_mask(population).sum(axis=1)
+        return count_true(self.instance_mask(population)), count_true(self.feature_mask(population))
 
     def selections(self, population: Population) -> Selections:
         """Return the individuals as the neighbour engine takes them: a = s · w², v and t.

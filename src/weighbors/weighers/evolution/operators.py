@@ -13,7 +13,18 @@ from ... import _native
 from ..._typing import BoolArray, FloatArray, IndexArray
 from .genome import Population
 
-__all__ = ["ClassGuard", "cataclysm", "differential", "flip_bits", "half_uniform", "pick_three", "reflect"]
+__all__ = [
+    "ClassGuard",
+    "cataclysm",
+    "count_differing",
+    "differential",
+    "flip_bits",
+    "half_uniform",
+    "pick_three",
+    "reflect",
+]
+
+_FIRST = 64  # rows of a class that are looked at before all others
 
 
 def pick_three(n: int, rng: np.random.Generator) -> tuple[IndexArray, IndexArray, IndexArray]:
@@ -83,12 +94,19 @@ def half_uniform(target: BoolArray, partner: BoolArray, rng: np.random.Generator
     Target and partner differ in H bits. The child of the target takes ⌊H/2⌋ of these bits, chosen at random,
     from the partner. The other child takes the other H − ⌊H/2⌋ of these bits from the partner.
     """
-    differ = target != partner
-    half = differ.sum(axis=1) // 2
-    swap = random_subset(differ, half, rng)
+    child = np.empty_like(target)
+    # One number more than there are differing bits, as in `random_subset`.
+    uniform = rng.random(int(count_differing(target, partner).sum()) + 1)
     other = rng.random(len(target)) < 0.5  # return the child of the partner
-    # The exclusive or flips exactly the bits that are taken from the partner.
-    return target ^ np.where(other[:, None], differ & ~swap, swap)
+    _native.cross_halves(target=target, partner=partner, other=other, uniform=uniform, child=child)
+    return child
+
+
+def count_differing(one: BoolArray, other: BoolArray) -> IndexArray:
+    """Return in how many bits each individual of ``one`` differs from that in the same row of ``other``."""
+    counts = np.empty(len(one), dtype=np.int64)
+    _native.count_differences(one=one, other=other, counts=counts)
+    return counts
 
 
 def random_subset(mask: BoolArray, size: IndexArray, rng: np.random.Generator) -> BoolArray:
@@ -166,7 +184,10 @@ class ClassGuard:
         """
         repaired = bits.copy()
         for rows in self.members:
-            for i in np.flatnonzero(~bits[:, rows].any(axis=1)):
+            # The first rows of a class nearly always tell that it is not lost.
+            for i in np.flatnonzero(~bits[:, rows[:_FIRST]].any(axis=1)):
+                if bits[i, rows].any():
+                    continue
                 if before is not None:
                     repaired[i, rows] = before[i, rows]
                 else:

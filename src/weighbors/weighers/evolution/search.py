@@ -17,7 +17,7 @@ import numpy as np
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
 from .genome import Genome, Population
-from .operators import ClassGuard, cataclysm, differential, half_uniform, pick_three
+from .operators import ClassGuard, cataclysm, count_differing, differential, half_uniform, pick_three
 
 __all__ = ["EvolutionSearch", "Settings", "read_generator", "write_generator"]
 
@@ -253,7 +253,7 @@ class EvolutionSearch:
             distant = np.ones(s.size, dtype=bool)
             if s.incest_prevention:
                 # CHC counts half of the differing bits, since crossover exchanges only half of them.
-                distant = (now.bits != now.bits[r1]).sum(axis=1) / 2 > self.threshold
+                distant = count_differing(now.bits, now.bits[r1]) / 2 > self.threshold
             crossing = np.flatnonzero(distant)
             bits = now.bits.copy()
             bits[crossing] = half_uniform(now.bits[crossing], now.bits[r1[crossing]], self.rng)
