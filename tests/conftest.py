@@ -20,3 +20,14 @@ def papers_data() -> Path:
         return data_directory()
     except InvalidDataError as error:
         pytest.skip(f"the papers' data sets are not here: {error}")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cpu-level", help="run the compiled core at this CPU level, such as baseline or avx2")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--cpu-level"):
+        from weighbors import _native
+
+        _native.set_cpu_level(config.getoption("--cpu-level"))

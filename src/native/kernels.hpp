@@ -43,6 +43,13 @@ template <class T> struct Kernels {
   void (*solve_local_votes[2][2])(const LocalVotesJob<T>&, double* votes, Rows begin, Rows end);  // [p - 1][missing]
 };
 
+// The kernels of rounded-inl.hpp for 16-bit integers.
+struct RoundedKernels {
+  bool multiplies_pairs;  // whether the level has an instruction for them; if not, they do nothing
+  void (*propose)(const RoundedJob&, std::int64_t begin, std::int64_t end);
+  void (*propose_pairs)(const RoundedPairsJob&, std::int64_t begin, std::int64_t end);
+};
+
 struct Level {
   const char* name;
   const Kernels<float>* in_float;  // compiled in a file of its own, beside the rest of the level
@@ -53,16 +60,13 @@ struct Level {
                                                                std::int64_t end);  // [mixed]
   void (*sum_signs)(const double* queries, const double* packed, const Features<double>&, std::int64_t n_blocks,
                     const double* coefficient, double* out, std::int64_t begin, std::int64_t end);
-  bool multiplies_pairs;  // whether the level has the instruction of rounded-inl.hpp
-  void (*propose_rounded)(const RoundedJob&, std::int64_t begin, std::int64_t end);
-
+  RoundedKernels rounded;
   void (*predict_classes_from_ranks)(const RankJob<std::int32_t>&, std::int64_t begin, std::int64_t end);
   void (*predict_numbers_from_ranks)(const RankJob<double>&, std::int64_t begin, std::int64_t end);
   void (*measure_float_pairs)(const float* rows, std::int64_t m, const std::int64_t* pairs, float* distance,
                               std::int64_t begin, std::int64_t end);
   void (*measure_double_pairs)(const double* rows, std::int64_t m, const std::int64_t* pairs, double* distance,
                                std::int64_t begin, std::int64_t end);
-  void (*propose_rounded_pairs)(const RoundedPairsJob&, std::int64_t begin, std::int64_t end);
   std::int64_t (*find_k_nearest_mixed[2][2])(const Queries<float>&, const References<float>&, const Features<float>&,
                                              const MixedJob&, const Lists<double>&, std::int64_t begin,
                                              std::int64_t end);  // [p - 1][missing]
@@ -83,17 +87,27 @@ extern const Level LEVEL;
 namespace avx512 {
 extern const Level LEVEL;
 }
+namespace avx512_vnni {  // only these differ from those of the level avx512
+extern const RoundedKernels ROUNDED;
+}
 #endif
 
 // The levels that both this build and this CPU have, the best one last.
 inline std::span<const Level* const> levels() {
 #ifdef WB_DISPATCH
-  static constexpr const Level* ALL[] = {&baseline::LEVEL, &avx2::LEVEL, &avx512::LEVEL};
+  static const Level VNNI = [] {
+    Level made = avx512::LEVEL;
+    made.name = "avx512_vnni";
+    made.rounded = avx512_vnni::ROUNDED;
+    return made;
+  }();
+  static const Level* const ALL[] = {&baseline::LEVEL, &avx2::LEVEL, &avx512::LEVEL, &VNNI};
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return {ALL, 1};
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") ||
       !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512bw"))
     return {ALL, 2};
+  if (!__builtin_cpu_supports("avx512vnni")) return {ALL, 3};
 #else
   static constexpr const Level* ALL[] = {&baseline::LEVEL};
 #endif

@@ -2,7 +2,9 @@
 //   WB_LEVEL     the name of the level, which is also the name of its namespace;
 //   WB_TARGET    the attribute with which functions that use vectors are compiled; it may be empty;
 //   WB_HAS_AVX2  if vectors of 32 bytes are registers and the AVX2 instructions exist;
-//   WB_FUSED     if a * b + c is one operation, rounded once.
+//   WB_FUSED     if a * b + c is one operation, rounded once;
+//   WB_HAS_VNNI  if one instruction multiplies 16-bit integers and adds their products to sums;
+//   WB_ROUNDED_ONLY  if only the kernels of rounded-inl.hpp are wanted, and no table of all.
 // level_NAME_float.cpp includes level_NAME.cpp after it has defined WB_FLOAT_HALF: the kernels for float are half of
 // the compiler's work, and so two cores can share it.
 //
@@ -21,6 +23,9 @@
 
 // clang-format off: each of these needs those before it.
 #include "simd-inl.hpp"
+#ifdef WB_ROUNDED_ONLY
+#include "rounded-inl.hpp"
+#else
 #include "distance-inl.hpp"
 #include "scan-inl.hpp"
 #include "k_nearest-inl.hpp"
@@ -40,7 +45,16 @@
 #include "population_matrix-inl.hpp"
 #include "population_ranks-inl.hpp"
 #include "kernel_votes-inl.hpp"
+#endif
 // clang-format on
+
+#ifdef WB_ROUNDED_ONLY
+
+namespace wb::WB_LEVEL {
+constinit const RoundedKernels ROUNDED = {MULTIPLIES_PAIRS, propose_rounded, propose_rounded_pairs};
+}
+
+#else
 
 #define WB_NAME_OF(level) #level
 #define WB_NAME(level) WB_NAME_OF(level)
@@ -93,13 +107,11 @@ constinit const Level LEVEL = {
     .add_zone_differences = add_zone_differences,
     .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
     .sum_signs = sum_signs,
-    .multiplies_pairs = MULTIPLIES_PAIRS,
-    .propose_rounded = propose_rounded,
+    .rounded = {MULTIPLIES_PAIRS, propose_rounded, propose_rounded_pairs},
     .predict_classes_from_ranks = predict_from_ranks<std::int32_t>,
     .predict_numbers_from_ranks = predict_from_ranks<double>,
     .measure_float_pairs = measure_pairs<float>,
     .measure_double_pairs = measure_pairs<double>,
-    .propose_rounded_pairs = propose_rounded_pairs,
     .find_k_nearest_mixed = {{find_k_nearest_mixed<1, false>, find_k_nearest_mixed<1, true>},
                              {find_k_nearest_mixed<2, false>, find_k_nearest_mixed<2, true>}},
 };
@@ -107,3 +119,5 @@ constinit const Level LEVEL = {
 #endif
 
 }  // namespace wb::WB_LEVEL
+
+#endif

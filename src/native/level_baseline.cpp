@@ -8,4 +8,7 @@
 #if defined(__FMA__) || (defined(__aarch64__) && defined(__GNUC__))
 #define WB_FUSED
 #endif
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+#define WB_HAS_VNNI
+#endif
 #include "level-inl.hpp"

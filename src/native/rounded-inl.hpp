@@ -28,6 +28,17 @@ WB_INLINE Ints multiply_pairs(Ints a, Ints b) {
   return (Ints)__builtin_ia32_pmaddwd256((Shorts)a, (Shorts)b);
 }
 
+// The same, added to eight sums.
+WB_INLINE Ints add_pairs(Ints sum, Ints a, Ints b) {
+#if defined(WB_HAS_VNNI) && defined(__clang__)
+  return (Ints)__builtin_ia32_vpdpwssd256(sum, a, b);
+#elif defined(WB_HAS_VNNI)
+  return (Ints)__builtin_ia32_vpdpwssd_v8si(sum, a, b);
+#else
+  return sum + multiply_pairs(a, b);
+#endif
+}
+
 // Inserts the lanes of one query that are below `limit`; returns the new limit. Not inlined, because it is rare.
 WB_NOINLINE WB_KERNEL inline std::int32_t insert_rounded(const RoundedJob& job, std::int64_t row, std::int64_t block,
                                                          unsigned lanes, const std::int32_t* sums, std::int32_t limit) {
@@ -85,7 +96,7 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
           WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(packed + c * LANES + v * WIDE);
           WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
             const Ints query = queries[c * TILE_QUERIES + q] - Ints{};
-            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] += multiply_pairs(ref[v], query);
+            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = add_pairs(sum[q][v], ref[v], query);
           }
         }
         Ints hit = {};
@@ -134,11 +145,11 @@ WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJ
           const std::int32_t* packed = job.packed + block * job.pairs * LANES;
           Ints sum[TILE_QUERIES][TILE_VECTORS] = {};
           for (std::int64_t c = panel; c < panel + ROUNDED_PANEL; ++c) {
-            Ints ref[TILE_VECTORS];
-            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(packed + c * LANES + v * WIDE);
+            const Ints first_half = load_ints(packed + c * LANES), second_half = load_ints(packed + c * LANES + WIDE);
             WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
               const Ints pair = query[q][c * LANES] - Ints{};
-              WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] += multiply_pairs(ref[v], pair);
+              sum[q][0] = add_pairs(sum[q][0], first_half, pair);
+              sum[q][1] = add_pairs(sum[q][1], second_half, pair);
             }
           }
           WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
@@ -146,6 +157,8 @@ WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJ
               float* at = kept + q * LANES + v * WIDE;
               store<float>(at, load<float>(at) + __builtin_convertvector(sum[q][v], Vec<float>));
             }
+          // Or else the compiler keeps these floats in registers from panel to panel, and has none left for the rows.
+          std::atomic_signal_fence(std::memory_order_seq_cst);
         }
         if (first + NEAR < job.pairs) continue;
         for (int q = 0; q < TILE_QUERIES && tile_lane + q < end; ++q) {

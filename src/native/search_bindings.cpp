@@ -378,7 +378,7 @@ void py_propose_rounded(Array<int32_t, 3> packed, Array<int32_t, 1> norm, int64_
   require(dim(distance, 0) == n_queries && dim(id, 0) == n_queries && dim(distance, 1) == dim(id, 1) && dim(id, 1) > 0,
           "distance, id: (n_queries, k) is needed");
   require_range(begin, end, n_queries);
-  require(level->multiplies_pairs, "this CPU level has no instruction for rounded rows");
+  require(level->rounded.multiplies_pairs, "this CPU level has no instruction for rounded rows");
   const RoundedJob job{
       .packed = packed.data(),
       .norm = norm.data(),
@@ -391,7 +391,7 @@ void py_propose_rounded(Array<int32_t, 3> packed, Array<int32_t, 1> norm, int64_
       .distance = distance.data(),
       .id = id.data(),
   };
-  if (begin < end) level->propose_rounded(job, begin, end);
+  if (begin < end) level->rounded.propose(job, begin, end);
 }
 
 void py_propose_rounded_pairs(Array<int32_t, 3> packed, Array<double, 1> norm, int64_t n, int64_t tail,
@@ -403,7 +403,7 @@ void py_propose_rounded_pairs(Array<int32_t, 3> packed, Array<double, 1> norm, i
   require(dim(square, 0) == lanes && dim(square, 1) == lanes, "square: one row and column per lane is needed");
   require(tail >= 0, "tail: a lane is needed");
   require_range(begin, end, n);
-  require(level->multiplies_pairs, "this CPU level has no instruction for rounded rows");
+  require(level->rounded.multiplies_pairs, "this CPU level has no instruction for rounded rows");
   const RoundedPairsJob job{
       .packed = packed.data(),
       .norm = norm.data(),
@@ -412,14 +412,14 @@ void py_propose_rounded_pairs(Array<int32_t, 3> packed, Array<double, 1> norm, i
       .tail = tail,
       .square = square.data(),
   };
-  if (begin < end) level->propose_rounded_pairs(job, begin, end);
+  if (begin < end) level->rounded.propose_pairs(job, begin, end);
 }
 
 }  // namespace
 
 void bind_search(nb::module_& m) {
   using namespace nb::literals;
-  m.def("multiplies_pairs", [] { return level->multiplies_pairs; });
+  m.def("multiplies_pairs", [] { return level->rounded.multiplies_pairs; });
   m.def("propose_rounded", &py_propose_rounded, nb::kw_only(), array("packed"), array("norm"), "n"_a, array("queries"),
         array("query_norm"), array_or_none("own"), array("distance"), array("id"), "begin"_a, "end"_a,
         nb::call_guard<nb::gil_scoped_release>());
