@@ -173,22 +173,36 @@ template <class T> WB_INLINE void restore(const T* at, TileSums<T>& sum) {
     for (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = load<T>(at + (q * TILE_VECTORS + v) * VECTOR_LANES<T>);
 }
 
-// The sum of one pair of rows. query, reference, weights: (m,); weights may be null (all one).
+// The sums of one query and ROWS references, which are added up side by side, since each addition waits for the one
+// before. query, references, weights: (m,); the weights of a reference may be null (all one).
+template <class T, int P, bool W, int ROWS>
+WB_INLINE void exact_sums(const T* query, const T* const (&references)[ROWS], const T* const (&weights)[ROWS],
+                          const Features<T>& features, T (&sums)[ROWS]) {
+  T sum[ROWS] = {};
+  std::int64_t j = 0;
+  for (; j < features.numeric; ++j)
+    WB_UNROLLED_FOR (int r = 0; r < ROWS; ++r) {
+      T diff = references[r][j] - query[j];
+      if constexpr (P == 1) diff = absolute(diff);
+      if (diff != diff) diff = features.missing_distance[j];
+      sum[r] = add_term<T, P, W>(sum[r], W ? weights[r][j] : diff, diff);
+    }
+  for (; j < features.count; ++j)
+    WB_UNROLLED_FOR (int r = 0; r < ROWS; ++r) {
+      const T diff = references[r][j] == query[j] ? T(0) : features.missing_distance[j];
+      sum[r] = add_term<T, P, W>(sum[r], W ? weights[r][j] : diff, diff);
+    }
+  WB_UNROLLED_FOR (int r = 0; r < ROWS; ++r) sums[r] = sum[r];
+}
+
+// The sum of one pair of rows.
 template <class T, int P>
 WB_INLINE T exact_distance(const T* query, const T* reference, const T* weights, const Features<T>& features) {
-  T sum = 0;
-  std::int64_t j = 0;
-  for (; j < features.numeric; ++j) {
-    T diff = reference[j] - query[j];
-    if constexpr (P == 1) diff = absolute(diff);
-    if (diff != diff) diff = features.missing_distance[j];
-    sum = weights ? add_term<T, P, true>(sum, weights[j], diff) : add_term<T, P, false>(sum, diff, diff);
-  }
-  for (; j < features.count; ++j) {
-    const T diff = reference[j] == query[j] ? T(0) : features.missing_distance[j];
-    sum = weights ? add_term<T, P, true>(sum, weights[j], diff) : add_term<T, P, false>(sum, diff, diff);
-  }
-  return sum;
+  T sum[1];
+  const T *const references[1] = {reference}, *const all_weights[1] = {weights};
+  if (weights) exact_sums<T, P, true, 1>(query, references, all_weights, features, sum);
+  else exact_sums<T, P, false, 1>(query, references, all_weights, features, sum);
+  return sum[0];
 }
 
 }  // namespace wb::WB_LEVEL

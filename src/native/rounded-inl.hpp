@@ -130,7 +130,9 @@ WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJ
   const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES, stride = job.n_blocks * LANES;
   std::vector<float> products(std::size_t(n_tiles * job.n_blocks * TILE_SUMS), 0.0f);
   for (std::int64_t first = 0; first < job.pairs; first += NEAR)
-    for (std::int64_t block = 0; block < job.n_blocks; ++block)
+    for (std::int64_t block = 0; block < job.n_blocks; ++block) {
+      const std::int64_t next = std::min(first + NEAR, job.pairs);
+      fetch_ahead(job.packed + (block * job.pairs + next) * LANES, std::min(NEAR, job.pairs - next) * LANES);
       for (std::int64_t t = 0; t < n_tiles; ++t) {
         const std::int64_t tile_lane = begin + t * TILE_QUERIES, block_lane = block * LANES;
         const bool in_tail = job.tail < stride && tile_lane + TILE_QUERIES > job.tail;
@@ -173,6 +175,7 @@ WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJ
           }
         }
       }
+    }
 #endif
 }
 

@@ -7,6 +7,14 @@
 
 namespace wb::WB_LEVEL {
 
+// Asks for `count` numbers that will be read soon. Panels of a packed block lie far from those of the next block, and a
+// processor guesses only what lies next to what was read.
+template <class T> WB_INLINE void fetch_ahead([[maybe_unused]] const T* from, [[maybe_unused]] std::int64_t count) {
+#ifdef __GNUC__
+  for (std::int64_t i = 0; i < count; i += 64 / std::int64_t(sizeof(T))) __builtin_prefetch(from + i, 0, 2);
+#endif
+}
+
 #if WB_VECTOR_EXTENSIONS
 
 // x - 0 is x for every x (x + 0 is not, for x = -0), so compilers turn this into a plain broadcast. An initializer list

@@ -27,6 +27,7 @@ WB_INLINE void compute_symmetric_panels(const SymmetricJob<T>& job, std::int64_t
     const std::int64_t last = std::min(first + panel, m);
     for (std::int64_t block = 0; block < job.n_blocks; ++block) {
       const std::int64_t block_lane = (job.first_block + block) * LANES;
+      fetch_ahead(job.packed + (block * m + last) * LANES, std::min(panel, m - last) * LANES);
       for (std::int64_t t = 0; t < n_tiles; ++t) {
         const std::int64_t tile_lane = begin + t * TILE_QUERIES;
         const bool in_tail = job.tail < job.n_lanes && tile_lane + TILE_QUERIES > job.tail;

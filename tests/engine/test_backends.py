@@ -289,7 +289,7 @@ def test_rounded_rows_propose_the_lists_of_the_scan(kind, dtype, monkeypatch):
     from weighbors.engine.backends.rounded import Rounded
     from weighbors.engine.backends.scan import Scan
 
-    monkeypatch.setattr(plan, "_ROUNDED_ROWS", 4000)
+    monkeypatch.setattr(plan, "_ROUNDED_ROWS", {1: 4000})
     rng = np.random.default_rng(5)
     X = rng.normal(size=(4003, 7))
     if kind == "ties":
@@ -346,6 +346,20 @@ def wide_data(kind, dtype, n=90, m=1500):
 
 WIDE = ["reals", "odd", "ties", "equal rows", "offset", "large offsets", "one large column", "one far row", "close",
         "constant", "tiny", "huge", "one panel", "rare"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("n", "m", "rounded"), [(5000, 48, True), (4999, 48, False), (8000, 300, True), (8000, 1025, False)]
+)
+def test_wide_rows_are_rounded_too(n, m, rounded, dtype):
+    rng = np.random.default_rng(m)
+    X, queries = rng.normal(size=(n, m)).astype(dtype), rng.normal(size=(30, m)).astype(dtype)
+    engine, scan = NeighborEngine(X, n_jobs=2), NeighborEngine(X, backend="scan", n_jobs=2)
+    assert engine.plan.rounded == (rounded and _native.multiplies_pairs())
+    found, wanted = engine.search(queries, 5), scan.search(queries, 5)
+    assert found[0].tobytes() == wanted[0].tobytes()
+    assert found[1].tobytes() == wanted[1].tobytes()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -19,9 +19,9 @@ BACKENDS = ("auto", "scan", "bytes", "tree", "faiss", "hnsw")
 PART_BYTES = 32 * 2**20
 # Least number of features, and of rows per group, for which rounding to bytes is worth its time.
 _BYTE_FEATURES, _BYTE_ROWS = 8, 512
-# Least number of rows for which rounding to 16 bits is worth its time, and the range of features. With more of them,
-# distances are too close to one another.
-_ROUNDED_ROWS, _ROUNDED_FEATURES = 16_000, (4, 256)
+# Least number of rows, from so many features on, for which rounding to 16 bits is worth its time; None: it never is.
+# Among very wide rows, distances are too close to one another.
+_ROUNDED_ROWS = {1: None, 4: 16_000, 48: 5_000, 257: 8_000, 1025: None}
 _SINGLE_ROWS = 2000  # least number of rows for which a scan in float32 is worth its time
 # Least numbers of rows and features for which pairs of rounded rows are worth their time, and most features of each
 # dtype. The more terms a sum has, the more rows could be nearest by the bounds on its rounding errors.
@@ -123,8 +123,8 @@ def _proposes_pairs(references: References) -> bool:
 
 def _proposes_rounded(references: References) -> bool:
     """Return whether rows rounded to 16 bits, which take less than half the time, may propose neighbours."""
-    least, most = _ROUNDED_FEATURES
-    fits = references.n >= _ROUNDED_ROWS and least <= references.m <= most and _native.multiplies_pairs()
+    least = next(rows for features, rows in reversed(_ROUNDED_ROWS.items()) if references.m >= features)
+    fits = least is not None and references.n >= least and _native.multiplies_pairs()
     numbers = _obstacle(references) is None and references.p == 2
     return fits and numbers and references.cells is None and references.scales is None
 

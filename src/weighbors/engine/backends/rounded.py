@@ -16,7 +16,9 @@ from .scan import aligned_empty
 
 __all__ = ["Rounded"]
 
-_SPARE = 3  # candidates beyond k: the last one bounds all others
+# Candidates beyond k, of which the last one bounds all others: so many, and one more for so many features. Distances
+# between wide rows are closer to each other, and rounding moves them more.
+_SPARE, _FEATURES_PER_SPARE = 3, 112
 _TRIAL = 240  # queries of the first part, after which it is decided whether rounded rows are good enough
 _MOST_DOUBT = 0.2  # share of queries that another search may have to settle
 _LEAST_ROWS_PER_CANDIDATE = 32  # with fewer rows, measuring the candidates again takes as long as the scan
@@ -49,6 +51,11 @@ class Rounded:
     def __getstate__(self) -> dict[str, Any]:
         kept = ("references", "scan", "other", "_doubtful")
         return {"_packed": None, **{name: getattr(self, name) for name in kept}}  # rows are packed again when needed
+
+    @property
+    def _spare(self) -> int:
+        """How many candidates there are beyond k."""
+        return _SPARE + self.references.m // _FEATURES_PER_SPARE
 
     @cached_property
     def _center(self) -> FloatArray:
@@ -117,7 +124,7 @@ class Rounded:
         n_jobs: int = 1,
     ) -> tuple[FloatArray, IndexArray]:
         """Search as `Scan.search` does, with the same parameters, for one group."""
-        few = (k + _SPARE) * _LEAST_ROWS_PER_CANDIDATE > self.references.n
+        few = (k + self._spare) * _LEAST_ROWS_PER_CANDIDATE > self.references.n
         if self._doubtful or missing or few or self._levels == 0 or not _native.multiplies_pairs():
             return self.other.search(queries, k, own_slot=own_slot, missing=missing, n_jobs=n_jobs)
         found = []
@@ -137,7 +144,7 @@ class Rounded:
         levels = np.empty((len(queries), packed.shape[1]), dtype=np.int32)
         query_norm = np.empty(len(queries), dtype=np.int32)
         residual = self._round(queries, levels, query_norm, n_jobs, times=-2)
-        shape = (len(queries), k + _SPARE)
+        shape = (len(queries), k + self._spare)
         proposed, candidates = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.int64)
 
         def task(begin: int, end: int) -> None:
