@@ -163,7 +163,7 @@ def check_scores(rng):
 
 def check_redundancy(rng):
     """Groups of features by complete linkage, in any order of the columns."""
-    n, d, threshold = int(rng.integers(10, 40)), int(rng.integers(3, 14)), float(rng.choice([0.3, 0.5, 0.8]))
+    n, d, threshold = int(rng.integers(10, 80)), int(rng.integers(3, 14)), float(rng.choice([0.3, 0.5, 0.8]))
     base = rng.normal(size=(n, 3))
     X = base[:, rng.integers(0, 3, d)] + rng.uniform(0.1, 1.2) * rng.normal(size=(n, d))
     values = FeatureSimilarity(X, np.zeros(d, bool)).block(np.arange(d), np.arange(d))
@@ -171,6 +171,8 @@ def check_redundancy(rng):
         if f != g:
             wanted = abs(redundancy.rank_correlation(X[:, f].tolist(), X[:, g].tolist()))
             assert abs(values[f, g] - wanted) < 1e-9
+    if np.diff(np.sort(values[np.triu_indices(d, 1)])).min() < 1e-9:
+        return  # Ranks of few rows have equal correlations, and of two equal ones either may be merged first.
     found = find_groups(FeatureSimilarity(X, np.zeros(d, bool)), threshold, seeds=np.random.SeedSequence(0)).groups
     ours = {frozenset(np.flatnonzero(found == one).tolist()) for one in np.unique(found)}
     assert ours == {frozenset(group) for group in redundancy.complete_linkage(values, threshold)}
