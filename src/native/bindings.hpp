@@ -56,6 +56,19 @@ template <class T> void require_features(const Array<T, 1>& missing_distance, in
           "missing_distance: one per feature is needed");
 }
 
+// Rows in compressed form whose entries are below `width`.
+template <class T>
+SparseRows<T> sparse_rows(const Array<int64_t, 1>& start, const Array<int32_t, 1>& feature, const Array<T, 1>& value,
+                          int64_t width) {
+  const int64_t n = dim(start, 0) - 1, entries = dim(feature, 0);
+  require(n >= 0 && dim(value, 0) == entries && start.data()[0] == 0 && start.data()[n] == entries,
+          "sparse rows: start, feature and value do not fit together");
+  for (int64_t i = 0; i < n; ++i) require(start.data()[i] <= start.data()[i + 1], "sparse rows: start must ascend");
+  for (int64_t i = 0; i < entries; ++i)
+    require(0 <= feature.data()[i] && feature.data()[i] < width, "sparse rows: entry outside");
+  return {start.data(), feature.data(), value.data()};
+}
+
 // Lists of the k nearest: (n_queries, n_groups, k) both.
 template <class T>
 void require_lists(const Output<T, 3>& distance, const Output<int64_t, 3>& id, int64_t n_queries, int64_t n_groups) {

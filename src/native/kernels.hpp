@@ -52,6 +52,7 @@ struct RoundedKernels {
 
 struct Level {
   const char* name;
+  bool fused;                      // whether a * b + c is rounded once
   const Kernels<float>* in_float;  // compiled in a file of its own, beside the rest of the level
   const Kernels<double>* in_double;
   void (*add_zone_differences)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);

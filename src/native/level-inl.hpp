@@ -102,6 +102,11 @@ constinit const Kernels<float> FLOAT_KERNELS = KERNELS<float>;
 
 constinit const Level LEVEL = {
     .name = WB_NAME(WB_LEVEL),
+#ifdef WB_FUSED
+    .fused = true,
+#else
+    .fused = false,
+#endif
     .in_float = &FLOAT_KERNELS,
     .in_double = &KERNELS<double>,
     .add_zone_differences = add_zone_differences,

@@ -1,6 +1,7 @@
 // Bindings of the neighbour search: packing, the k nearest by a scan or by bytes, and exact distances of candidates.
 #include "bindings.hpp"
 #include "pack.hpp"
+#include "sparse.hpp"
 
 namespace wb::bindings {
 
@@ -253,6 +254,49 @@ void py_round_to_bytes(Array<T, 2> rows, Array<double, 1> low, double delta, Out
 }
 
 template <class T>
+void py_find_k_nearest_sparse(Array<int64_t, 1> query_start, Array<int32_t, 1> query_feature, Array<T, 1> query_value,
+                              Array<int64_t, 1> start, Array<int32_t, 1> feature, Array<T, 1> value,
+                              Array<int64_t, 1> column_start, Array<int32_t, 1> column_row,
+                              Array<double, 1> column_value, Optional<T, 1> weights, Array<double, 1> query_norm,
+                              Array<double, 1> norm, Array<int64_t, 1> order, Array<int64_t, 1> group_start,
+                              Optional<int64_t, 1> own, int64_t p, Output<T, 3> distance, Output<int64_t, 3> id,
+                              int64_t begin, int64_t end) {
+  require(p == 1 || p == 2, "p: 1 or 2 is needed");
+  const int64_t n = dim(start, 0) - 1, m = dim(column_start, 0) - 1, n_queries = dim(query_start, 0) - 1;
+  const int64_t n_groups = dim(group_start, 0) - 1;
+  require(n > 0 && m > 0 && n_groups > 0, "references, features and groups are needed");
+  require(dim(norm, 0) == n && dim(order, 0) == n && dim(query_norm, 0) == n_queries,
+          "norm, order, query_norm: one per row is needed");
+  require(!weights || dim(*weights, 0) == m, "weights: one per feature is needed");
+  require(!own || dim(*own, 0) == n_queries, "own: one per query is needed");
+  require_lists(distance, id, n_queries, n_groups);
+  for (int64_t i = 0; i < n; ++i) require(0 <= order.data()[i] && order.data()[i] < n, "order: row outside");
+  require(group_start.data()[0] == 0 && group_start.data()[n_groups] == n, "group_start: all rows are needed");
+  for (int64_t g = 0; g < n_groups; ++g)
+    require(group_start.data()[g] <= group_start.data()[g + 1], "group_start: must ascend");
+  require_range(begin, end, n_queries);
+  SparseJob<T> job{
+      .queries = sparse_rows(query_start, query_feature, query_value, m),
+      .references = sparse_rows(start, feature, value, m),
+      .columns = sparse_rows(column_start, column_row, column_value, n),
+      .weights = data_or_null(weights),
+      .query_norm = query_norm.data(),
+      .norm = norm.data(),
+      .n = n,
+      .order = order.data(),
+      .group_start = group_start.data(),
+      .n_groups = n_groups,
+      .own = data_or_null(own),
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    job.largest_norm = std::max(job.largest_norm, norm.data()[i]);
+    job.most_entries = std::max(job.most_entries, start.data()[i + 1] - start.data()[i]);
+  }
+  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(id, 2)};
+  (p == 1 ? find_k_nearest_sparse<T, 1> : find_k_nearest_sparse<T, 2>)(job, lists, level->fused, begin, end);
+}
+
+template <class T>
 void py_round_to_levels(Array<T, 2> rows, Array<double, 1> center, Array<double, 1> factor, Array<double, 1> most,
                         int64_t times, bool packed, nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> levels,
                         Output<int32_t, 1> norm, Output<double, 1> residual, int64_t begin, int64_t end) {
@@ -358,6 +402,11 @@ template <class T> void bind_for(nb::module_& m) {
         array("missing_distance"), "n_numeric"_a, "p"_a, array("distance"), array("id"), "begin"_a, "end"_a, release);
   m.def("round_to_bytes", &py_round_to_bytes<T>, nb::kw_only(), array("rows"), array("low"), "delta"_a, array("bytes"),
         array("residual"), "begin"_a, "end"_a, release);
+  m.def("find_k_nearest_sparse", &py_find_k_nearest_sparse<T>, nb::kw_only(), array("query_start"),
+        array("query_feature"), array("query_value"), array("start"), array("feature"), array("value"),
+        array("column_start"), array("column_row"), array("column_value"), array_or_none("weights"),
+        array("query_norm"), array("norm"), array("order"), array("group_start"), array_or_none("own"), "p"_a,
+        array("distance"), array("id"), "begin"_a, "end"_a, release);
   m.def("round_to_levels", &py_round_to_levels<T>, nb::kw_only(), array("rows"), array("center"), array("factor"),
         array("most"), "times"_a, "packed"_a, array("levels"), array("norm"), array("residual"), "begin"_a, "end"_a,
         release);

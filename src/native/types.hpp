@@ -105,6 +105,28 @@ struct MixedJob {
   std::int64_t most_measured = 0;  // after so many distances in double the search ends without a result
 };
 
+// Rows in compressed form: row i has the entries start[i] to start[i + 1], with ascending features.
+template <class T> struct SparseRows {
+  const std::int64_t* start = nullptr;
+  const std::int32_t* feature = nullptr;
+  const T* value = nullptr;
+};
+
+// Calls `use(feature, x, z)` for every feature of either row, in ascending order.
+template <class T, class F>
+void visit_features(const SparseRows<T>& a, std::int64_t one, const SparseRows<T>& b, std::int64_t other, F use) {
+  constexpr std::int32_t NONE = std::numeric_limits<std::int32_t>::max();
+  std::int64_t i = a.start[one], j = b.start[other];
+  const std::int64_t end_i = a.start[one + 1], end_j = b.start[other + 1];
+  while (i < end_i || j < end_j) {
+    const std::int32_t at_i = i < end_i ? a.feature[i] : NONE, at_j = j < end_j ? b.feature[j] : NONE;
+    const std::int32_t at = std::min(at_i, at_j);
+    use(at, at_i == at ? a.value[i] : T(0), at_j == at ? b.value[j] : T(0));
+    i += at_i == at;
+    j += at_j == at;
+  }
+}
+
 // The rows whose neighbours are wanted.
 template <class T> struct Queries {
   const T* rows = nullptr;            // (n_queries, m), folded like the references

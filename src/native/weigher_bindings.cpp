@@ -112,12 +112,14 @@ void py_sum_distances(Array<T, 2> queries, Array<T, 3> packed, int64_t n, Output
   level->of<T>().sum_distances(queries.data(), packed.data(), features, n, sums.data(), begin, end);
 }
 
+// The lists of `add_listed_differences` for n rows.
 template <class T>
-void py_add_listed_differences(Array<T, 2> rows, int64_t n_numeric, Array<int64_t, 1> query, Array<int64_t, 2> neighbor,
-                               Array<double, 2> coefficient, Array<int64_t, 2> output_row, Output<double, 2> total,
-                               int64_t begin, int64_t end) {
-  const int64_t n = dim(rows, 0), m = dim(rows, 1), width = dim(neighbor, 1);
-  require(dim(total, 1) == m && 0 <= n_numeric && n_numeric <= m, "total: one column per feature is needed");
+ListedPairs<T> listed_pairs(int64_t n, int64_t n_numeric, const Array<int64_t, 1>& query,
+                            const Array<int64_t, 2>& neighbor, const Array<double, 2>& coefficient,
+                            const Array<int64_t, 2>& output_row, const Output<double, 2>& total, int64_t begin,
+                            int64_t end) {
+  const int64_t m = dim(total, 1), width = dim(neighbor, 1);
+  require(0 <= n_numeric && n_numeric <= m, "total: one column per feature is needed");
   require(query.shape(0) == neighbor.shape(0) && coefficient.shape(0) == neighbor.shape(0) &&
               output_row.shape(0) == neighbor.shape(0) && coefficient.shape(1) == neighbor.shape(1) &&
               output_row.shape(1) == neighbor.shape(1),
@@ -127,8 +129,8 @@ void py_add_listed_differences(Array<T, 2> rows, int64_t n_numeric, Array<int64_
   for (int64_t i = begin * width; i < end * width; ++i)
     require(neighbor.data()[i] < n && 0 <= output_row.data()[i] && output_row.data()[i] < dim(total, 0),
             "neighbor or output_row out of range");
-  const ListedPairs<T> pairs{
-      .rows = rows.data(),
+  return {
+      .rows = nullptr,
       .m = m,
       .numeric = n_numeric,
       .query = query.data(),
@@ -137,7 +139,28 @@ void py_add_listed_differences(Array<T, 2> rows, int64_t n_numeric, Array<int64_
       .output_row = output_row.data(),
       .width = width,
   };
+}
+
+template <class T>
+void py_add_listed_differences(Array<T, 2> rows, int64_t n_numeric, Array<int64_t, 1> query, Array<int64_t, 2> neighbor,
+                               Array<double, 2> coefficient, Array<int64_t, 2> output_row, Output<double, 2> total,
+                               int64_t begin, int64_t end) {
+  require(dim(total, 1) == dim(rows, 1), "total: one column per feature is needed");
+  ListedPairs<T> pairs =
+      listed_pairs<T>(dim(rows, 0), n_numeric, query, neighbor, coefficient, output_row, total, begin, end);
+  pairs.rows = rows.data();
   add_listed_differences(pairs, total.data(), begin, end);
+}
+
+template <class T>
+void py_add_listed_sparse_differences(Array<int64_t, 1> start, Array<int32_t, 1> feature, Array<T, 1> value,
+                                      Array<int64_t, 1> query, Array<int64_t, 2> neighbor, Array<double, 2> coefficient,
+                                      Array<int64_t, 2> output_row, Output<double, 2> total, int64_t begin,
+                                      int64_t end) {
+  const SparseRows<T> rows = sparse_rows(start, feature, value, dim(total, 1));
+  const ListedPairs<T> pairs =
+      listed_pairs<T>(dim(start, 0) - 1, dim(total, 1), query, neighbor, coefficient, output_row, total, begin, end);
+  add_listed_differences(pairs, rows, total.data(), begin, end);
 }
 
 bool counts_up(const Array<int64_t, 1>& order) {
@@ -251,6 +274,9 @@ template <class T> void bind_for(nb::module_& m) {
   m.def("add_listed_differences", &py_add_listed_differences<T>, nb::kw_only(), array("rows"), "n_numeric"_a,
         array("query"), array("neighbor"), array("coefficient"), array("output_row"), array("total"), "begin"_a,
         "end"_a, release);
+  m.def("add_listed_sparse_differences", &py_add_listed_sparse_differences<T>, nb::kw_only(), array("start"),
+        array("feature"), array("value"), array("query"), array("neighbor"), array("coefficient"), array("output_row"),
+        array("total"), "begin"_a, "end"_a, release);
 }
 
 template <class P> void bind_pack_margins(nb::module_& m) {

@@ -7,9 +7,11 @@ Who calls what::
     engine.backends.certify -> rerank
     engine.backends.rounded -> multiplies_pairs, round_to_levels, propose_rounded
     engine.backends.single  -> find_k_nearest_mixed
+    engine.backends.products -> find_k_nearest_sparse
     engine.backends.wide    -> multiplies_pairs, propose_rounded_pairs, select_nearest, measure_pairs
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
-                               add_differences, sum_distances, add_listed_differences
+                               add_differences, sum_distances, add_listed_differences,
+                               add_listed_sparse_differences
     engine.population       -> count_true, predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
     engine.population_cache -> compute_squared_distances
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
@@ -197,6 +199,29 @@ def round_to_bytes(
     begin: int,
     end: int,
 ) -> None: ...
+def find_k_nearest_sparse(
+    *,
+    query_start: IndexArray,  # (n_queries + 1,)
+    query_feature: NDArray[np.int32],  # ascending within a row
+    query_value: FloatArray,
+    start: IndexArray,  # (n + 1,)
+    feature: NDArray[np.int32],
+    value: FloatArray,
+    column_start: IndexArray,  # (m + 1,) the references by feature
+    column_row: NDArray[np.int32],
+    column_value: FloatArray,  # float64
+    weights: FloatArray | None,  # (m,)
+    query_norm: FloatArray,  # (n_queries,) float64: sums of the p-th powers, times the weights
+    norm: FloatArray,  # (n,) float64
+    order: IndexArray,  # (n,) references, those of a group together
+    group_start: IndexArray,  # (n_groups + 1,)
+    own: IndexArray | None,  # (n_queries,) reference that a query must not find, or -1
+    p: int,
+    distance: FloatArray,  # (n_queries, n_groups, k) written: squared for p = 2
+    id: IndexArray,  # the same shape, written
+    begin: int,
+    end: int,
+) -> None: ...
 def round_to_levels(
     *,
     rows: FloatArray,  # (n, m), none missing
@@ -318,6 +343,19 @@ def add_listed_differences(
     coefficient: FloatArray,  # the same shape, float64
     output_row: IndexArray,  # the same shape: row of total
     total: FloatArray,  # (n_output_rows, m) float64, added to
+    begin: int,
+    end: int,
+) -> None: ...
+def add_listed_sparse_differences(
+    *,
+    start: IndexArray,  # (n + 1,)
+    feature: NDArray[np.int32],  # ascending within a row
+    value: FloatArray,
+    query: IndexArray,  # this and the others as in add_listed_differences
+    neighbor: IndexArray,
+    coefficient: FloatArray,
+    output_row: IndexArray,
+    total: FloatArray,
     begin: int,
     end: int,
 ) -> None: ...

@@ -13,6 +13,7 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .backends.bytes import Bytes
+from .backends.products import SparseProducts
 from .backends.rounded import Rounded
 from .backends.scan import Scan
 from .backends.single import Single
@@ -49,6 +50,8 @@ def _build_backend(plan: Plan, references: References, scan: Scan) -> Backend:
     """Build the backend of the plan. Every backend uses the scan for queries that it cannot serve itself."""
     if plan.backend == "bytes":
         return Bytes(references, scan)
+    if plan.products:
+        return SparseProducts(references, scan)
     if plan.single or plan.rounded or plan.wide:
         other = Single(references, scan) if plan.single else scan
         if plan.wide:
@@ -182,10 +185,15 @@ class NeighborEngine:
         shape = (n, references.n_groups, k)
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
+        backend = self._backend
         for batch, part, own, missing in self._batches(
-            queries, own_row, self._batch, whole=isinstance(self._backend, Scan | WidePairs)
+            queries,
+            own_row,
+            self._batch,
+            whole=isinstance(backend, Scan | WidePairs),
+            sparse_too=isinstance(backend, SparseProducts),
         ):
-            found, slot = self._backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
+            found, slot = backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
             distance[batch] = found
             # Backends count kept rows in slots. Callers know the row numbers of the training data.
             row[batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
@@ -226,15 +234,26 @@ class NeighborEngine:
             yield batch, NeighborLists(distance, references.row_of_slot[slot], np.cumsum(np.append(0, count)))
 
     def _batches(
-        self, queries: Any, own_row: IndexArray | None, size: int, *, whole: bool = False
+        self,
+        queries: Any,
+        own_row: IndexArray | None,
+        size: int,
+        *,
+        whole: bool = False,
+        sparse_too: bool = False,
     ) -> Iterator[tuple[slice, FloatArray, IndexArray | None, bool]]:
         """Cut queries into batches, so that their dense and padded copies stay within the memory budget.
 
         Yield, for each batch, its place among the queries, its rows as the backends read them, their own slots or
         None, and whether values are missing. ``size`` is the number of queries in a batch. ``whole``: the backend may
-        take all queries at once if it computes each pair of them once.
+        take all queries at once if it computes each pair of them once. ``sparse_too``: it takes sparse queries as they
+        are.
         """
         own_slot = None if own_row is None else self._slot_of(own_row)
+        if sparse_too and sparse.issparse(queries):
+            part = self.references.select_sparse(queries)
+            yield slice(None), part, own_slot, self.references.check_sparse_queries(part)
+            return
         pairs = whole and self._scan.computes_pairs(queries, own_slot)
         if pairs or (queries.shape[0] <= size and self.references.are_rows(queries)):
             # Nothing is copied, and the rows were checked when they were stored.

@@ -17,6 +17,7 @@ from .._parallel.threads import run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import aligned_empty
 from .plan import lanes_of
+from .references import sparse_parts
 
 __all__ = ["LISTS", "PackedRows", "distance_sums", "fixed_ranges", "sum_listed", "sum_listed_blocks"]
 
@@ -372,22 +373,31 @@ def sum_listed(
         )
         return total
 
-    def scattered(begin: int, end: int) -> FloatArray:
-        """Sum over some lists of sparse rows, as a product of sparse matrices."""
-        # Each pair is one row of ``difference``. A matrix with one entry per pair adds it to its output row.
-        real = neighbor[begin:end] >= 0
-        pair_query = np.repeat(query[begin:end], real.sum(axis=1))
-        difference = abs(rows[pair_query] - rows[neighbor[begin:end][real]])
-        pairs = np.arange(len(pair_query))
-        weights = (coefficient[begin:end][real], (output_row[begin:end][real], pairs))
-        return np.asarray((sparse.csr_matrix(weights, shape=(n_output_rows, len(pairs))) @ difference).toarray())
+    entries = sparse_parts(rows) if sparse.issparse(rows) else None
 
-    task = scattered if sparse.issparse(rows) else dense
-    # Sparse differences have unknown sizes, so chunks are small. Sums are added in order, to the same bits for any
-    # number of threads.
-    size = 32 if sparse.issparse(rows) else LISTS
+    def scattered(begin: int, end: int) -> FloatArray:
+        """Sum over some lists of sparse rows."""
+        assert entries is not None
+        start, feature, value = entries
+        total = np.zeros((n_output_rows, rows.shape[1]))
+        _native.add_listed_sparse_differences(
+            start=start,
+            feature=feature,
+            value=value,
+            query=query,
+            neighbor=neighbor,
+            coefficient=coefficient,
+            output_row=output_row,
+            total=total,
+            begin=begin,
+            end=end,
+        )
+        return total
+
+    task = dense if entries is None else scattered
+    # Sums are added in order, to the same bits for any number of threads.
     total = np.zeros((n_output_rows, rows.shape[1])) if total is None else total
-    for part in run_ranges(task, fixed_ranges(len(query), size), n_jobs):
+    for part in run_ranges(task, fixed_ranges(len(query), LISTS), n_jobs):
         total += part
     return total
 

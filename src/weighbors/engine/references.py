@@ -24,11 +24,13 @@ __all__ = [
     "Fold",
     "References",
     "as_rows",
+    "ascending_rows",
     "bounds",
     "build_references",
     "column_ranges",
     "compute_missing_distance",
     "integral",
+    "sparse_parts",
 ]
 
 
@@ -174,6 +176,12 @@ class References:
         identity = self.m == self.n_columns and bool((np.diff(self.columns) == 1).all())
         return _aligned(X if identity else X[:, self.columns], self.dtype)
 
+    def select_sparse(self, X: Any) -> Any:
+        """Return the columns of sparse queries that are used, as CSR, in the order and dtype of the references."""
+        X = X.tocsr()
+        identity = self.m == self.n_columns and bool((np.diff(self.columns) == 1).all())
+        return (X if identity else X[:, self.columns]).astype(self.dtype, copy=False)
+
     def are_rows(self, X: Any) -> bool:
         """Return whether ``X`` is the very array of the stored rows, so that queries are also references."""
         if self.sparse or not isinstance(X, np.ndarray):
@@ -192,6 +200,12 @@ class References:
         _refuse_overflow(np.maximum(largest, self.largest), self)
         return missing
 
+    def check_sparse_queries(self, Q: Any) -> bool:
+        """Do what `check_queries` does for CSR queries of numbers."""
+        measured = column_ranges(Q)
+        _refuse_overflow(np.maximum(np.maximum(measured.high, -measured.low), self.largest).astype(np.float64), self)
+        return bool(measured.missing.any())
+
 
 def as_rows(X: Any) -> Any:
     """Return dense C-ordered or CSR rows of float32 or float64."""
@@ -200,6 +214,20 @@ def as_rows(X: Any) -> Any:
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     X = np.asarray(X)
     return _aligned(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+
+
+def ascending_rows(rows: Any) -> Any:
+    """Return CSR rows with ascending columns, each given once. The rows of the caller are not changed."""
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def sparse_parts(rows: Any) -> tuple[IndexArray, AnyArray, FloatArray]:
+    """Return the three arrays of CSR rows as the compiled core takes them, with ascending columns."""
+    rows = ascending_rows(rows)
+    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), _aligned(rows.data, rows.dtype)
 
 
 def _aligned(X: AnyArray, dtype: Any) -> FloatArray:
