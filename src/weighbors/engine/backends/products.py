@@ -96,24 +96,34 @@ class SparseProducts:
         asked = ascending_rows(sparse.csr_matrix(queries, dtype=references.dtype))
         shape = (asked.shape[0], references.n_groups, k)
         distance, slot = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
-        arguments = {
-            **dict(zip(("query_start", "query_feature", "query_value"), sparse_parts(asked), strict=True)),
-            **dict(zip(("start", "feature", "value"), sparse_parts(rows), strict=True)),
-            "column_start": columns.start,
-            "column_row": columns.row,
-            "column_value": columns.value,
-            "weights": references.feature_weights,
-            "query_norm": self._norms(asked),
-            "norm": columns.norm,
-            "order": order,
-            "group_start": group_start,
-            "own": own_slot,
-            "p": references.p,
-        }
+        asked_start, asked_feature, asked_value = sparse_parts(asked)
+        start, feature, value = sparse_parts(rows)
+        asked_norm = self._norms(asked)
 
         def task(begin: int, end: int) -> None:
             """Search for queries [begin, end)."""
-            _native.find_k_nearest_sparse(**arguments, distance=distance, id=slot, begin=begin, end=end)
+            _native.find_k_nearest_sparse(
+                query_start=asked_start,
+                query_feature=asked_feature,
+                query_value=asked_value,
+                start=start,
+                feature=feature,
+                value=value,
+                column_start=columns.start,
+                column_row=columns.row,
+                column_value=columns.value,
+                weights=references.feature_weights,
+                query_norm=asked_norm,
+                norm=columns.norm,
+                order=order,
+                group_start=group_start,
+                own=own_slot,
+                p=references.p,
+                distance=distance,
+                id=slot,
+                begin=begin,
+                end=end,
+            )
 
         run_ranges(task, row_ranges(shape[0], n_jobs), n_jobs)
         return distance, slot
