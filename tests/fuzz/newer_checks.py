@@ -171,8 +171,10 @@ def check_redundancy(rng):
         if f != g:
             wanted = abs(redundancy.rank_correlation(X[:, f].tolist(), X[:, g].tolist()))
             assert abs(values[f, g] - wanted) < 1e-9
-    if np.diff(np.sort(values[np.triu_indices(d, 1)])).min() < 1e-9:
-        return  # Ranks of few rows have equal correlations, and of two equal ones either may be merged first.
+    # Ranks of few rows have equal correlations, of which either may be merged first, and some that are the threshold
+    # itself but for rounding.
+    if np.diff(np.sort(np.append(values[np.triu_indices(d, 1)], threshold))).min() < 1e-9:
+        return
     found = find_groups(FeatureSimilarity(X, np.zeros(d, bool)), threshold, seeds=np.random.SeedSequence(0)).groups
     ours = {frozenset(np.flatnonzero(found == one).tolist()) for one in np.unique(found)}
     assert ours == {frozenset(group) for group in redundancy.complete_linkage(values, threshold)}
