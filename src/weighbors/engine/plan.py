@@ -21,7 +21,7 @@ PART_BYTES = 32 * 2**20
 _BYTE_FEATURES, _BYTE_ROWS = 8, 512
 # Least number of rows, from so many features on, for which rounding to 16 bits is worth its time; None: it never is.
 # Among very wide rows, distances are too close to one another.
-_ROUNDED_ROWS = {1: None, 4: 16_000, 48: 5_000, 257: 8_000, 1025: None}
+_ROUNDED_ROWS = {1: None, 4: 16_000, 16: 6_000, 48: 5_000, 257: 8_000, 1025: None}
 _PRODUCT_COST = 50  # so many differences of a scan take as long as one term of a sum over common features
 _SINGLE_ROWS = 2000  # least number of rows for which a scan in float32 is worth its time
 # Least numbers of rows and features for which pairs of rounded rows are worth their time, and most features of each
