@@ -61,7 +61,7 @@ def main():
         lambda: permutation_test(lambda X, y: weigher.fit(X, y).feature_weights_, X, y, n_permutations=few)
     )
     print(f"  separate fits               {apart / (few + 1) * (options.permutations + 1):8.3f} s (from {few})")
-    shared, _ = seconds(lambda: permutation_test(weigher, X, y, n_permutations=options.permutations))
+    shared, _ = seconds(lambda: permutation_test(weigher, X, y, n_permutations=options.permutations), 3)
     print(f"  permutation_test            {shared:8.3f} s")
     same = permutation_test(weigher, X, y, n_permutations=few).frame().equals(one.frame())
     print(f"  the same bits               {same!s:>8}")

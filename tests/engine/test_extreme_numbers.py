@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from naive import simba as naive
@@ -31,6 +30,8 @@ from weighbors import (
 from weighbors.engine import NeighborEngine
 from weighbors.engine.margins import Margins, simba_steps
 from weighbors.exceptions import InvalidDataError
+
+pl = pytest.importorskip("polars")  # not there under the thread sanitizer
 
 MODELS = [IB1(), IBk(3), LWL(), WeightedKNeighborsClassifier(3), ReliefF(), Relief(), IRelief(), SURF(), MultiSURF(),
           MBIW(), ClassRelief()]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, NoPositiveWeightWarning
 
 __all__ = [
+    "Cloner",
     "clone_with_seed",
     "feature_scores",
     "fit_feature_scores",
@@ -30,6 +32,24 @@ def clone_with_seed(estimator: Any, seed: int) -> Any:
     model = clone(estimator)
     names = open_seeds(model)
     return model.set_params(**dict.fromkeys(names, seed)) if names else model
+
+
+class Cloner:
+    """Does what `clone_with_seed` does for one estimator, in less time for many clones: call it with a seed.
+
+    scikit-learn reads the parameters of an estimator from the signature of its class, each time. If no parameter is a
+    seed or an estimator of its own, unfitted copies are clones.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.first = clone(estimator)
+        given = self.first.get_params(deep=False)
+        parts = any(hasattr(value, "get_params") for value in given.values())
+        self.copies = not parts and not open_seeds(self.first)
+
+    def __call__(self, seed: int) -> Any:
+        """Return an unfitted clone, in which every ``random_state`` that was None is ``seed``."""
+        return copy(self.first) if self.copies else clone_with_seed(self.first, seed)
 
 
 def fit_with_seed(weigher: Any, X: Any, y: AnyArray, seed: int, fit_params: dict[str, Any] | None = None) -> Any:

@@ -26,7 +26,7 @@ from .._typing import FloatArray
 from .._warnings import warn
 from ..exceptions import FewPermutationsWarning, InvalidDataError, WeighborsWarning
 from ..weighers.base import FeatureWeigher, SharedTable
-from .model_features import clone_with_seed, fit_feature_scores
+from .model_features import Cloner, fit_feature_scores
 from .targets import decide_target_type, expected_target, told_model
 
 __all__ = ["PermutationResult", "permutation_test"]
@@ -139,6 +139,7 @@ def _fit_to_permuted_labels(
     Parameters
     ----------
     weigher : estimator or callable
+        For a `SharedTable`, a `Cloner`.
     X : table, or SharedTable
         All fits share what a `SharedTable` has, with the same results.
     permuter : TargetPermuter
@@ -152,7 +153,7 @@ def _fit_to_permuted_labels(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeighborsWarning)  # the fit to the original labels has warned already
         if isinstance(X, SharedTable):
-            return X.fit_scores(clone_with_seed(weigher, seed), labels)
+            return X.fit_scores(weigher(seed), labels)
         return fit_feature_scores(weigher, X, labels, np.arange(len(labels)), seed, fit_params)
 
 
@@ -325,9 +326,10 @@ def permutation_test(
     fit_params = {"covariates": covariates} if known is not None and has_fit_parameter(weigher, "covariates") else {}
     scores = fit_feature_scores(weigher, X, y, np.arange(len(y)), integer_seed(own), fit_params)
     table = _share_table(weigher, X, y, fit_params)
+    fitted = Cloner(weigher) if isinstance(table, SharedTable) else weigher
     permuted = np.array(
         Parallel(n_jobs=n_jobs)(
-            delayed(_fit_to_permuted_labels)(weigher, table, permuter, child, fit_params) for child in children
+            delayed(_fit_to_permuted_labels)(fitted, table, permuter, child, fit_params) for child in children
         )
     )
     p_values, familywise = null_p_values(scores, permuted, null)
