@@ -29,6 +29,7 @@ template <class T> struct Kernels {
                                        const Zones&, T* coefficient, Rows begin, Rows end);  // [missing]
   void (*add_differences[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
                              const T* coefficient, double* total, Rows begin, Rows end);  // [missing]
+  void (*add_listed_differences)(const ListedPairs<T>&, double* total, Rows begin, Rows end);
   void (*sum_distances)(const T* queries, const T* packed, const Features<T>&, std::int64_t n, double* sums, Rows begin,
                         Rows end);
   void (*round_to_bytes)(const T* rows, std::int64_t m, const double* low, double delta, std::uint8_t* bytes,

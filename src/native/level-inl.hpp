@@ -36,6 +36,7 @@
 #include "pairs-inl.hpp"
 #include "bytes-inl.hpp"
 #include "rounded-inl.hpp"
+#include "listed-inl.hpp"
 #include "surf-inl.hpp"
 #include "simba-inl.hpp"
 #include "individual-inl.hpp"
@@ -81,6 +82,7 @@ constexpr Kernels<T> KERNELS = {
                           {compute_distances<T, 2, false>, compute_distances<T, 2, true>}},
     .compute_zone_coefficients = {compute_zone_coefficients<T, false>, compute_zone_coefficients<T, true>},
     .add_differences = {add_differences<T, false>, add_differences<T, true>},
+    .add_listed_differences = add_listed_differences<T>,
     .sum_distances = sum_distances<T>,
     .round_to_bytes = round_to_bytes<T>,
     .round_to_levels = round_to_levels<T>,

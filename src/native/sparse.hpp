@@ -92,4 +92,21 @@ void find_k_nearest_sparse(const SparseJob<T>& job, const Lists<T>& lists, bool 
   }
 }
 
+// The sums of listed-inl.hpp for sparse rows of numbers: only features of either row are visited, as the others add
+// nothing.
+template <class T>
+void add_listed_sparse_differences(const ListedPairs<T>& job, const SparseRows<T>& rows, double* total,
+                                   std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i)
+    for (std::int64_t s = i * job.width; s < (i + 1) * job.width; ++s) {
+      const double c = job.coefficient[s];
+      if (job.neighbor[s] < 0 || c == 0) continue;
+      double* out = total + job.output_row[s] * job.m;
+      visit_features(rows, job.query[i], rows, job.neighbor[s], [&](std::int32_t feature, T x, T z) {
+        const T diff = x - z;
+        out[feature] += c * double(diff < 0 ? -diff : diff);
+      });
+    }
+}
+
 }  // namespace wb

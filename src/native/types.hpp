@@ -127,6 +127,18 @@ void visit_features(const SparseRows<T>& a, std::int64_t one, const SparseRows<T
   }
 }
 
+// Rows and their listed neighbours, for sums of coefficient * |x - z|.
+template <class T> struct ListedPairs {
+  const T* rows;  // (n, m)
+  std::int64_t m;
+  std::int64_t numeric;            // the first `numeric` features are numbers, the others differ by 0 or 1
+  const std::int64_t* query;       // (n_lists,) row of each list's owner
+  const std::int64_t* neighbor;    // (n_lists, width) rows; -1: none
+  const double* coefficient;       // (n_lists, width)
+  const std::int64_t* output_row;  // (n_lists, width) which total
+  std::int64_t width;
+};
+
 // The rows whose neighbours are wanted.
 template <class T> struct Queries {
   const T* rows = nullptr;            // (n_queries, m), folded like the references

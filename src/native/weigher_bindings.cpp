@@ -1,8 +1,8 @@
 // Bindings of what the weighers need: distances and differences of all pairs of rows, the zones of the SURF family,
 // differences of listed pairs, and the steps of SIMBA.
 #include "bindings.hpp"
-#include "listed_differences.hpp"
 #include "pack.hpp"
+#include "sparse.hpp"
 
 namespace wb::bindings {
 
@@ -149,7 +149,7 @@ void py_add_listed_differences(Array<T, 2> rows, int64_t n_numeric, Array<int64_
   ListedPairs<T> pairs =
       listed_pairs<T>(dim(rows, 0), n_numeric, query, neighbor, coefficient, output_row, total, begin, end);
   pairs.rows = rows.data();
-  add_listed_differences(pairs, total.data(), begin, end);
+  level->of<T>().add_listed_differences(pairs, total.data(), begin, end);
 }
 
 template <class T>
@@ -160,7 +160,7 @@ void py_add_listed_sparse_differences(Array<int64_t, 1> start, Array<int32_t, 1>
   const SparseRows<T> rows = sparse_rows(start, feature, value, dim(total, 1));
   const ListedPairs<T> pairs =
       listed_pairs<T>(dim(start, 0) - 1, dim(total, 1), query, neighbor, coefficient, output_row, total, begin, end);
-  add_listed_differences(pairs, rows, total.data(), begin, end);
+  add_listed_sparse_differences(pairs, rows, total.data(), begin, end);
 }
 
 bool counts_up(const Array<int64_t, 1>& order) {
