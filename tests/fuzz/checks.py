@@ -12,6 +12,7 @@ from contextlib import suppress
 import numpy as np
 from lazy_tables import generated
 from naive import evolution, lazy, neighbors, relief, simba
+from scipy import sparse
 
 import weighbors as wb
 from weighbors.engine import NeighborEngine
@@ -72,6 +73,30 @@ def check_search(rng):
                 found = [(float(d), int(i)) for d, i in zip(ranked[q], row[q], strict=True) if i >= 0]
                 assert [i for _, i in found] == [i for _, i in wanted], backend
                 np.testing.assert_allclose([d for d, _ in found], [d**p for d, _ in wanted], rtol=1e-5, atol=1e-9)
+
+
+def check_sparse_search(rng):
+    """The nearest sparse rows, of each group, with whole numbers (many ties) or reals; and the bits of the scan."""
+    n, m, p, n_groups = (int(rng.integers(*bounds)) for bounds in ((2, 30), (20, 120), (1, 3), (1, 4)))
+    whole, dtype = rng.random() < 0.5, np.float32 if rng.random() < 0.5 else np.float64
+    X = np.where(rng.random((n + 5, m)) < rng.uniform(0, 0.08), rng.normal(size=(n + 5, m)), 0.0)
+    X = (np.sign(X) if whole else X).astype(dtype)
+    a = dyadic(rng, m) if rng.random() < 0.5 else np.ones(m)
+    groups, k, own = rng.integers(0, n_groups, n), int(rng.integers(1, n + 3)), np.append(np.arange(n), [-1] * 5)
+    options = {"weights": wb.Weights(feature_weights=a), "p": p, "groups": groups, "n_groups": n_groups}
+    rows, queries = sparse.csr_matrix(X[:n]), sparse.csr_matrix(X)
+    found, scanned = (NeighborEngine(rows, backend=backend, **options) for backend in ("auto", "scan"))
+    ranked, row = found.ranked(queries, k, own_row=own, n_jobs=int(rng.integers(1, 4)))
+    wanted = scanned.ranked(queries, k, own_row=own)
+    assert ranked.tobytes() == wanted[0].tobytes()
+    assert row.tobytes() == wanted[1].tobytes()
+    if whole:  # then no sum is rounded, and the order of ties is known
+        for q in rng.integers(0, n + 5, 3):
+            for g in range(n_groups):
+                members = [i for i in np.flatnonzero(groups == g) if i != own[q]]
+                told = sorted((float((a * np.abs(X[q].astype(float) - X[i]) ** p).sum()), int(i)) for i in members)[:k]
+                assert row[q, g, : len(told)].tolist() == [i for _, i in told]
+                assert ranked[q, g, : len(told)].tolist() == [d for d, _ in told]
 
 
 def check_population(rng):
@@ -223,8 +248,8 @@ def check_damaged_files(rng, place):
         read_arrays(path)
 
 
-CHECKS = [check_search, check_population, check_relief, check_irelief_and_turf, check_simba, check_lazy,
-          check_partial_fit, check_hnsw]  # fmt: skip
+CHECKS = [check_search, check_sparse_search, check_population, check_relief, check_irelief_and_turf, check_simba,
+          check_lazy, check_partial_fit, check_hnsw]  # fmt: skip
 
 
 def run_case(check, seed, *more):
