@@ -357,44 +357,27 @@ def sum_listed(
     output_row = np.ascontiguousarray(output_row, dtype=np.int64)
     query = np.ascontiguousarray(query, dtype=np.int64)
 
-    def dense(begin: int, end: int) -> FloatArray:
-        """Sum over some lists of dense rows."""
-        total = np.zeros((n_output_rows, rows.shape[1]))
-        _native.add_listed_differences(
-            rows=rows,
-            n_numeric=n_numeric,
-            query=query,
-            neighbor=neighbor,
-            coefficient=coefficient,
-            output_row=output_row,
-            total=total,
-            begin=begin,
-            end=end,
-        )
-        return total
-
     entries = sparse_parts(rows) if sparse.issparse(rows) else None
 
-    def scattered(begin: int, end: int) -> FloatArray:
-        """Sum over some lists of sparse rows."""
-        assert entries is not None
-        start, feature, value = entries
+    def task(begin: int, end: int) -> FloatArray:
+        """Return the sums over lists [begin, end)."""
         total = np.zeros((n_output_rows, rows.shape[1]))
-        _native.add_listed_sparse_differences(
-            start=start,
-            feature=feature,
-            value=value,
-            query=query,
-            neighbor=neighbor,
-            coefficient=coefficient,
-            output_row=output_row,
-            total=total,
-            begin=begin,
-            end=end,
-        )
+        lists: dict[str, Any] = {
+            "query": query,
+            "neighbor": neighbor,
+            "coefficient": coefficient,
+            "output_row": output_row,
+            "total": total,
+            "begin": begin,
+            "end": end,
+        }
+        if entries is None:
+            _native.add_listed_differences(rows=rows, n_numeric=n_numeric, **lists)
+        else:
+            start, feature, value = entries
+            _native.add_listed_sparse_differences(start=start, feature=feature, value=value, **lists)
         return total
 
-    task = dense if entries is None else scattered
     # Sums are added in order, to the same bits for any number of threads.
     total = np.zeros((n_output_rows, rows.shape[1])) if total is None else total
     for part in run_ranges(task, fixed_ranges(len(query), LISTS), n_jobs):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ... import _native
 from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import AnyArray, FloatArray, IndexArray
-from ..references import References
+from .centred import CentredRows
 from .certify import certify, measure_candidates, settle_lists
 from .scan import aligned_empty
 
@@ -26,7 +25,7 @@ _LARGEST_LEVEL = 16380  # twice a level must fit in 16 bits
 _LARGEST_SUM = 1.9 * 2**28  # a squared distance is at most four times this, which fits in 31 bits
 
 
-class Rounded:
+class Rounded(CentredRows):
     """Backend that compares rows as integers, for p = 2, and measures the candidates exactly.
 
     Numbers are centred and multiplied by the root of their weights and by ``_levels``, then rounded. By the triangle
@@ -43,25 +42,12 @@ class Rounded:
         It is taken if most queries stay uncertain, or if queries have missing values.
     """
 
-    def __init__(self, references: References, scan: Any, other: Any) -> None:
-        self.references, self.scan, self.other = references, scan, other
-        self._packed: tuple[AnyArray, AnyArray, float] | None = None
-        self._doubtful = False  # whether most distances are too close to one another for rounded rows
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = ("references", "scan", "other", "_doubtful")
-        return {"_packed": None, **{name: getattr(self, name) for name in kept}}  # rows are packed again when needed
+    _packed: tuple[AnyArray, AnyArray, float] | None = None  # what `_pack` returns, once it was needed
 
     @property
     def _spare(self) -> int:
         """How many candidates there are beyond k."""
         return _SPARE + self.references.m // _FEATURES_PER_SPARE
-
-    @cached_property
-    def _center(self) -> FloatArray:
-        """The middle of the range of each column."""
-        center: FloatArray = self.references.low.astype(np.float64) / 2 + self.references.high.astype(np.float64) / 2
-        return center
 
     @cached_property
     def _root(self) -> FloatArray:
@@ -72,8 +58,7 @@ class Rounded:
     @cached_property
     def _reach(self) -> FloatArray:
         """Half of the range of each folded column."""
-        half = self.references.high.astype(np.float64) / 2 - self.references.low.astype(np.float64) / 2
-        reach: FloatArray = half * self._root
+        reach: FloatArray = self._half_range * self._root
         return reach
 
     @cached_property

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ... import _native
 from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..references import References
+from .centred import CentredRows
 from .certify import settle_lists
-from .scan import Scan, aligned_empty, pair_ranges
+from .scan import aligned_empty, pair_ranges
 
 __all__ = ["WidePairs"]
 
@@ -33,7 +33,7 @@ class Rounded(NamedTuple):
     residual: FloatArray  # (n,) bounds on the distances between rows and rounded rows, in levels
 
 
-class WidePairs:
+class WidePairs(CentredRows):
     """Backend that compares each pair of stored rows once, as integers, for p = 2, and measures candidates exactly.
 
     Numbers are centred, multiplied by ``_levels`` and rounded. By the triangle inequality that moves a distance by at
@@ -51,25 +51,10 @@ class WidePairs:
         It serves all other searches.
     """
 
-    def __init__(self, references: References, scan: Scan, other: Any) -> None:
-        self.references, self.scan, self.other = references, scan, other
-        self._doubtful = False  # whether most distances are too close to one another for rounded rows
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = ("references", "scan", "other", "_doubtful")
-        return {name: getattr(self, name) for name in kept}  # not the packed rows
-
-    @cached_property
-    def _center(self) -> FloatArray:
-        """The middle of the range of each column."""
-        center: FloatArray = self.references.low.astype(np.float64) / 2 + self.references.high.astype(np.float64) / 2
-        return center
-
     @cached_property
     def _reach(self) -> float:
         """Half of the largest column range: the largest absolute value after centring."""
-        half = self.references.high.astype(np.float64) / 2 - self.references.low.astype(np.float64) / 2
-        return float(half.max(initial=0.0))
+        return float(self._half_range.max(initial=0.0))
 
     @cached_property
     def _levels(self) -> float:
