@@ -23,11 +23,10 @@ import pytest, weighbors._native as core
 assert core.__file__.startswith(__import__('os').path.abspath('$place')), core.__file__
 sys.exit(pytest.main(sys.argv[1:]))"
 echo "running tests under the sanitizers $sanitizers ..."
-# A sanitizer maps its shadow memory at fixed addresses, which random layouts of memory may occupy: setarch -R.
-# Threads of other libraries (OpenMP) wait for each other in ways that the thread sanitizer does not see: what these
-# libraries write is not looked at.
-# It looks for the function that throws exceptions when it is loaded, so the library of C++ must be there too. What it
-# reports is written past Python: --capture=sys lets it through.
+# A sanitizer maps its shadow memory at fixed addresses, which random layouts of memory may occupy: setarch -R. When it
+# is loaded, it looks for the function that throws exceptions, so the library of C++ must be there too. What it reports
+# is written past Python: --capture=sys lets it through. The thread sanitizer does not see how the threads of other
+# libraries (OpenMP) wait for each other, so it does not look at what these libraries write.
 LD_PRELOAD="$(${CC:-cc} -print-file-name=$library) $(${CC:-cc} -print-file-name=libstdc++.so.6)" PYTHONPATH="$place" PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
   TSAN_OPTIONS=exitcode=66:halt_on_error=1:ignore_noninstrumented_modules=1 \

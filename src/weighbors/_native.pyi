@@ -7,7 +7,7 @@ Who calls what::
     engine.backends.certify -> rerank
     engine.backends.rounded -> multiplies_pairs, round_to_levels, propose_rounded
     engine.backends.single  -> find_k_nearest_mixed
-    engine.backends.products -> find_k_nearest_sparse
+    engine.backends.sparse_rows -> find_k_nearest_sparse
     engine.backends.wide    -> multiplies_pairs, propose_rounded_pairs, select_nearest, measure_pairs
     engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
                                add_differences, sum_distances, add_listed_differences,

@@ -43,7 +43,7 @@ def test_lists_are_those_of_a_double_loop(seed):
     if not whole:
         options["weights"] = Weights(feature_weights=weights)
     engine = NeighborEngine(X, **options)
-    assert engine.plan.products
+    assert engine.plan.sparse_rows
     for queries, own in ((Q, None), (X, np.arange(n))):
         distance, row = engine.search_groups(queries, k, own_row=own)
         dense = queries.toarray()[:, kept], X.toarray()[:, kept]
@@ -71,8 +71,8 @@ def test_bits_are_those_of_the_scan(dtype, p, weighted, level):
             X, Q = sparse_rows(seed, n, m, dtype), sparse_rows(50 + seed, 11, m, dtype)
             weights = Weights(feature_weights=rng.random(m)) if weighted else None
             found, scanned = (NeighborEngine(X, weights=weights, p=p, backend=b) for b in ("auto", "scan"))
-            assert found.plan.products
-            assert not scanned.plan.products
+            assert found.plan.sparse_rows
+            assert not scanned.plan.sparse_rows
             for queries, own in ((X, np.arange(n)), (Q, None), (Q.toarray(), None)):
                 for k in (1, 5, 100):
                     wanted = scanned.search(queries, k, own_row=own)
@@ -113,8 +113,8 @@ def test_missing_values_and_dense_tables_are_left_to_the_scan():
     queries.data[0] = np.nan
     np.testing.assert_array_equal(engine.search(queries, 3)[0], scanned.search(queries, 3)[0])
     X.data[7] = np.nan
-    assert not NeighborEngine(X).plan.products
-    assert not NeighborEngine(sparse_rows(5, 60, 150, density=0.6)).plan.products
+    assert not NeighborEngine(X).plan.sparse_rows
+    assert not NeighborEngine(sparse_rows(5, 60, 150, density=0.6)).plan.sparse_rows
     assert "common features" in str(engine.plan)
 
 

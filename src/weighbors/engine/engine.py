@@ -13,10 +13,10 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .backends.bytes import Bytes
-from .backends.products import SparseProducts
 from .backends.rounded import Rounded
 from .backends.scan import Scan
 from .backends.single import Single
+from .backends.sparse_rows import SparseRows
 from .backends.wide import WidePairs
 from .lists import NeighborLists
 from .plan import Plan, make_plan, part_bytes_of, queries_at_once
@@ -50,8 +50,8 @@ def _build_backend(plan: Plan, references: References, scan: Scan) -> Backend:
     """Build the backend of the plan. Every backend uses the scan for queries that it cannot serve itself."""
     if plan.backend == "bytes":
         return Bytes(references, scan)
-    if plan.products:
-        return SparseProducts(references, scan)
+    if plan.sparse_rows:
+        return SparseRows(references, scan)
     if plan.single or plan.rounded or plan.wide:
         other = Single(references, scan) if plan.single else scan
         if plan.wide:
@@ -191,7 +191,7 @@ class NeighborEngine:
             own_row,
             self._batch,
             whole=isinstance(backend, Scan | WidePairs),
-            sparse_too=isinstance(backend, SparseProducts),
+            sparse_too=isinstance(backend, SparseRows),
         ):
             found, slot = backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
             distance[batch] = found

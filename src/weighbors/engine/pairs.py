@@ -16,8 +16,8 @@ from .. import _native
 from .._parallel.threads import run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import aligned_empty
+from .compressed import sparse_parts
 from .plan import lanes_of
-from .references import sparse_parts
 
 __all__ = ["LISTS", "PackedRows", "distance_sums", "fixed_ranges", "sum_listed", "sum_listed_blocks"]
 

@@ -22,7 +22,7 @@ _BYTE_FEATURES, _BYTE_ROWS = 8, 512
 # Least number of rows, from so many features on, for which rounding to 16 bits is worth its time; None: it never is.
 # Among very wide rows, distances are too close to one another.
 _ROUNDED_ROWS = {1: None, 4: 16_000, 16: 6_000, 48: 5_000, 257: 8_000, 1025: None}
-_PRODUCT_COST = 50  # so many differences of a scan take as long as one term of a sum over common features
+_SPARSE_COST = 50  # so many differences of a scan take as long as one term of a sum over common features
 _SINGLE_ROWS = 2000  # least number of rows for which a scan in float32 is worth its time
 # Least numbers of rows and features for which pairs of rounded rows are worth their time, and most features of each
 # dtype. The more terms a sum has, the more rows could be nearest by the bounds on its rounding errors.
@@ -53,7 +53,7 @@ class Plan:
     part_bytes: int
     single: bool = False  # whether the scan proposes in float32
     rounded: bool = False  # whether rows rounded to 16 bits propose
-    products: bool = False  # whether sums over common features of sparse rows propose
+    sparse_rows: bool = False  # whether sums over common features of sparse rows propose
     wide: bool = False  # whether pairs of rows rounded to 16 bits propose in a leave-one-out search
 
     def _repr_html_(self) -> str:
@@ -115,14 +115,14 @@ def _proposes_single(references: References) -> bool:
     return plain and references.cells is None and references.scales is None and references.n >= _SINGLE_ROWS
 
 
-def _proposes_products(references: References) -> bool:
+def _compares_sparse_rows(references: References) -> bool:
     """Return whether sums over common features of sparse rows take less time than a scan of dense rows."""
     numbers = references.sparse and references.n_numeric == references.m and not references.missing
     if not numbers or references.cells is not None or references.scales is not None:
         return False
     # For a query like the references, each of its features adds as many terms as it has entries.
     entries = np.bincount(references.rows.indices, minlength=references.m).astype(np.float64)
-    return float(np.square(entries).sum()) * _PRODUCT_COST < float(references.n) ** 2 * references.m
+    return float(np.square(entries).sum()) * _SPARSE_COST < float(references.n) ** 2 * references.m
 
 
 def _proposes_pairs(references: References) -> bool:
@@ -161,7 +161,7 @@ def _choose(references: References, backend: str) -> tuple[str, str]:
             return "bytes", "city-block: sums over rows rounded to bytes propose, exact distances decide"
         if _proposes_rounded(references):
             return "scan", "the compiled scan; rows rounded to 16 bits propose, exact distances decide"
-        if _proposes_products(references):
+        if _compares_sparse_rows(references):
             return "scan", "the compiled scan; sums over common features of sparse rows propose, exact distances decide"
         if _proposes_pairs(references):
             return (
@@ -279,5 +279,5 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
         single=chosen == "scan" and backend == "auto" and _proposes_single(references),
         rounded=chosen == "scan" and backend == "auto" and _proposes_rounded(references),
         wide=chosen == "scan" and backend == "auto" and _proposes_pairs(references),
-        products=chosen == "scan" and backend == "auto" and _proposes_products(references),
+        sparse_rows=chosen == "scan" and backend == "auto" and _compares_sparse_rows(references),
     )

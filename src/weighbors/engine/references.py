@@ -24,13 +24,11 @@ __all__ = [
     "Fold",
     "References",
     "as_rows",
-    "ascending_rows",
     "bounds",
     "build_references",
     "column_ranges",
     "compute_missing_distance",
     "integral",
-    "sparse_parts",
 ]
 
 
@@ -214,20 +212,6 @@ def as_rows(X: Any) -> Any:
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     X = np.asarray(X)
     return _aligned(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-
-
-def ascending_rows(rows: Any) -> Any:
-    """Return CSR rows with ascending columns, each given once. The rows of the caller are not changed."""
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
-
-
-def sparse_parts(rows: Any) -> tuple[IndexArray, AnyArray, FloatArray]:
-    """Return the three arrays of CSR rows as the compiled core takes them, with ascending columns."""
-    rows = ascending_rows(rows)
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), _aligned(rows.data, rows.dtype)
 
 
 def _aligned(X: AnyArray, dtype: Any) -> FloatArray:

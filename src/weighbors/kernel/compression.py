@@ -78,8 +78,9 @@ def compress_votes(
     products, targets = _sum_products(metric, inside, solution, candidates, [width], rng)
     within = _RIDGE * kernel_of(inside[np.ix_(candidates, candidates)], width)
     widths = [ratio * width for ratio in WIDTHS[: metric.n // n_kept]]
-    several = len(widths) > 1 and len(widths) * 2 * n_kept <= MOST_COLUMNS
-    kept, alpha = eliminate_rows(products, within, targets, min(2 * n_kept, len(candidates)) if several else n_kept)
+    # Twice as many rows are left for the elimination with all widths, if their system is not too large.
+    twice = len(widths) > 1 and len(widths) * 2 * n_kept <= MOST_COLUMNS
+    kept, alpha = eliminate_rows(products, within, targets, min(2 * n_kept, len(candidates)) if twice else n_kept)
     rows = candidates[kept]
     if len(widths) > 1:
         products, targets = _sum_products(metric, inside, solution, rows, widths, rng)

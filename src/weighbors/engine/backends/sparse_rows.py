@@ -11,10 +11,11 @@ from scipy import sparse
 from ... import _native
 from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import AnyArray, FloatArray, IndexArray
-from ..references import References, ascending_rows, sparse_parts
+from ..compressed import ascending_rows, sparse_parts
+from ..references import References
 from .scan import Scan
 
-__all__ = ["SparseProducts"]
+__all__ = ["SparseRows"]
 
 
 class Columns(NamedTuple):
@@ -26,7 +27,7 @@ class Columns(NamedTuple):
     norm: FloatArray
 
 
-class SparseProducts:
+class SparseRows:
     """Backend for sparse rows. No row is made dense.
 
     A sum over the features that two rows have in common takes little time. With it, and the norms of both rows, their
@@ -50,7 +51,7 @@ class SparseProducts:
 
     @cached_property
     def _rows(self) -> Any:
-        """The references, with ascending features and without stored zeros that are given twice."""
+        """The references with ascending features, each given once."""
         return ascending_rows(self.references.rows)
 
     @cached_property
