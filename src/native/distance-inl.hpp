@@ -50,44 +50,45 @@ template <class T, int P, bool W, class V> WB_INLINE V add_term(V sum, V weight,
 
 template <class T> using TileSums = Vec<T>[TILE_QUERIES][TILE_VECTORS];
 
-// Where the queries of a tile are: gathered, (features, TILE_QUERIES), or rows, or lanes of packed blocks.
+// Where the queries of a tile are: gathered, (features, TILE_QUERIES), or rows, or neighbouring lanes of a packed
+// block.
 template <class T> struct GatheredQueries {
   const T* packed;
   std::int64_t first;  // the first feature of `packed`
   WB_INLINE T at(std::int64_t j, int q) const { return packed[(j - first) * TILE_QUERIES + q]; }
 };
-template <class T> struct RowQueries {
-  const T* row[TILE_QUERIES];
+template <class T, int QUERIES> struct RowQueries {
+  const T* row[QUERIES];
   WB_INLINE T at(std::int64_t j, int q) const { return row[q][j]; }
 };
-
 template <class T> struct LaneQueries {
-  const T* lane[TILE_QUERIES];
-  WB_INLINE T at(std::int64_t j, int q) const { return lane[q][j * BLOCK_LANES<T>]; }
+  const T* lane;
+  WB_INLINE T at(std::int64_t j, int q) const { return lane[j * BLOCK_LANES<T> + q]; }
 };
 
 // Adds the features [first, last) to sums that are 0 or hold the features before `first`.
-// block and weights: (m, BLOCK_LANES)
-template <class T, int P, bool W, bool MISSING, class TileQueries>
+// block and weights: (m, BLOCK_LANES), of which the tile uses VECTORS vectors.
+template <class T, int P, bool W, bool MISSING, class TileQueries, int QUERIES, int VECTORS>
 WB_INLINE void accumulate_tile(const TileQueries& queries, const T* block, const T* weights,
-                               const Features<T>& features, std::int64_t first, std::int64_t last, TileSums<T>& sum) {
+                               const Features<T>& features, std::int64_t first, std::int64_t last,
+                               Vec<T> (&sum)[QUERIES][VECTORS]) {
   constexpr int LANES = VECTOR_LANES<T>;
-  TileSums<T> acc;  // A local copy, since compilers keep it in registers; `sum` may be in memory.
-  WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) acc[q][v] = sum[q][v];
+  Vec<T> acc[QUERIES][VECTORS];  // A local copy, since compilers keep it in registers; `sum` may be in memory.
+  WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v) acc[q][v] = sum[q][v];
 
   std::int64_t j = first;
   const std::int64_t numeric = std::min(features.numeric, last);
   const Vec<T> one = P == 1 && !W && !MISSING ? hidden_one<T>() : broadcast<T>(T(1));
   for (; j < numeric; ++j) {
-    Vec<T> ref[TILE_VECTORS], weight[TILE_VECTORS];
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+    Vec<T> ref[VECTORS], weight[VECTORS];
+    WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v) {
       ref[v] = load<T>(block + (j * TILE_VECTORS + v) * LANES);
       weight[v] = W ? load<T>(weights + (j * TILE_VECTORS + v) * LANES) : one;
     }
-    WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+    WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q) {
       const Vec<T> query = broadcast<T>(queries.at(j, q));
-      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+      WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v) {
         Vec<T> diff = ref[v] - query;
         if constexpr (P == 1) diff = absolute<T>(diff);
         // A difference with a missing value is NaN, and NaN is the only value that does not equal itself.
@@ -99,22 +100,22 @@ WB_INLINE void accumulate_tile(const TileQueries& queries, const T* block, const
   }
   for (; j < last; ++j) {
     const Vec<T> zero = broadcast<T>(T(0)), missing_distance = broadcast<T>(features.missing_distance[j]);
-    Vec<T> ref[TILE_VECTORS], weight[TILE_VECTORS];
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+    Vec<T> ref[VECTORS], weight[VECTORS];
+    WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v) {
       ref[v] = load<T>(block + (j * TILE_VECTORS + v) * LANES);
       weight[v] = W ? load<T>(weights + (j * TILE_VECTORS + v) * LANES) : ref[v];
     }
-    WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
+    WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q) {
       const Vec<T> query = broadcast<T>(queries.at(j, q));
-      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+      WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v) {
         // A missing category (NaN) equals nothing, not even another missing one.
         const Vec<T> diff = choose<T>(equal<T>(ref[v], query), zero, missing_distance);
         acc[q][v] = add_term<T, P, W>(acc[q][v], weight[v], diff);
       }
     }
   }
-  WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = acc[q][v];
+  WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v) sum[q][v] = acc[q][v];
 }
 
 // Sets all sums of a tile to 0.

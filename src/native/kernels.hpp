@@ -18,8 +18,8 @@ template <class T> struct Kernels {
   void (*find_k_nearest[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
                                   const Lists<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
   void (*find_within[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
-                               const T* limits, Hits<T>&, Rows begin, Rows end);            // [p - 1][weights][missing]
-  void (*compute_symmetric_distances[2][2])(const SymmetricJob<T>&, Rows begin, Rows end);  // [p - 1][missing]
+                               const T* limits, Hits<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
+  void (*compute_symmetric_distances[2][2])(const SymmetricJob<T>&, std::span<const PairTile>);  // [p - 1][missing]
   void (*select_nearest)(const SymmetricJob<T>&, const std::int64_t* group_start, std::int64_t n_groups,
                          const Lists<T>&, Rows begin, Rows end);
   void (*rerank[2])(const Candidates<T>&, const Features<T>&, const Lists<T>&, Rows begin, Rows end);  // [p - 1]
@@ -48,12 +48,13 @@ template <class T> struct Kernels {
 struct RoundedKernels {
   bool multiplies_pairs;  // whether the level has an instruction for them; if not, they do nothing
   void (*propose)(const RoundedJob&, std::int64_t begin, std::int64_t end);
-  void (*propose_pairs)(const RoundedPairsJob&, std::int64_t begin, std::int64_t end);
+  void (*propose_pairs)(const RoundedPairsJob&, std::span<const PairTile>);
 };
 
 struct Level {
   const char* name;
   bool fused;                      // whether a * b + c is rounded once
+  std::int64_t pair_queries;       // queries of a tile of pair_tiles.hpp
   const Kernels<float>* in_float;  // compiled in a file of its own, beside the rest of the level
   const Kernels<double>* in_double;
   void (*add_zone_differences)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);

@@ -2,6 +2,7 @@
 //   WB_LEVEL     the name of the level, which is also the name of its namespace;
 //   WB_TARGET    the attribute with which functions that use vectors are compiled; it may be empty;
 //   WB_HAS_AVX2  if vectors of 32 bytes are registers and the AVX2 instructions exist;
+//   WB_HAS_AVX512  if there are 32 registers for such vectors;
 //   WB_FUSED     if a * b + c is one operation, rounded once;
 //   WB_HAS_VNNI  if one instruction multiplies 16-bit integers and adds their products to sums;
 //   WB_ROUNDED_ONLY  if only the kernels of rounded-inl.hpp are wanted, and no table of all.
@@ -109,6 +110,7 @@ constinit const Level LEVEL = {
 #else
     .fused = false,
 #endif
+    .pair_queries = PAIR_QUERIES,
     .in_float = &FLOAT_KERNELS,
     .in_double = &KERNELS<double>,
     .add_zone_differences = add_zone_differences,

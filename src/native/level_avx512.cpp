@@ -3,5 +3,6 @@
 #define WB_LEVEL avx512
 #define WB_TARGET __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")))
 #define WB_HAS_AVX2
+#define WB_HAS_AVX512
 #define WB_FUSED
 #include "level-inl.hpp"

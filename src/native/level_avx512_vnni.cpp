@@ -2,6 +2,7 @@
 #define WB_LEVEL avx512_vnni
 #define WB_TARGET __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw,avx512vnni")))
 #define WB_HAS_AVX2
+#define WB_HAS_AVX512
 #define WB_FUSED
 #define WB_HAS_VNNI
 #define WB_ROUNDED_ONLY

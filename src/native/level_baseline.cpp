@@ -5,6 +5,9 @@
 #ifdef __AVX2__
 #define WB_HAS_AVX2
 #endif
+#if defined(__AVX512VL__)
+#define WB_HAS_AVX512
+#endif
 #if defined(__FMA__) || (defined(__aarch64__) && defined(__GNUC__))
 #define WB_FUSED
 #endif

@@ -118,64 +118,64 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
 #endif
 }
 
-// Squared distances of the lanes [begin, end) to the later lanes, as `compute_symmetric_distances` does, but rounded to
-// 16 bits: |b_q|^2 + |b_x|^2 - 2 <b_q, b_x>. The products of a panel of features are added as integers, which the
-// caller has made small enough for that, and the sums of panels as floats. Does nothing where the instruction is
-// missing.
-WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJob& job,
-                                            [[maybe_unused]] std::int64_t begin, [[maybe_unused]] std::int64_t end) {
 #if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
-  constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>, TILE_SUMS = TILE_QUERIES * LANES;
-  constexpr std::int64_t NEAR = 6 * ROUNDED_PANEL;  // Of a block of queries and one of references in the nearest cache.
-  const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES, stride = job.n_blocks * LANES;
-  std::vector<float> products(std::size_t(n_tiles * job.n_blocks * TILE_SUMS), 0.0f);
-  for (std::int64_t first = 0; first < job.pairs; first += NEAR)
-    for (std::int64_t block = 0; block < job.n_blocks; ++block) {
-      const std::int64_t next = std::min(first + NEAR, job.pairs);
-      fetch_ahead(job.packed + (block * job.pairs + next) * LANES, std::min(NEAR, job.pairs - next) * LANES);
-      for (std::int64_t t = 0; t < n_tiles; ++t) {
-        const std::int64_t tile_lane = begin + t * TILE_QUERIES, block_lane = block * LANES;
-        const bool in_tail = job.tail < stride && tile_lane + TILE_QUERIES > job.tail;
-        if (!in_tail && (tile_lane >= block_lane + LANES || block_lane >= job.tail)) continue;
-        const std::int32_t* query[TILE_QUERIES];
-        for (int q = 0; q < TILE_QUERIES; ++q) {
-          const std::int64_t lane = std::min(tile_lane + q, end - 1);  // A short tile repeats its last query.
-          query[q] = job.packed + lane / LANES * job.pairs * LANES + lane % LANES;
-        }
-        float* kept = products.data() + (t * job.n_blocks + block) * TILE_SUMS;
-        for (std::int64_t panel = first; panel < std::min(first + NEAR, job.pairs); panel += ROUNDED_PANEL) {
-          const std::int32_t* packed = job.packed + block * job.pairs * LANES;
-          Ints sum[TILE_QUERIES][TILE_VECTORS] = {};
-          for (std::int64_t c = panel; c < panel + ROUNDED_PANEL; ++c) {
-            const Ints first_half = load_ints(packed + c * LANES), second_half = load_ints(packed + c * LANES + WIDE);
-            WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
-              const Ints pair = query[q][c * LANES] - Ints{};
-              sum[q][0] = add_pairs(sum[q][0], first_half, pair);
-              sum[q][1] = add_pairs(sum[q][1], second_half, pair);
-            }
-          }
-          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
-            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
-              float* at = kept + q * LANES + v * WIDE;
-              store<float>(at, load<float>(at) + __builtin_convertvector(sum[q][v], Vec<float>));
-            }
-          // Or else the compiler keeps these floats in registers from panel to panel, and has none left for the rows.
-          std::atomic_signal_fence(std::memory_order_seq_cst);
-        }
-        if (first + NEAR < job.pairs) continue;
-        for (int q = 0; q < TILE_QUERIES && tile_lane + q < end; ++q) {
-          const std::int64_t lane = tile_lane + q;
-          // Each pair belongs to one tile, since two threads must not write the same place.
-          const bool all = lane >= job.tail;
-          for (std::int64_t other = all ? block_lane : std::max(block_lane, lane); other < block_lane + LANES;
-               ++other) {
-            if (all ? other > lane : other >= job.tail) break;
-            job.square[lane * stride + other] = job.square[other * stride + lane] =
-                float(job.norm[lane] + job.norm[other] - 2.0 * double(kept[q * LANES + other - block_lane]));
-          }
-        }
+
+// Adds the products of the pairs of features [first, last), which are whole panels, to those of a tile. The products of
+// a panel are added as integers, which the caller has made small enough for that, and the sums of panels as floats.
+// query: the first of QUERIES neighbouring lanes of a block; products: (QUERIES, BLOCK_LANES)
+template <int QUERIES>
+WB_NOINLINE WB_KERNEL void add_rounded_panels(const std::int32_t* query, const std::int32_t* block, std::int64_t first,
+                                              std::int64_t last, float* products) {
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
+  for (std::int64_t panel = first; panel < last; panel += ROUNDED_PANEL) {
+    Ints sum[QUERIES][TILE_VECTORS] = {};
+    for (std::int64_t c = panel; c < panel + ROUNDED_PANEL; ++c) {
+      const Ints first_half = load_ints(block + c * LANES), second_half = load_ints(block + c * LANES + WIDE);
+      WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q) {
+        const Ints pair = query[c * LANES + q] - Ints{};
+        sum[q][0] = add_pairs(sum[q][0], first_half, pair);
+        sum[q][1] = add_pairs(sum[q][1], second_half, pair);
       }
     }
+    WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
+        float* at = products + q * LANES + v * WIDE;
+        store<float>(at, load<float>(at) + __builtin_convertvector(sum[q][v], Vec<float>));
+      }
+    // Or else the compiler keeps these floats in registers from panel to panel, and has none left for the rows.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+}
+
+#endif
+
+// Squared distances of the listed tiles, as `compute_symmetric_distances` writes them, but of rows rounded to 16 bits:
+// |b_q|^2 + |b_x|^2 - 2 <b_q, b_x>. Does nothing where the instruction is missing.
+WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJob& job,
+                                            [[maybe_unused]] std::span<const PairTile> tiles) {
+#if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, TILE_SUMS = PAIR_QUERIES * LANES;
+  constexpr std::int64_t NEAR = 4 * ROUNDED_PANEL;  // as the panels of `compute_symmetric_distances`
+  std::vector<float> products(tiles.size() * TILE_SUMS, 0.0f);
+  for (std::int64_t first = 0; first < job.pairs; first += NEAR) {
+    const std::int64_t last = std::min(first + NEAR, job.pairs), next = std::min(NEAR, job.pairs - last);
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      const PairTile& tile = tiles[i];
+      const std::int32_t* block = job.packed + tile.block * job.pairs * LANES;
+      const std::int32_t* query = job.packed + tile.lane / LANES * job.pairs * LANES + tile.lane % LANES;
+      const std::int64_t share = next * tile.number / tile.of, share_end = next * (tile.number + 1) / tile.of;
+      fetch_ahead(block + (last + share) * LANES, (share_end - share) * LANES);
+      float* sums = products.data() + i * TILE_SUMS;
+      if (job.layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
+        add_rounded_panels<PAIR_QUERIES / 2>(query, block, first, last, sums);
+      else add_rounded_panels<PAIR_QUERIES>(query, block, first, last, sums);
+      if (last < job.pairs) continue;
+      for (std::int64_t s = 0; s < TILE_SUMS; ++s)
+        sums[s] =
+            float(job.norm[tile.lane + s / LANES] + job.norm[tile.block * LANES + s % LANES] - 2.0 * double(sums[s]));
+      write_pair_tile(job.layout, tile, sums, job.n_blocks * LANES, job.square);
+    }
+  }
 #endif
 }
 

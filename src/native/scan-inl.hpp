@@ -132,18 +132,15 @@ WB_INLINE T take_first_blocks(const Collector& collector, const FirstBlocks<T>& 
   return limit;
 }
 
-// Scans the blocks [place.block, place.block + count) for a tile of queries whose lists are empty, and sets their
-// limits. stored: (TILE_QUERIES, count, LANES). Not inlined, because its registers would push out those of the loop
-// over the other blocks.
-template <class T, int P, bool W, bool MISSING, class Collector>
-WB_NOINLINE WB_KERNEL void scan_first_blocks(const T* queries, const References<T>& refs, const Features<T>& features,
-                                             const Collector& collector, const FirstBlocks<T>& first,
-                                             const TilePosition& place, std::int64_t count, T* stored,
-                                             T (&limit)[TILE_QUERIES]) {
+// Computes the distances of a tile of queries to `count` blocks from `begin` on. stored: (TILE_QUERIES, count, LANES).
+// Not inlined, because its loop needs the registers for itself (`add_pair_panel` has the reason).
+template <class T, int P, bool W, bool MISSING>
+WB_NOINLINE WB_KERNEL void store_tiles(const T* queries, const References<T>& refs, const Features<T>& features,
+                                       std::int64_t begin, std::int64_t count, T* stored) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   const std::int64_t m = features.count;
   for (std::int64_t b = 0; b < count; ++b) {
-    const std::int64_t block = place.block + b;
+    const std::int64_t block = begin + b;
     TileSums<T> sum;
     accumulate_tile<T, P, W, MISSING>(queries, refs.packed + block * m * LANES,
                                       W ? refs.weights + block * m * LANES : nullptr, features, sum);
@@ -152,10 +149,20 @@ WB_NOINLINE WB_KERNEL void scan_first_blocks(const T* queries, const References<
       WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
         store<T>(stored + (q * count + b) * LANES + v * VECTOR_LANES<T>, sum[q][v]);
   }
+}
+
+// Scans the blocks [place.block, place.block + count) for a tile of queries whose lists are empty, and sets their
+// limits. stored: room for (TILE_QUERIES, count, LANES) distances. Not inlined for the same reason.
+template <class T, int P, bool W, bool MISSING, class Collector>
+WB_NOINLINE WB_KERNEL void scan_first_blocks(const T* queries, const References<T>& refs, const Features<T>& features,
+                                             const Collector& collector, const FirstBlocks<T>& first,
+                                             const TilePosition& place, std::int64_t count, T* stored,
+                                             T (&limit)[TILE_QUERIES]) {
+  store_tiles<T, P, W, MISSING>(queries, refs, features, place.block, count, stored);
   for (int q = 0; q < TILE_QUERIES; ++q)
     if (limit[q] >= 0)  // Otherwise it repeats the last query, or it is not searched any more.
       limit[q] = take_first_blocks<T>(collector, first, {place.row + q, place.group, place.block}, count,
-                                      stored + q * count * LANES, limit[q]);
+                                      stored + q * count * BLOCK_LANES<T>, limit[q]);
 }
 
 // Scans all references for the queries [begin, end). P: exponent of the distance; W: references have weights of their

@@ -136,31 +136,39 @@ int64_t py_find_k_nearest_mixed(Array<float, 2> queries, Optional<int64_t, 1> qu
                                                      end);
 }
 
+template <class T> PairLayout pair_layout(int64_t n_lanes, int64_t first_block, int64_t blocks) {
+  return {.n_lanes = n_lanes,
+          .block_lanes = BLOCK_LANES<T>,
+          .width = level->pair_queries,
+          .first_block = first_block,
+          .blocks = blocks};
+}
+
 template <class T>
 void py_compute_symmetric_distances(Array<T, 2> source, Array<int64_t, 1> order, Array<T, 3> packed,
-                                    int64_t first_block, int64_t tail, Array<T, 1> missing_distance, int64_t n_numeric,
-                                    bool missing, int p, Output<T, 2> distance, int64_t begin, int64_t end) {
+                                    int64_t first_block, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
+                                    int p, Output<T, 2> distance, int64_t piece, int64_t n_pieces) {
   const int64_t n = dim(source, 0), m = dim(source, 1), lanes = dim(order, 0);
   require(p == 1 || p == 2, "p: 1 or 2 is needed");
   require_packed<T>(packed, m);
   require_features(missing_distance, n_numeric, m);
-  require(tail >= 0, "tail: a lane is needed");
   require(first_block >= 0 && (first_block + dim(packed, 0)) * BLOCK_LANES<T> <= lanes, "packed: blocks beyond order");
   require(dim(distance, 0) == lanes && dim(distance, 1) == lanes, "distance: one row and column per lane is needed");
-  require_range(begin, end, lanes);
+  require(0 <= piece && piece < n_pieces, "piece: outside of all pieces");
+  int64_t used = lanes;
+  while (used > 0 && order.data()[used - 1] < 0) --used;
+  require(lanes % BLOCK_LANES<T> == 0 && lanes < used + BLOCK_LANES<T>, "order: whole blocks are needed");
   for (int64_t i = 0; i < lanes; ++i) require(order.data()[i] < n, "order: row outside the source");
   const SymmetricJob<T> job{
       .source = source.data(),
       .order = order.data(),
       .n_lanes = lanes,
       .packed = packed.data(),
-      .first_block = first_block,
-      .n_blocks = dim(packed, 0),
-      .tail = tail,
+      .layout = pair_layout<T>(used, first_block, dim(packed, 0)),
       .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
       .distance = distance.data(),
   };
-  if (begin < end) level->of<T>().compute_symmetric_distances[p - 1][missing](job, begin, end);
+  level->of<T>().compute_symmetric_distances[p - 1][missing](job, list_pair_tiles(job.layout, piece, n_pieces));
 }
 
 template <class T>
@@ -391,8 +399,8 @@ template <class T> void bind_for(nb::module_& m) {
         array_or_none("order"), array_or_none("exact_queries"), array_or_none("exact_weights"),
         array_or_none("exact_missing_distance"), array_or_none("slack"), "begin"_a, "end"_a);
   m.def("compute_symmetric_distances", &py_compute_symmetric_distances<T>, nb::kw_only(), array("source"),
-        array("order"), array("packed"), "first_block"_a, "tail"_a, array("missing_distance"), "n_numeric"_a,
-        "missing"_a, "p"_a, array("distance"), "begin"_a, "end"_a, release);
+        array("order"), array("packed"), "first_block"_a, array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a,
+        array("distance"), "piece"_a, "n_pieces"_a, release);
   m.def("select_nearest", &py_select_nearest<T>, nb::kw_only(), array("pair_distance"), array("order"),
         array("group_start"), array("distance"), array("id"), "begin"_a, "end"_a, release);
   m.def("measure_pairs", &py_measure_pairs<T>, nb::kw_only(), array("rows"), array("pairs"), array("distance"),
@@ -443,25 +451,24 @@ void py_propose_rounded(Array<int32_t, 3> packed, Array<int32_t, 1> norm, int64_
   if (begin < end) level->rounded.propose(job, begin, end);
 }
 
-void py_propose_rounded_pairs(Array<int32_t, 3> packed, Array<double, 1> norm, int64_t n, int64_t tail,
-                              Output<float, 2> square, int64_t begin, int64_t end) {
+void py_propose_rounded_pairs(Array<int32_t, 3> packed, Array<double, 1> norm, int64_t n, Output<float, 2> square,
+                              int64_t piece, int64_t n_pieces) {
   const int64_t lanes = dim(packed, 0) * BLOCK_LANES<float>;
   require(dim(packed, 2) == BLOCK_LANES<float> && dim(norm, 0) == lanes, "norm: one per lane is needed");
   require(dim(packed, 1) % ROUNDED_PANEL == 0, "packed: whole panels are needed");
   require(0 < n && n <= lanes && lanes < n + BLOCK_LANES<float>, "n: wrong");
   require(dim(square, 0) == lanes && dim(square, 1) == lanes, "square: one row and column per lane is needed");
-  require(tail >= 0, "tail: a lane is needed");
-  require_range(begin, end, n);
+  require(0 <= piece && piece < n_pieces, "piece: outside of all pieces");
   require(level->rounded.multiplies_pairs, "this CPU level has no instruction for rounded rows");
   const RoundedPairsJob job{
       .packed = packed.data(),
       .norm = norm.data(),
       .n_blocks = dim(packed, 0),
       .pairs = dim(packed, 1),
-      .tail = tail,
+      .layout = pair_layout<float>(n, 0, dim(packed, 0)),
       .square = square.data(),
   };
-  if (begin < end) level->rounded.propose_pairs(job, begin, end);
+  level->rounded.propose_pairs(job, list_pair_tiles(job.layout, piece, n_pieces));
 }
 
 }  // namespace
@@ -473,7 +480,7 @@ void bind_search(nb::module_& m) {
         array("query_norm"), array_or_none("own"), array("distance"), array("id"), "begin"_a, "end"_a,
         nb::call_guard<nb::gil_scoped_release>());
   m.def("propose_rounded_pairs", &py_propose_rounded_pairs, nb::kw_only(), array("packed"), array("norm"), "n"_a,
-        "tail"_a, array("square"), "begin"_a, "end"_a, nb::call_guard<nb::gil_scoped_release>());
+        array("square"), "piece"_a, "n_pieces"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("find_k_nearest_mixed", &py_find_k_nearest_mixed, nb::kw_only(), array("queries"), array_or_none("query_ids"),
         array("packed"), array("ids"), array("group_start"), array("missing_distance"), "n_numeric"_a, "missing"_a,
         "p"_a, array("exact_queries"), array("source"), array_or_none("exact_weights"), array("exact_missing_distance"),

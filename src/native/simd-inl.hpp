@@ -7,6 +7,13 @@
 
 namespace wb::WB_LEVEL {
 
+// Queries of a tile of pair_tiles.hpp. Eight of them and two vectors make 16 sums, which need registers for themselves.
+#ifdef WB_HAS_AVX512
+constexpr int PAIR_QUERIES = 8;
+#else
+constexpr int PAIR_QUERIES = 4;
+#endif
+
 // Asks for `count` numbers that will be read soon. Panels of a packed block lie far from those of the next block, and a
 // processor guesses only what lies next to what was read.
 template <class T> WB_INLINE void fetch_ahead([[maybe_unused]] const T* from, [[maybe_unused]] std::int64_t count) {

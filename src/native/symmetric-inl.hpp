@@ -2,10 +2,10 @@
 // nearest of every row from them. The sums are those of distance-inl.hpp, to the bit: (x - q)^2 and (q - x)^2 are the
 // same.
 //
-// Both sides stay in the cache: a panel of features of one block is read for all tiles of queries, whose panels are in
-// the second-level cache, and the packed references are read once per range of queries. Queries are lanes of the packed
-// blocks, or rows if these blocks are in another part: nothing is copied, and rows that are as wide as this have to be
-// read from far away, so that reading them once is worth more than the better order of copies.
+// Rows as wide as this have to be read from far away, and a core that waits for them loses more time than it spends on
+// sums. So all tiles add a panel of features before the next one: the packed references are read once, and a panel of
+// them stays in the second-level cache. Meanwhile the next panel is fetched, a share of it with each tile, because a
+// core can wait for few cache lines at once.
 // Included once per CPU level: see level-inl.hpp.
 #ifndef WB_LEVEL
 #error "include level-inl.hpp, not this file"
@@ -13,68 +13,80 @@
 
 namespace wb::WB_LEVEL {
 
-// Computes the distances of the lanes [begin, end) to the later lanes of the blocks in `job`, and writes each to both
-// of its places. The lanes from `job.tail` on are compared with all blocks, and other lanes not with the block of
-// these: if the last block has few rows, that is less work than to compare all tiles of queries with its padding.
-template <class T, int P, bool MISSING, class TileQueries>
-WB_INLINE void compute_symmetric_panels(const SymmetricJob<T>& job, std::int64_t panel, std::int64_t begin,
-                                        std::int64_t end) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES;
-  const std::int64_t m = job.features.count, stride = job.n_lanes;
-  const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES;
-  std::vector<T> sums(m > panel ? std::size_t(n_tiles * job.n_blocks * TILE_SUMS) : 0);
-  for (std::int64_t first = 0; first < m; first += panel) {
-    const std::int64_t last = std::min(first + panel, m);
-    for (std::int64_t block = 0; block < job.n_blocks; ++block) {
-      const std::int64_t block_lane = (job.first_block + block) * LANES;
-      fetch_ahead(job.packed + (block * m + last) * LANES, std::min(panel, m - last) * LANES);
-      for (std::int64_t t = 0; t < n_tiles; ++t) {
-        const std::int64_t tile_lane = begin + t * TILE_QUERIES;
-        const bool in_tail = job.tail < job.n_lanes && tile_lane + TILE_QUERIES > job.tail;
-        if (!in_tail && (tile_lane >= block_lane + LANES || block_lane >= job.tail)) continue;
-        T* kept = sums.data() + (t * job.n_blocks + block) * TILE_SUMS;
-        TileSums<T> sum;
-        if (first == 0) clear<T>(sum);
-        else restore<T>(kept, sum);
-        TileQueries queries;
-        for (int q = 0; q < TILE_QUERIES; ++q) {
-          // Padding repeats a row, and its distances are not read.
-          const std::int64_t lane = std::min(tile_lane + q, end - 1);
-          if constexpr (std::is_same_v<TileQueries, LaneQueries<T>>)
-            queries.lane[q] = job.packed + lane / LANES * m * LANES + lane % LANES;
-          else queries.row[q] = job.source + std::max<std::int64_t>(job.order[lane], 0) * m;
-        }
-        accumulate_tile<T, P, false, MISSING>(queries, job.packed + block * m * LANES, nullptr, job.features, first,
-                                              last, sum);
-        if (last < m) {
-          save<T>(sum, kept);
-          continue;
-        }
-        T distance[TILE_SUMS];
-        save<T>(sum, distance);
-        for (int q = 0; q < TILE_QUERIES && tile_lane + q < end; ++q) {
-          const std::int64_t lane = tile_lane + q;
-          // Two threads must not write the same place, so that each pair belongs to the tile that must have it.
-          const bool all = lane >= job.tail;
-          for (std::int64_t other = all ? block_lane : std::max(block_lane, lane); other < block_lane + LANES;
-               ++other) {
-            if (all ? other > lane : other >= job.tail) break;
-            job.distance[lane * stride + other] = job.distance[other * stride + lane] =
-                distance[q * LANES + other - block_lane];
-          }
-        }
+// Adds the features [first, last) to the sums of a tile of QUERIES queries and the last VECTORS vectors of a block.
+// sums: (QUERIES, BLOCK_LANES), not read if `first` is 0
+// Not inlined: within a larger function, compilers choose registers whose instructions are longer, and the core then
+// spends a quarter of its time on reading instructions.
+template <class T, int P, bool MISSING, int QUERIES, int VECTORS, class TileQueries>
+WB_NOINLINE WB_KERNEL void add_pair_panel(const TileQueries& queries, const T* block, const Features<T>& features,
+                                          std::int64_t first, std::int64_t last, T* sums) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, WIDE = VECTOR_LANES<T>, SKIPPED = LANES - VECTORS * WIDE;
+  Vec<T> sum[QUERIES][VECTORS];
+  WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v)
+      sum[q][v] = first == 0 ? broadcast<T>(T(0)) : load<T>(sums + q * LANES + SKIPPED + v * WIDE);
+  accumulate_tile<T, P, false, MISSING>(queries, block + SKIPPED, static_cast<const T*>(nullptr), features, first, last,
+                                        sum);
+  WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v) store<T>(sums + q * LANES + SKIPPED + v * WIDE, sum[q][v]);
+}
+
+// The same for queries that are lanes of a packed block.
+template <class T, int P, bool MISSING>
+WB_INLINE void add_lane_panel(const SymmetricJob<T>& job, const PairTile& tile, const T* block, std::int64_t first,
+                              std::int64_t last, T* sums) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  const std::int64_t m = job.features.count;
+  const LaneQueries<T> queries{job.packed + tile.lane / LANES * m * LANES + tile.lane % LANES};
+  // Sums that nobody needs are left out where that is simple: those of padding behind the last query, and those of the
+  // first vector of a block with later lanes of the same block.
+  if constexpr (!MISSING) {
+    if (job.layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
+      return add_pair_panel<T, P, false, PAIR_QUERIES / 2, 2>(queries, block, job.features, first, last, sums);
+    if (!tile.tail && tile.lane - tile.block * LANES >= VECTOR_LANES<T>)
+      return add_pair_panel<T, P, false, PAIR_QUERIES, 1>(queries, block, job.features, first, last, sums);
+  }
+  add_pair_panel<T, P, MISSING, PAIR_QUERIES, 2>(queries, block, job.features, first, last, sums);
+}
+
+// The same for queries that are rows, because their blocks may be in another part.
+template <class T, int P, bool MISSING>
+WB_INLINE void add_row_panel(const SymmetricJob<T>& job, const PairTile& tile, const T* block, std::int64_t first,
+                             std::int64_t last, T* sums) {
+  RowQueries<T, PAIR_QUERIES> queries;
+  for (int q = 0; q < PAIR_QUERIES; ++q) {
+    // Padding takes any row, and its distances are not read.
+    const std::int64_t lane = std::min(tile.lane + q, job.layout.n_lanes - 1);
+    queries.row[q] = job.source + std::max<std::int64_t>(job.order[lane], 0) * job.features.count;
+  }
+  add_pair_panel<T, P, MISSING, PAIR_QUERIES, 2>(queries, block, job.features, first, last, sums);
+}
+
+// Computes the distances of the listed tiles, and writes each to both of its places.
+template <class T, int P, bool MISSING>
+WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, std::span<const PairTile> tiles) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = PAIR_QUERIES * LANES;
+  constexpr std::int64_t PANEL = 128;   // features; some panels fit in the first-level cache
+  constexpr std::size_t AT_ONCE = 512;  // tiles, whose sums fit in the second-level cache beside the panels
+  const std::int64_t m = job.features.count;
+  const bool all_blocks = job.layout.blocks * LANES == job.n_lanes;
+  for (std::size_t begin = 0; begin < tiles.size(); begin += AT_ONCE) {
+    const std::span<const PairTile> some = tiles.subspan(begin, std::min(AT_ONCE, tiles.size() - begin));
+    std::vector<T> sums(m > PANEL ? some.size() * TILE_SUMS : TILE_SUMS);
+    for (std::int64_t first = 0; first < m; first += PANEL) {
+      const std::int64_t last = std::min(first + PANEL, m), next = std::min(PANEL, m - last);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const PairTile& tile = some[i];
+        const T* block = job.packed + (tile.block - job.layout.first_block) * m * LANES;
+        const std::int64_t share = next * tile.number / tile.of, share_end = next * (tile.number + 1) / tile.of;
+        fetch_ahead(block + (last + share) * LANES, (share_end - share) * LANES);
+        T* tile_sums = sums.data() + (m > PANEL ? i * TILE_SUMS : 0);
+        if (all_blocks) add_lane_panel<T, P, MISSING>(job, tile, block, first, last, tile_sums);
+        else add_row_panel<T, P, MISSING>(job, tile, block, first, last, tile_sums);
+        if (last == m) write_pair_tile(job.layout, tile, tile_sums, job.n_lanes, job.distance);
       }
     }
   }
-}
-
-template <class T, int P, bool MISSING>
-WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, std::int64_t begin, std::int64_t end) {
-  // Panels of one block of queries and one of references fit in the first-level cache.
-  constexpr std::int64_t PANEL = 384;
-  if (job.n_blocks * BLOCK_LANES<T> == job.n_lanes)
-    compute_symmetric_panels<T, P, MISSING, LaneQueries<T>>(job, PANEL / 2, begin, end);
-  else compute_symmetric_panels<T, P, MISSING, RowQueries<T>>(job, PANEL, begin, end);
 }
 
 // Writes the lists of the k nearest lanes of each group, for the queries of the lanes [begin, end). Rows ascend within

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "pair_tiles.hpp"
+
 #if defined(__GNUC__) || defined(__clang__)
 #define WB_ALWAYS_INLINE inline __attribute__((always_inline))
 #define WB_NOINLINE __attribute__((noinline))
@@ -157,9 +159,8 @@ template <class T> struct SymmetricJob {
   const T* source = nullptr;            // (n, m)
   const std::int64_t* order = nullptr;  // (n_lanes,) row of source per lane, -1: padding
   std::int64_t n_lanes = 0;             // of all blocks
-  const T* packed = nullptr;            // (n_blocks, m, BLOCK_LANES): the blocks from `first_block` on
-  std::int64_t first_block = 0, n_blocks = 0;
-  std::int64_t tail = 0;  // the lanes from here on are compared with all blocks; n_lanes: no lane is
+  const T* packed = nullptr;            // (layout.blocks, m, BLOCK_LANES)
+  PairLayout layout = {};
   Features<T> features = {};
   T* distance = nullptr;  // (n_lanes, n_lanes); p = 2: squared; padding and the diagonal have no meaning
 };
@@ -218,8 +219,8 @@ struct RoundedPairsJob {
   const std::int32_t* packed = nullptr;  // (n_blocks, pairs, BLOCK_LANES<float>), two features in 32 bits
   const double* norm = nullptr;          // (n_lanes,) squared norms
   std::int64_t n_blocks = 0, pairs = 0;  // pairs of features: whole panels
-  std::int64_t tail = 0;                 // as in SymmetricJob
-  float* square = nullptr;               // (n_lanes, n_lanes) squared distances in levels
+  PairLayout layout = {};
+  float* square = nullptr;  // (n_lanes, n_lanes) squared distances in levels
 };
 
 // The number of references in a packed block of bytes: two vectors of four words of eight bytes.

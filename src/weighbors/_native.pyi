@@ -111,10 +111,9 @@ def propose_rounded_pairs(
     packed: AnyArray,  # (n_blocks, pairs, lanes) int32: two features of 16 bits; whole panels
     norm: FloatArray,  # (n_blocks * lanes,) float64, squared norms
     n: int,  # rows
-    tail: int,  # as in compute_symmetric_distances
     square: FloatArray,  # (n_lanes, n_lanes) float32, written on both sides; that of padding has no meaning
-    begin: int,  # rows
-    end: int,
+    piece: int,  # which of the pieces of equal work
+    n_pieces: int,
 ) -> None: ...
 def measure_pairs(
     *,
@@ -130,14 +129,13 @@ def compute_symmetric_distances(
     order: IndexArray,  # (n_lanes,) row of source per lane of all blocks, -1: padding
     packed: FloatArray,  # some blocks
     first_block: int,  # the number of the first of them
-    tail: int,  # lanes from here on are compared with all blocks, others not with the block of these
     missing_distance: FloatArray,
     n_numeric: int,
     missing: bool,
     p: int,
     distance: FloatArray,  # (n_lanes, n_lanes) written on both sides; p = 2: squared; the diagonal has no meaning
-    begin: int,  # lanes [begin, end), each with all later lanes
-    end: int,
+    piece: int,  # which of the pieces of equal work
+    n_pieces: int,
 ) -> None: ...
 def select_nearest(
     *,

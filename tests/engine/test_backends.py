@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from weighbors import Weights, _native
-from weighbors.engine import NeighborEngine
+from weighbors.engine import NeighborEngine, plan
 from weighbors.exceptions import BackendError, MissingDependencyError
 
 RNG = np.random.default_rng
@@ -362,6 +362,13 @@ def test_wide_rows_are_rounded_too(n, m, rounded, dtype):
     assert found[1].tobytes() == wanted[1].tobytes()
 
 
+@pytest.fixture
+def few_pairs(monkeypatch):
+    """Lets rounded rows propose pairs among few rows, too, where a scan of all pairs takes less time."""
+    monkeypatch.setattr(plan, "_PAIR_ROWS", {"float32": 64, "float64": 64})
+
+
+@pytest.mark.usefixtures("few_pairs")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", WIDE)
 def test_pairs_of_rounded_rows_propose_the_lists_of_the_scan(kind, dtype):
@@ -388,6 +395,7 @@ def test_pairs_of_rounded_rows_propose_the_lists_of_the_scan(kind, dtype):
     np.testing.assert_array_equal(engine.search(X[:9] + 1, 3)[0], scan.search(X[:9] + 1, 3)[0])
 
 
+@pytest.mark.usefixtures("few_pairs")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [64, 65, 79, 80, 100, 113, 200])
 def test_pairs_of_rounded_rows_of_any_number(n, dtype):
@@ -401,6 +409,7 @@ def test_pairs_of_rounded_rows_of_any_number(n, dtype):
     assert found[1].tobytes() == wanted[1].tobytes()
 
 
+@pytest.mark.usefixtures("few_pairs")
 def test_pairs_of_rounded_rows_are_given_up_where_they_decide_nothing():
     if not _native.multiplies_pairs():
         pytest.skip("this CPU level has no instruction for rounded rows")

@@ -30,8 +30,10 @@ def test_every_cpu_level_finds_the_neighbours_of_whole_numbers(cpu_level, p):
         np.testing.assert_array_equal(distance, np.take_along_axis(exact, order, axis=1) ** (1 / p))
 
 
-#: Rows, columns and queries of tables that different kernels search: rounded rows, float64 in float32, wide pairs.
-SEARCHED = {"rounded": (2000, 21, 150), "single": (2000, 4, 150), "bytes": (3000, 40, 150), "wide": (120, 1500, None)}
+#: Rows, columns and queries of tables that different kernels search: rounded rows, float64 in float32, pairs of
+#: rounded rows of float64 and pairs of exact rows.
+SEARCHED = {"rounded": (2000, 21, 150), "single": (2000, 4, 150), "bytes": (3000, 40, 150), "wide": (130, 1500, None),
+            "pairs": (100, 1500, None)}  # fmt: skip
 
 
 @pytest.mark.parametrize("p", [1, 2])

@@ -379,8 +379,9 @@ def test_wide_rows_have_the_sums_of_narrow_ones(dtype, wide, kind, p, missing):
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize(
     ("n", "m", "kind"),
-    [(37, 70, "ties"), (61, 900, "reals"), (50, 64, "missing"), (30, 400, "nominal"), (2, 64, "ties")],
-)
+    [(37, 70, "ties"), (61, 900, "reals"), (50, 64, "missing"), (30, 400, "nominal"), (2, 64, "ties"),
+     (420, 150, "reals")],
+)  # fmt: skip
 def test_each_pair_once_has_the_bits_of_the_scan(n, m, kind, p, dtype):
     rng = RNG(n)
     X = rng.integers(0, 2, size=(n, m)).astype(dtype) if kind == "ties" else rng.normal(size=(n, m)).astype(dtype)
@@ -413,7 +414,8 @@ def test_each_pair_once_has_the_bits_of_the_scan(n, m, kind, p, dtype):
         again = parts._scan.search(parts.references.rows, 5, own_slot=rows)
         np.testing.assert_array_equal(again[0], wanted[0])
         np.testing.assert_array_equal(again[1], wanted[1])
-    if kind != "nominal" and (kind == "ties" or dtype == np.float64):  # long sums in float32 differ from the oracle's
+    # Long sums in float32 differ from the oracle's, and the oracle is slow.
+    if n < 100 and kind != "nominal" and (kind == "ties" or dtype == np.float64):
         answer = NeighborEngine(X, p=p, backend="scan").search(X, 3, own_row=rows)
         assert_same(answer, nearest(X, X, 3, p=p, own=rows), exact=kind == "ties")
 

@@ -26,7 +26,8 @@ _SPARSE_COST = 50  # so many differences of a scan take as long as one term of a
 _SINGLE_ROWS = 2000  # least number of rows for which a scan in float32 is worth its time
 # Least numbers of rows and features for which pairs of rounded rows are worth their time, and most features of each
 # dtype. The more terms a sum has, the more rows could be nearest by the bounds on its rounding errors.
-_PAIR_ROWS, _PAIR_FEATURES, _MOST_PAIR_FEATURES = 64, 1024, {"float32": 2**13, "float64": 2**18}
+_PAIR_ROWS, _PAIR_FEATURES = {"float32": 400, "float64": 128}, 1024
+_MOST_PAIR_FEATURES = {"float32": 2**13, "float64": 2**18}
 _MOST_BYTES = 128 * 2**20  # largest memory for rows as bytes, which are kept after the first search
 # Least number of queries for which packing the references again is worth its time, and the memory that wide queries
 # may take for that.
@@ -127,8 +128,8 @@ def _compares_sparse_rows(references: References) -> bool:
 
 def _proposes_pairs(references: References) -> bool:
     """Return whether pairs of rows rounded to 16 bits may propose neighbours in a leave-one-out search."""
-    most = _MOST_PAIR_FEATURES[str(references.dtype)]
-    fits = references.n >= _PAIR_ROWS and _PAIR_FEATURES <= references.m <= most and _native.multiplies_pairs()
+    least, most = _PAIR_ROWS[str(references.dtype)], _MOST_PAIR_FEATURES[str(references.dtype)]
+    fits = references.n >= least and _PAIR_FEATURES <= references.m <= most and _native.multiplies_pairs()
     numbers = _obstacle(references) is None and references.p == 2 and references.feature_weights is None
     return fits and numbers and references.cells is None and references.scales is None
 

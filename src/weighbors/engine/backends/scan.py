@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..._typing import FloatArray, IndexArray
 from ..plan import block_bytes, blocks_per_part, lanes_of, part_bytes_of
 from ..references import References
 
-__all__ = ["Scan", "aligned_empty", "lane_layout", "pair_ranges"]
+__all__ = ["Scan", "aligned_empty", "lane_layout", "pair_pieces"]
 
 CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
 _WIDE = 64  # least number of features for which computing each pair once is worth the memory for all distances
@@ -221,27 +220,25 @@ class Scan:
         """Return the distances of all pairs of lanes, squared for p = 2. Those of padding have no meaning."""
         references, order = self.references, self._layout[0]
         pairs = np.empty((len(order), len(order)), dtype=references.dtype)
-        ranges, tail = pair_ranges(int(np.flatnonzero(order >= 0)[-1]) + 1, lanes_of(references.dtype), n_jobs)
-        first_block = 0
+        pieces, first_block = pair_pieces(n_jobs), 0
         for part in self.parts(n_jobs):
 
-            def compute(begin: int, end: int, part: Part = part, first_block: int = first_block) -> None:
+            def compute(piece: int, _: int, part: Part = part, first_block: int = first_block) -> None:
                 _native.compute_symmetric_distances(
                     source=references.rows,
                     order=order,
                     packed=part.packed,
                     first_block=first_block,
-                    tail=tail,
                     missing_distance=references.missing_distance,
                     n_numeric=references.n_numeric,
                     missing=references.missing,
                     p=references.p,
                     distance=pairs,
-                    begin=begin,
-                    end=end,
+                    piece=piece,
+                    n_pieces=len(pieces),
                 )
 
-            run_ranges(compute, ranges, n_jobs)
+            run_ranges(compute, pieces, n_jobs)
             first_block += len(part.packed)
         return pairs
 
@@ -348,24 +345,10 @@ class Scan:
         return slack
 
 
-def pair_ranges(n_lanes: int, lanes: int, n_jobs: int) -> tuple[list[tuple[int, int]], int]:
-    """Cut the lanes of all rows into ranges of equal work for `_native.compute_symmetric_distances`.
-
-    Return the ranges and the first lane of the tail: its lanes are compared with all blocks of ``lanes`` lanes, which
-    is less work than to compare all lanes with the last block if that has few rows.
-    """
-    n_blocks, starts = -(-n_lanes // lanes), np.arange(0, n_lanes, 6)  # a tile has six lanes
-    tail = (n_blocks - 1) * lanes
-    n_tail = int((starts + 6 > tail).sum())
-    if n_tail * (n_blocks - 1) >= len(starts) - n_tail:
-        tail = n_blocks * lanes
-    in_tail = starts + 6 > tail if tail < n_lanes else np.zeros(len(starts), dtype=bool)
-    work = np.cumsum(np.where(in_tail, n_blocks, min(n_blocks, -(-tail // lanes)) - starts // lanes))
-    # Few ranges, since each reads all blocks; two per thread even out their times.
-    pieces = 2 * n_jobs if n_jobs > 1 else 1
-    cuts = np.searchsorted(work, work[-1] * np.arange(1, pieces) / pieces) + 1
-    bounds = np.unique(np.concatenate([[0], np.minimum(6 * cuts, n_lanes), [n_lanes]])).tolist()
-    return list(pairwise(bounds)), tail
+def pair_pieces(n_jobs: int) -> list[tuple[int, int]]:
+    """Return the pieces, as ranges of one piece each, into which the kernels cut the work of comparing all pairs."""
+    # Few pieces, since each reads all blocks; two per thread even out their times.
+    return [(piece, piece + 1) for piece in range(2 * n_jobs if n_jobs > 1 else 1)]
 
 
 def _join_lists(

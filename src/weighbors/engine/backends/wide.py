@@ -13,7 +13,7 @@ from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .centred import CentredRows
 from .certify import settle_lists
-from .scan import aligned_empty, pair_ranges
+from .scan import aligned_empty, pair_pieces
 
 __all__ = ["WidePairs"]
 
@@ -127,21 +127,20 @@ class WidePairs(CentredRows):
         """Return k + `_SPARE` candidates of each row, nearest first, and which of them may be among the k nearest."""
         references, rounded = self.references, self._rounded
         square = np.empty((len(rounded.norm), len(rounded.norm)), dtype=np.float32)
-        ranges, tail = pair_ranges(references.n, _native.BLOCK_LANES_FLOAT32, n_jobs)
+        pieces = pair_pieces(n_jobs)
 
-        def task(begin: int, end: int) -> None:
-            """Compare the rows [begin, end) with later ones."""
+        def task(piece: int, _: int) -> None:
+            """Compare the pairs of a piece."""
             _native.propose_rounded_pairs(
                 packed=rounded.packed,
                 norm=rounded.norm,
                 n=references.n,
-                tail=tail,
                 square=square,
-                begin=begin,
-                end=end,
+                piece=piece,
+                n_pieces=len(pieces),
             )
 
-        run_ranges(task, ranges, n_jobs)
+        run_ranges(task, pieces, n_jobs)
         shape = (references.n, 1, k + _SPARE)
         proposed, slot = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.int64)
         order = np.full(len(rounded.norm), -1, dtype=np.int64)
