@@ -9,7 +9,7 @@
 
 namespace wb::WB_LEVEL {
 
-template <class T> WB_INLINE T absolute(T v) { return v < 0 ? -v : v; }
+template <class T> WB_INLINE T absolute(T v) { return std::abs(v); }
 
 // sum + a * b, rounded once wherever the level can: the fused operation is called by name, since whether a compiler
 // fuses a sum and a product depends on its options and on what surrounds them. Where it has no name for the fused

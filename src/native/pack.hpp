@@ -43,8 +43,7 @@ template <class T> double pack(const Packing<T>& job, std::int64_t begin, std::i
         T value = x[j];
         if (job.factor) value = (value - job.center[j]) * job.factor[j];
         out[j * LANES + lane] = value;
-        if (j < job.numeric && value == value)
-          norm += job.p == 2 ? double(value) * value : double(value < 0 ? -value : value);
+        if (j < job.numeric && value == value) norm += job.p == 2 ? double(value) * value : double(std::abs(value));
       }
       if (norm > largest) largest = norm;
     }

@@ -151,7 +151,7 @@ template <class T> WB_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) {
   return map<T>([&](int i) { return a.lane[i] * b.lane[i]; });
 }
 template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) {
-  return map<T>([&](int i) { return v.lane[i] < 0 ? -v.lane[i] : v.lane[i]; });
+  return map<T>([&](int i) { return std::abs(v.lane[i]); });
 }
 template <class T> WB_INLINE Vec<T> square_root(Vec<T> v) {
   return map<T>([&](int i) { return std::sqrt(v.lane[i]); });

@@ -104,7 +104,7 @@ void add_listed_sparse_differences(const ListedPairs<T>& job, const SparseRows<T
       double* out = total + job.output_row[s] * job.m;
       visit_features(rows, job.query[i], rows, job.neighbor[s], [&](std::int32_t feature, T x, T z) {
         const T diff = x - z;
-        out[feature] += c * double(diff < 0 ? -diff : diff);
+        out[feature] += c * double(std::abs(diff));
       });
     }
 }

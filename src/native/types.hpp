@@ -25,9 +25,11 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define WB_ALWAYS_INLINE inline __attribute__((always_inline))
 #define WB_NOINLINE __attribute__((noinline))
+#define WB_RESTRICT __restrict__
 #else
 #define WB_ALWAYS_INLINE inline
 #define WB_NOINLINE
+#define WB_RESTRICT
 #endif
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(WB_NO_VECTOR_EXTENSIONS)
@@ -139,6 +141,7 @@ template <class T> struct ListedPairs {
   const double* coefficient;       // (n_lists, width)
   const std::int64_t* output_row;  // (n_lists, width) which total
   std::int64_t width;
+  std::int64_t first_feature, last_feature;  // the features that are added
 };
 
 // The rows whose neighbours are wanted.

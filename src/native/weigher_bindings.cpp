@@ -144,11 +144,14 @@ ListedPairs<T> listed_pairs(int64_t n, int64_t n_numeric, const Array<int64_t, 1
 template <class T>
 void py_add_listed_differences(Array<T, 2> rows, int64_t n_numeric, Array<int64_t, 1> query, Array<int64_t, 2> neighbor,
                                Array<double, 2> coefficient, Array<int64_t, 2> output_row, Output<double, 2> total,
-                               int64_t begin, int64_t end) {
+                               int64_t first_feature, int64_t last_feature, int64_t begin, int64_t end) {
   require(dim(total, 1) == dim(rows, 1), "total: one column per feature is needed");
+  require_range(first_feature, last_feature, dim(rows, 1));
   ListedPairs<T> pairs =
       listed_pairs<T>(dim(rows, 0), n_numeric, query, neighbor, coefficient, output_row, total, begin, end);
   pairs.rows = rows.data();
+  pairs.first_feature = first_feature;
+  pairs.last_feature = last_feature;
   level->of<T>().add_listed_differences(pairs, total.data(), begin, end);
 }
 
@@ -272,8 +275,8 @@ template <class T> void bind_for(nb::module_& m) {
   m.def("sum_distances", &py_sum_distances<T>, nb::kw_only(), array("queries"), array("packed"), "n"_a, array("sums"),
         "begin"_a, "end"_a, release);
   m.def("add_listed_differences", &py_add_listed_differences<T>, nb::kw_only(), array("rows"), "n_numeric"_a,
-        array("query"), array("neighbor"), array("coefficient"), array("output_row"), array("total"), "begin"_a,
-        "end"_a, release);
+        array("query"), array("neighbor"), array("coefficient"), array("output_row"), array("total"), "first_feature"_a,
+        "last_feature"_a, "begin"_a, "end"_a, release);
   m.def("add_listed_sparse_differences", &py_add_listed_sparse_differences<T>, nb::kw_only(), array("start"),
         array("feature"), array("value"), array("query"), array("neighbor"), array("coefficient"), array("output_row"),
         array("total"), "begin"_a, "end"_a, release);

@@ -341,7 +341,9 @@ def add_listed_differences(
     coefficient: FloatArray,  # the same shape, float64
     output_row: IndexArray,  # the same shape: row of total
     total: FloatArray,  # (n_output_rows, m) float64, added to
-    begin: int,
+    first_feature: int,  # features [first_feature, last_feature)
+    last_feature: int,
+    begin: int,  # lists [begin, end)
     end: int,
 ) -> None: ...
 def add_listed_sparse_differences(

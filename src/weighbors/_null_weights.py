@@ -10,6 +10,7 @@ from .exceptions import InvalidDataError
 __all__ = ["null_p_values", "standardize"]
 
 _ROUNDING = 1e-10  # relative differences below this are rounding errors
+_COLUMNS = 128  # features that are standardised at once: what is computed for them stays in the cache
 
 
 def null_p_values(scores: FloatArray, permuted: FloatArray, null: str) -> tuple[FloatArray, FloatArray]:
@@ -31,11 +32,11 @@ def null_p_values(scores: FloatArray, permuted: FloatArray, null: str) -> tuple[
             "example by numpy.nan_to_num"
         )
     alone, familywise = np.ones(len(scores)), np.ones(len(scores))
-    # A weight that never changes tells nothing, whatever labels there are.
-    tested = _changing_features(np.vstack([scores, permuted]))
+    tested = _changing_features(scores, permuted)
     if not tested.any():
         return alone, familywise
-    scores, permuted = scores[tested], permuted[:, tested]
+    if not tested.all():
+        scores, permuted = scores[tested], permuted[:, tested]
     observed = _lower_by_rounding(standardize(scores, permuted.mean(axis=0), permuted.std(axis=0)))
     z = _standardize_leave_one_out(permuted)
     # The observed weight counts as one of the permutations (the 1 in both sums), so that p is never 0.
@@ -44,20 +45,27 @@ def null_p_values(scores: FloatArray, permuted: FloatArray, null: str) -> tuple[
         alone[tested] = (1 + (permuted >= _lower_by_rounding(scores)).sum(axis=0)) / (1 + len(z))
     else:
         # One sorted pool of all null weights: a binary search counts the larger ones of each feature.
-        pool = np.sort(z, axis=None)
+        pool = z.ravel()
+        pool.sort()
         alone[tested] = (1 + len(pool) - np.searchsorted(pool, observed, side="left")) / (1 + len(pool))
     return alone, familywise
 
 
-def _changing_features(weights: FloatArray) -> BoolArray:
-    """Return a mask of the features whose weights differ between rows of ``weights`` by more than rounding.
+def _changing_features(scores: FloatArray, permuted: FloatArray) -> BoolArray:
+    """Return a mask of the features whose weights are not always the same, up to rounding.
 
-    The other features are not tested, and they do not enter the pool or the largest weights. Features with a NaN, such
-    as the F value of a constant column, are not in the mask.
+    A weight that never changes tells nothing, whatever labels there are. Such features are not tested, and they do not
+    enter the pool or the largest weights. Features with a NaN, such as the F value of a constant column, are not in the
+    mask.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_features,)
+    permuted : ndarray of shape (n_permutations, n_features)
     """
+    lowest, highest = np.minimum(permuted.min(axis=0), scores), np.maximum(permuted.max(axis=0), scores)
     # A column with NaN compares as False, so that it is not tested.
-    with np.errstate(invalid="ignore"):
-        changing: BoolArray = np.ptp(weights, axis=0) > _ROUNDING * np.abs(weights).max(axis=0)
+    changing: BoolArray = highest - lowest > _ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
     return changing
 
 
@@ -86,13 +94,16 @@ def _standardize_leave_one_out(permuted: FloatArray) -> FloatArray:
     standardised permuted weights, and so the p-values of all features, too small. A permuted weight is standardised by
     one weight less than the observed weight. So the tails of the pool are heavier, and p-values are rather too large.
     """
-    n = len(permuted)
+    n, out = len(permuted), np.zeros_like(permuted)
     if n == 1:
-        return np.zeros_like(permuted)
-    centred = permuted - permuted.mean(axis=0)  # to keep precision in the squares below
-    square = np.square(centred).sum(axis=0)
-    mean = -centred / (n - 1)  # mean of the other weights, because all centred weights sum to 0
-    variance = (square - np.square(centred)) / (n - 1) - np.square(mean)
-    # a variance that is only a rounding error of the squares counts as 0
-    variance = np.where(variance > _ROUNDING * square / n, variance, 0.0)
-    return standardize(centred, mean, np.sqrt(variance))
+        return out
+    for begin in range(0, permuted.shape[1], _COLUMNS):
+        part = permuted[:, begin : begin + _COLUMNS]
+        centred = part - part.mean(axis=0)  # to keep precision in the squares below
+        square = np.square(centred).sum(axis=0)
+        mean = -centred / (n - 1)  # mean of the other weights, because all centred weights sum to 0
+        variance = (square - np.square(centred)) / (n - 1) - np.square(mean)
+        # a variance that is only a rounding error of the squares counts as 0
+        variance = np.where(variance > _ROUNDING * square / n, variance, 0.0)
+        out[:, begin : begin + _COLUMNS] = standardize(centred, mean, np.sqrt(variance))
+    return out

@@ -93,9 +93,8 @@ def assert_same_bits(weigher, X, y, seed):
 
 @pytest.fixture(params=["long lists", "short lists"])
 def always_shared(request, monkeypatch):
-    """Share lists however small the table is, in narrow blocks of columns; also with lists that are too short."""
+    """Share lists however small the table is, also with lists that are too short."""
     monkeypatch.setattr(shared_rows, "_PICK_COST", 0)
-    monkeypatch.setattr(shared_rows, "_BLOCK_COLUMNS", 5)
     if request.param == "short lists":
         monkeypatch.setattr(shared_rows, "_LIST_BYTES", 12 * 500)
     return request.param

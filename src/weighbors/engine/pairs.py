@@ -19,9 +19,10 @@ from .backends.scan import aligned_empty
 from .compressed import sparse_parts
 from .plan import lanes_of
 
-__all__ = ["LISTS", "PackedRows", "distance_sums", "fixed_ranges", "sum_listed", "sum_listed_blocks"]
+__all__ = ["LISTS", "PackedRows", "distance_sums", "fixed_ranges", "sum_listed"]
 
 LISTS = 512  # lists per chunk
+_LEAST_FEATURES = 512  # of a thread that adds differences
 _CHUNK_BYTES = 2**20  # of distances in memory per thread
 
 
@@ -352,71 +353,41 @@ def sum_listed(
     -------
     ndarray of shape (n_output_rows, m)
     """
-    neighbor = np.ascontiguousarray(neighbor, dtype=np.int64)
-    coefficient = np.ascontiguousarray(coefficient, dtype=np.float64)
-    output_row = np.ascontiguousarray(output_row, dtype=np.int64)
-    query = np.ascontiguousarray(query, dtype=np.int64)
-
+    lists: dict[str, Any] = {
+        "query": np.ascontiguousarray(query, dtype=np.int64),
+        "neighbor": np.ascontiguousarray(neighbor, dtype=np.int64),
+        "coefficient": np.ascontiguousarray(coefficient, dtype=np.float64),
+        "output_row": np.ascontiguousarray(output_row, dtype=np.int64),
+    }
     entries = sparse_parts(rows) if sparse.issparse(rows) else None
+    m = rows.shape[1]
 
-    def task(begin: int, end: int) -> FloatArray:
-        """Return the sums over lists [begin, end)."""
-        total = np.zeros((n_output_rows, rows.shape[1]))
-        lists: dict[str, Any] = {
-            "query": query,
-            "neighbor": neighbor,
-            "coefficient": coefficient,
-            "output_row": output_row,
-            "total": total,
-            "begin": begin,
-            "end": end,
-        }
+    def sum_lists(begin: int, end: int, first: int, last: int) -> FloatArray:
+        """Return the sums over lists [begin, end). Those of other features than [first, last) are not all there."""
+        part = np.zeros((n_output_rows, m))
+        some = {**lists, "total": part, "begin": begin, "end": end}
         if entries is None:
-            _native.add_listed_differences(rows=rows, n_numeric=n_numeric, **lists)
+            _native.add_listed_differences(
+                rows=rows, n_numeric=n_numeric, first_feature=first, last_feature=last, **some
+            )
         else:
             start, feature, value = entries
-            _native.add_listed_sparse_differences(start=start, feature=feature, value=value, **lists)
+            _native.add_listed_sparse_differences(start=start, feature=feature, value=value, **some)
+        return part
+
+    total = np.zeros((n_output_rows, m)) if total is None else total
+    chunks = fixed_ranges(len(query), LISTS)
+    # Chunks of lists are added in order, to the same bits for any number of threads.
+    if entries is not None or len(chunks) >= n_jobs:
+        for part in run_ranges(lambda begin, end: sum_lists(begin, end, 0, m), chunks, n_jobs):
+            total += part
         return total
 
-    # Sums are added in order, to the same bits for any number of threads.
-    total = np.zeros((n_output_rows, rows.shape[1])) if total is None else total
-    for part in run_ranges(task, fixed_ranges(len(query), LISTS), n_jobs):
-        total += part
+    def add_features(first: int, last: int) -> None:
+        """Add the sums of the features [first, last)."""
+        for begin, end in chunks:
+            total[:, first:last] += sum_lists(begin, end, first, last)[:, first:last]
+
+    # With few lists, threads share the features.
+    run_ranges(add_features, fixed_ranges(m, max(_LEAST_FEATURES, -(-m // n_jobs))), n_jobs)
     return total
-
-
-def sum_listed_blocks(
-    blocks: list[FloatArray],
-    n_numeric: int,
-    query: IndexArray,
-    neighbor: IndexArray,
-    coefficient: FloatArray,
-    output_row: IndexArray,
-    n_output_rows: int,
-    n_jobs: int,
-) -> FloatArray:
-    """Return the sums of `sum_listed`, to the same bits, for rows that are cut into blocks of columns.
-
-    All rows of a narrow block stay in the cache, which makes the sums of wide tables about a third faster. ``blocks``
-    are the columns in order; the other parameters are those of `sum_listed`.
-    """
-    begin = np.cumsum([0] + [block.shape[1] for block in blocks]).tolist()
-
-    def task(first: int, last: int) -> list[FloatArray]:
-        """Return the sums of the blocks [first, last)."""
-        return [
-            sum_listed(
-                blocks[at],
-                min(max(n_numeric - begin[at], 0), blocks[at].shape[1]),
-                query,
-                neighbor,
-                coefficient,
-                output_row,
-                n_output_rows,
-                1,
-            )
-            for at in range(first, last)
-        ]
-
-    parts = run_ranges(task, fixed_ranges(len(blocks), 1), n_jobs)
-    return np.concatenate([part for found in parts for part in found], axis=1)

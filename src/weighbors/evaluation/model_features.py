@@ -37,19 +37,24 @@ def clone_with_seed(estimator: Any, seed: int) -> Any:
 class Cloner:
     """Does what `clone_with_seed` does for one estimator, in less time for many clones: call it with a seed.
 
-    scikit-learn reads the parameters of an estimator from the signature of its class, each time. If no parameter is a
-    seed or an estimator of its own, unfitted copies are clones.
+    scikit-learn reads the parameters of an estimator from the signature of its class, each time. If no parameter is an
+    estimator of its own, unfitted copies are clones.
     """
 
     def __init__(self, estimator: Any) -> None:
         self.first = clone(estimator)
         given = self.first.get_params(deep=False)
-        parts = any(hasattr(value, "get_params") for value in given.values())
-        self.copies = not parts and not open_seeds(self.first)
+        self.copies = not any(hasattr(value, "get_params") for value in given.values())
+        self.seeds = open_seeds(self.first)
 
     def __call__(self, seed: int) -> Any:
         """Return an unfitted clone, in which every ``random_state`` that was None is ``seed``."""
-        return copy(self.first) if self.copies else clone_with_seed(self.first, seed)
+        if not self.copies:
+            return clone_with_seed(self.first, seed)
+        model = copy(self.first)
+        for name in self.seeds:
+            setattr(model, name, seed)
+        return model
 
 
 def fit_with_seed(weigher: Any, X: Any, y: AnyArray, seed: int, fit_params: dict[str, Any] | None = None) -> Any:

@@ -11,16 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel.threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine.pairs import sum_listed_blocks
 from .neighborhoods import Instances, Neighborhoods
 
 __all__ = ["RelabeledInstances", "SharedInstances", "list_length", "pays_off"]
 
 _LIST_BYTES = 256 * 2**20  # memory for the ranked lists
-_BLOCK_BYTES = 256 * 2**20  # largest copy of the rows in blocks of columns
-_BLOCK_COLUMNS = 1024  # a block of columns of some hundred rows then stays in the cache
 _PICK_COST = 300  # picking one entry of a list takes about as long as this many differences of a search
 
 
@@ -52,7 +48,6 @@ class SharedInstances:
         # These do not depend on the classes, so all fits use them.
         self.missing_distance = everyone.missing_distance
         self.complete_rows = everyone._complete_rows
-        self.blocks = self._column_blocks()
 
     @property
     def length(self) -> int:
@@ -64,13 +59,6 @@ class SharedInstances:
     ) -> RelabeledInstances:
         """Return the rows with other classes. The parameters are those of `Instances`."""
         return RelabeledInstances(self, codes, n_classes, n_jobs=n_jobs, asked=asked)
-
-    def _column_blocks(self) -> list[FloatArray] | None:
-        """Return the rows cut into blocks of columns, or None for rows that are sparse, narrow or too large to copy."""
-        rows, m = self.complete_rows, self.rows.shape[1]
-        if not isinstance(rows, np.ndarray) or m <= _BLOCK_COLUMNS or rows.nbytes > _BLOCK_BYTES:
-            return None
-        return [np.ascontiguousarray(rows[:, j : j + _BLOCK_COLUMNS]) for j in range(0, m, _BLOCK_COLUMNS)]
 
 
 def pays_off(n_rows: int, n_features: int, n_classes: int, k: int) -> bool:
@@ -91,7 +79,7 @@ def list_length(codes: IndexArray, n_classes: int, k: int) -> int:
 
 def _first_reach(n_classes: int, k: int) -> int:
     """Return how many entries of a list are looked at first, for k rows of each class."""
-    return k if n_classes == 1 else 4 * k * n_classes
+    return k if n_classes == 1 else 3 * k * n_classes
 
 
 class RelabeledInstances(Instances):
@@ -128,17 +116,6 @@ class RelabeledInstances(Instances):
     def _complete_rows(self) -> Any:
         """The rows with 0 in all columns that have missing values."""
         return self.shared.complete_rows
-
-    def _sum_listed(
-        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_outputs: int
-    ) -> FloatArray:
-        """Return the sums of listed pairs, block by block of the columns if the rows are cut into blocks."""
-        if self.shared.blocks is None:
-            return super()._sum_listed(query, neighbor, weight, output_row, n_outputs)
-        n_jobs = effective_n_jobs(self.n_jobs)
-        return sum_listed_blocks(
-            self.shared.blocks, self.n_numeric, query, neighbor, weight, output_row, n_outputs, n_jobs
-        )
 
     def _search(self, rows: IndexArray, width: int) -> tuple[FloatArray, IndexArray]:
         """Return the nearest rows of each class, from the ranked lists as far as these are long enough."""
