@@ -8,6 +8,7 @@ import json
 import warnings
 import zlib
 from contextlib import suppress
+from unittest.mock import patch
 
 import numpy as np
 from lazy_tables import generated
@@ -15,7 +16,7 @@ from naive import evolution, lazy, neighbors, relief, simba
 from scipy import sparse
 
 import weighbors as wb
-from weighbors.engine import NeighborEngine
+from weighbors.engine import NeighborEngine, plan
 from weighbors.engine.margins import Margins, simba_steps
 from weighbors.engine.population import PopulationNeighbors, Selections
 from weighbors.evaluation.study.cell_file import read_arrays, read_header, write_cell
@@ -97,6 +98,25 @@ def check_sparse_search(rng):
                 told = sorted((float((a * np.abs(X[q].astype(float) - X[i]) ** p).sum()), int(i)) for i in members)[:k]
                 assert row[q, g, : len(told)].tolist() == [i for _, i in told]
                 assert ranked[q, g, : len(told)].tolist() == [d for d, _ in told]
+
+
+def check_wide_pairs(rng):
+    """Leave-one-out among wide rows, where each pair is compared once, exactly or rounded first."""
+    n, m = int(rng.integers(2, 150)), int(rng.choice([rng.integers(64, 200), rng.integers(1024, 1500)]))
+    dtype, p, k = rng.choice(["float32", "float64"]), int(rng.integers(1, 3)), int(rng.integers(1, 12))
+    # All sums are whole numbers below 2²⁴, which are exact in float32. Few values make ties.
+    X = rng.integers(0, int(rng.integers(2, 9)), size=(n, m)).astype(dtype)
+    X[rng.random(n) < 0.2] = X[0]
+    rows = np.arange(n)
+    distance = np.abs(X[:, None].astype(np.int32) - X.astype(np.int32))
+    distance = (distance**p).sum(axis=2).astype(float) ** (1 / p)
+    distance[rows, rows] = np.inf
+    wanted = np.argsort(distance, axis=1, kind="stable")[:, :k]
+    backend, jobs = str(rng.choice(["auto", "scan"])), int(rng.integers(1, 4))
+    with patch.object(plan, "_PAIR_ROWS", {"float32": 64, "float64": 64}):
+        engine = NeighborEngine(X, p=p, backend=backend, n_jobs=jobs)
+        found = engine.search(X, k, own_row=rows)[1][:, : min(k, n - 1)]
+    np.testing.assert_array_equal(found, wanted[:, : min(k, n - 1)])
 
 
 def check_population(rng):
@@ -248,8 +268,8 @@ def check_damaged_files(rng, place):
         read_arrays(path)
 
 
-CHECKS = [check_search, check_sparse_search, check_population, check_relief, check_irelief_and_turf, check_simba,
-          check_lazy, check_partial_fit, check_hnsw]  # fmt: skip
+CHECKS = [check_search, check_sparse_search, check_wide_pairs, check_population, check_relief, check_irelief_and_turf,
+          check_simba, check_lazy, check_partial_fit, check_hnsw]  # fmt: skip
 
 
 def run_case(check, seed, *more):
