@@ -29,5 +29,5 @@ echo "running tests under the sanitizers $sanitizers ..."
 # libraries (OpenMP) wait for each other, so it does not look at what these libraries write.
 LD_PRELOAD="$(${CC:-cc} -print-file-name=$library) $(${CC:-cc} -print-file-name=libstdc++.so.6)" PYTHONPATH="$place" PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-  TSAN_OPTIONS=exitcode=66:halt_on_error=1:ignore_noninstrumented_modules=1 \
+  TSAN_OPTIONS=exitcode=66:halt_on_error=1:detect_deadlocks=0:ignore_noninstrumented_modules=1 \
   setarch -R "$python" -c "$run" -q -x --capture=sys -m "not slow" -p no:cacheprovider $tests

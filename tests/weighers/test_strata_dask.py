@@ -190,7 +190,7 @@ def test_a_client_that_went_away_is_told():
 
 def test_a_scheduler_that_dies_in_the_middle_is_told(tmp_path):
     with two_workers() as client:
-        slow = Stratified(Slow(str(tmp_path), 0.5), 40, random_state=0)
+        slow = Stratified(Slow(str(tmp_path), 2.0), 40, random_state=0)
         close = client.cluster.close
         with (
             meanwhile(lambda: close(timeout=5), when=lambda: len(os.listdir(tmp_path)) >= 2),
