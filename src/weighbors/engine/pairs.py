@@ -364,7 +364,8 @@ def sum_listed(
 
     def sum_lists(begin: int, end: int, first: int, last: int) -> FloatArray:
         """Return the sums over lists [begin, end). Those of other features than [first, last) are not all there."""
-        part = np.zeros((n_output_rows, m))
+        part = aligned_empty((n_output_rows, m), np.dtype(np.float64))
+        part.fill(0)
         some = {**lists, "total": part, "begin": begin, "end": end}
         if entries is None:
             _native.add_listed_differences(

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IndexArray
+from ..engine.backends.scan import aligned_empty
 from .neighborhoods import Instances, Neighborhoods
 
 __all__ = ["RelabeledInstances", "SharedInstances", "list_length", "pays_off"]
 
 _LIST_BYTES = 256 * 2**20  # memory for the ranked lists
+_COPY_BYTES = 256 * 2**20  # largest copy of the rows that begin at cache lines
 _PICK_COST = 300  # picking one entry of a list takes about as long as this many differences of a search
 
 
@@ -48,6 +50,8 @@ class SharedInstances:
         # These do not depend on the classes, so all fits use them.
         self.missing_distance = everyone.missing_distance
         self.complete_rows = everyone._complete_rows
+        if isinstance(self.complete_rows, np.ndarray) and self.complete_rows.nbytes <= _COPY_BYTES:
+            self.complete_rows = _align_rows(self.complete_rows)
 
     @property
     def length(self) -> int:
@@ -59,6 +63,16 @@ class SharedInstances:
     ) -> RelabeledInstances:
         """Return the rows with other classes. The parameters are those of `Instances`."""
         return RelabeledInstances(self, codes, n_classes, n_jobs=n_jobs, asked=asked)
+
+
+def _align_rows(rows: FloatArray) -> FloatArray:
+    """Copy rows such that each begins at a cache line. Columns of zeros make up whole lines."""
+    n, m = rows.shape
+    per_line = 64 // rows.itemsize
+    aligned = aligned_empty((n, -(-m // per_line) * per_line), rows.dtype)
+    aligned[:, :m] = rows
+    aligned[:, m:] = 0
+    return aligned
 
 
 def pays_off(n_rows: int, n_features: int, n_classes: int, k: int) -> bool:
@@ -116,6 +130,12 @@ class RelabeledInstances(Instances):
     def _complete_rows(self) -> Any:
         """The rows with 0 in all columns that have missing values."""
         return self.shared.complete_rows
+
+    def _sum_listed(
+        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_outputs: int
+    ) -> FloatArray:
+        """Return the sums of listed pairs, without the columns that make up whole cache lines."""
+        return super()._sum_listed(query, neighbor, weight, output_row, n_outputs)[:, : self.n_features]
 
     def _search(self, rows: IndexArray, width: int) -> tuple[FloatArray, IndexArray]:
         """Return the nearest rows of each class, from the ranked lists as far as these are long enough."""
