@@ -57,6 +57,8 @@ struct Level {
   std::int64_t pair_queries;       // queries of a tile of pair_tiles.hpp
   const Kernels<float>* in_float;  // compiled in a file of its own, beside the rest of the level
   const Kernels<double>* in_double;
+  void (*compute_zone_distances)(const ZoneJob&, std::int64_t n, double* distance, std::int64_t width,
+                                 std::int64_t begin, std::int64_t end);
   void (*add_zone_differences)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
   std::pair<std::int64_t, std::int64_t> (*take_simba_steps[2])(const MarginJob&, HelperThreads&, double* w,
                                                                std::int64_t begin,

@@ -113,6 +113,7 @@ constinit const Level LEVEL = {
     .pair_queries = PAIR_QUERIES,
     .in_float = &FLOAT_KERNELS,
     .in_double = &KERNELS<double>,
+    .compute_zone_distances = compute_zone_distances,
     .add_zone_differences = add_zone_differences,
     .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
     .sum_signs = sum_signs,

@@ -163,8 +163,7 @@ WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJ
       const PairTile& tile = tiles[i];
       const std::int32_t* block = job.packed + tile.block * job.pairs * LANES;
       const std::int32_t* query = job.packed + tile.lane / LANES * job.pairs * LANES + tile.lane % LANES;
-      const std::int64_t share = next * tile.number / tile.of, share_end = next * (tile.number + 1) / tile.of;
-      fetch_ahead(block + (last + share) * LANES, (share_end - share) * LANES);
+      fetch_share(tile, block, last, next, LANES);
       float* sums = products.data() + i * TILE_SUMS;
       if (job.layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
         add_rounded_panels<PAIR_QUERIES / 2>(query, block, first, last, sums);

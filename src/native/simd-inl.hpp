@@ -22,6 +22,15 @@ template <class T> WB_INLINE void fetch_ahead([[maybe_unused]] const T* from, [[
 #endif
 }
 
+// Asks for the share of the features [from, from + count) of a packed block that belongs to one of its tiles: a core
+// can wait for few cache lines at once, so that the tiles of a block ask for equal shares of its next panel.
+template <class T>
+WB_INLINE void fetch_share(const PairTile& tile, const T* block, std::int64_t from, std::int64_t count,
+                           std::int64_t lanes) {
+  const std::int64_t begin = count * tile.number / tile.of, end = count * (tile.number + 1) / tile.of;
+  fetch_ahead(block + (from + begin) * lanes, (end - begin) * lanes);
+}
+
 #if WB_VECTOR_EXTENSIONS
 
 // x - 0 is x for every x (x + 0 is not, for x = -0), so compilers turn this into a plain broadcast. An initializer list

@@ -48,6 +48,12 @@ WB_INLINE void distances_by_maxima(const ZoneJob& job, std::int64_t n, double* d
   }
 }
 
+// Writes the distances of the rows [begin, end) to all rows; distance: (n, width), of whole blocks.
+WB_KERNEL inline void compute_zone_distances(const ZoneJob& job, std::int64_t n, double* distance, std::int64_t width,
+                                             std::int64_t begin, std::int64_t end) {
+  distances_by_maxima(job, n, distance + begin * width, width, begin, end);
+}
+
 // Sets of rows as bits: word w of a row's set tells which of the rows 64 w to 64 w + 63 belong to it.
 using Bits = std::vector<std::uint64_t>;
 
@@ -186,7 +192,10 @@ WB_KERNEL inline void add_zone_differences(const ZoneJob& job, const Zones& zone
   std::vector<double> distance(std::size_t(ROWS * words * 64));
   for (std::int64_t from = begin; from < end; from += ROWS) {
     const std::int64_t to = std::min(from + ROWS, end);
-    distances_by_maxima(job, zones.n, distance.data(), words * 64, from, to);
+    if (job.distance)
+      for (std::int64_t row = from; row < to; ++row)
+        std::copy_n(job.distance + row * zones.n, zones.n, distance.data() + (row - from) * words * 64);
+    else distances_by_maxima(job, zones.n, distance.data(), words * 64, from, to);
     for (std::int64_t row = from; row < to; ++row) {
       double* d = distance.data() + (row - from) * words * 64;
       const Thresholds at = zone_thresholds(zones, row, d);

@@ -4,8 +4,7 @@
 //
 // Rows as wide as this have to be read from far away, and a core that waits for them loses more time than it spends on
 // sums. So all tiles add a panel of features before the next one: the packed references are read once, and a panel of
-// them stays in the second-level cache. Meanwhile the next panel is fetched, a share of it with each tile, because a
-// core can wait for few cache lines at once.
+// them stays in the second-level cache. Meanwhile the next panel is fetched, a share of it with each tile.
 // Included once per CPU level: see level-inl.hpp.
 #ifndef WB_LEVEL
 #error "include level-inl.hpp, not this file"
@@ -78,8 +77,7 @@ WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, std::span
       for (std::size_t i = 0; i < some.size(); ++i) {
         const PairTile& tile = some[i];
         const T* block = job.packed + (tile.block - job.layout.first_block) * m * LANES;
-        const std::int64_t share = next * tile.number / tile.of, share_end = next * (tile.number + 1) / tile.of;
-        fetch_ahead(block + (last + share) * LANES, (share_end - share) * LANES);
+        fetch_share(tile, block, last, next, LANES);
         T* tile_sums = sums.data() + (m > PANEL ? i * TILE_SUMS : 0);
         if (all_blocks) add_lane_panel<T, P, MISSING>(job, tile, block, first, last, tile_sums);
         else add_row_panel<T, P, MISSING>(job, tile, block, first, last, tile_sums);

@@ -52,19 +52,42 @@ Zones make_zones(int64_t n, const Array<int64_t, 1>& class_start, const Array<in
   };
 }
 
-void py_add_zone_differences(Array<double, 2> rows, Array<double, 3> packed, Array<double, 1> row_sums,
-                             Array<int64_t, 1> class_start, Array<int64_t, 2> hit_range, Array<double, 2> factor,
-                             Array<double, 1> weight, double threshold, bool far, double tolerance,
-                             Output<double, 1> total, int64_t begin, int64_t end) {
+// The rows of the SURF family, with what their distances are computed from.
+ZoneJob zone_job(const Array<double, 2>& rows, const Optional<double, 3>& packed, const Optional<double, 1>& row_sums) {
   constexpr int64_t LANES = BLOCK_LANES<double>;
-  const int64_t n = dim(rows, 0), stride = dim(rows, 1), blocks = dim(packed, 0), m = dim(packed, 1);
-  require(n >= 2 && blocks * LANES >= n && dim(packed, 2) == LANES, "packed: all rows are needed");
-  require(stride >= m && stride % VECTOR_LANES<double> == 0, "rows: whole vectors are needed");
-  require(dim(row_sums, 0) == blocks * LANES && dim(total, 0) == stride, "row_sums, total: wrong shape");
+  const int64_t n = dim(rows, 0), stride = dim(rows, 1);
+  require(n >= 2 && stride % VECTOR_LANES<double> == 0, "rows: two rows of whole vectors are needed");
+  ZoneJob job{.rows = rows.data(), .stride = stride};
+  if (!packed) return job;
+  const int64_t blocks = dim(*packed, 0);
+  job.m = dim(*packed, 1);
+  require(blocks * LANES >= n && dim(*packed, 2) == LANES && stride >= job.m, "packed: all rows are needed");
+  require(row_sums && dim(*row_sums, 0) == blocks * LANES, "row_sums: one per lane is needed");
+  job.packed = packed->data();
+  job.row_sums = row_sums->data();
+  return job;
+}
+
+void py_compute_zone_distances(Array<double, 2> rows, Array<double, 3> packed, Array<double, 1> row_sums,
+                               Output<double, 2> distance, int64_t begin, int64_t end) {
+  const int64_t n = dim(rows, 0), width = dim(packed, 0) * BLOCK_LANES<double>;
+  require(dim(distance, 0) == n && dim(distance, 1) == width, "distance: one column per lane is needed");
+  require_range(begin, end, n);
+  level->compute_zone_distances(zone_job(rows, packed, row_sums), n, distance.data(), width, begin, end);
+}
+
+void py_add_zone_differences(Array<double, 2> rows, Optional<double, 3> packed, Optional<double, 1> row_sums,
+                             Optional<double, 2> distance, Array<int64_t, 1> class_start, Array<int64_t, 2> hit_range,
+                             Array<double, 2> factor, Array<double, 1> weight, double threshold, bool far,
+                             double tolerance, Output<double, 1> total, int64_t begin, int64_t end) {
+  const int64_t n = dim(rows, 0);
+  ZoneJob job = zone_job(rows, packed, row_sums);
+  require(packed.has_value() != distance.has_value(), "either packed or distance is needed");
+  require(!distance || (dim(*distance, 0) == n && dim(*distance, 1) == n), "distance: all pairs are needed");
+  job.distance = data_or_null(distance);
+  require(dim(total, 0) == job.stride, "total: wrong shape");
   const Zones zones = make_zones(n, class_start, hit_range, factor, weight, threshold, far, tolerance);
   require_range(begin, end, n);
-  const ZoneJob job{
-      .rows = rows.data(), .packed = packed.data(), .row_sums = row_sums.data(), .m = m, .stride = stride};
   level->add_zone_differences(job, zones, total.data(), begin, end);
 }
 
@@ -296,9 +319,11 @@ void bind_weighers(nb::module_& m) {
   const auto release = nb::call_guard<nb::gil_scoped_release>();
   bind_for<float>(m);
   bind_for<double>(m);
-  m.def("add_zone_differences", &py_add_zone_differences, nb::kw_only(), array("rows"), array("packed"),
-        array("row_sums"), array("class_start"), array("hit_range"), array("factor"), array("weight"), "threshold"_a,
-        "far"_a, "tolerance"_a, array("total"), "begin"_a, "end"_a, release);
+  m.def("compute_zone_distances", &py_compute_zone_distances, nb::kw_only(), array("rows"), array("packed"),
+        array("row_sums"), array("distance"), "begin"_a, "end"_a, release);
+  m.def("add_zone_differences", &py_add_zone_differences, nb::kw_only(), array("rows"), array_or_none("packed"),
+        array_or_none("row_sums"), array_or_none("distance"), array("class_start"), array("hit_range"), array("factor"),
+        array("weight"), "threshold"_a, "far"_a, "tolerance"_a, array("total"), "begin"_a, "end"_a, release);
   nb::class_<HelperThreads>(m, "HelperThreads")
       .def(nb::init<>())
       .def("help", &HelperThreads::help, release)

@@ -9,9 +9,9 @@ Who calls what::
     engine.backends.single  -> find_k_nearest_mixed
     engine.backends.sparse_rows -> find_k_nearest_sparse
     engine.backends.wide    -> multiplies_pairs, propose_rounded_pairs, select_nearest, measure_pairs
-    engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_zone_differences,
-                               add_differences, sum_distances, add_listed_differences,
-                               add_listed_sparse_differences
+    engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_differences, sum_distances,
+                               add_listed_differences, add_listed_sparse_differences
+    engine.zones            -> compute_zone_distances, add_zone_differences
     engine.population       -> count_true, predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
     engine.population_cache -> compute_squared_distances
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
@@ -295,11 +295,21 @@ def compute_zone_coefficients(
     begin: int,
     end: int,
 ) -> None: ...
-def add_zone_differences(
+def compute_zone_distances(
     *,
-    rows: FloatArray,  # (n, stride) float64, whole vectors, 0 beyond m; ordered by class, none missing
+    rows: FloatArray,  # (n, stride) float64, whole vectors, 0 beyond m, none missing
     packed: FloatArray,  # all of them, m features
     row_sums: FloatArray,  # (n_blocks * lanes,)
+    distance: FloatArray,  # (n, n_blocks * lanes) float64, written: city-block distances
+    begin: int,  # rows
+    end: int,
+) -> None: ...
+def add_zone_differences(
+    *,
+    rows: FloatArray,  # as in compute_zone_distances, ordered by class
+    packed: FloatArray | None,
+    row_sums: FloatArray | None,
+    distance: FloatArray | None,  # (n, n) float64, in place of packed and row_sums
     class_start: IndexArray,
     hit_range: IndexArray,
     factor: FloatArray,

@@ -29,6 +29,7 @@ from weighbors import (
 )
 from weighbors.evaluation import permutation_test
 from weighbors.weighers.base import SharedTable
+from weighbors.weighers.surf import SharedDistances
 
 LISTS = [
     Relief(1),
@@ -45,7 +46,8 @@ LISTS = [
     ClassRelief(1, skip_zero=True),
 ]
 NUMERIC = [RReliefF(4), RReliefF(3, sigma=2.0), RReliefF(2, ties="index"), MultiSURF(), SURF()]
-OTHERS = [SURF(), SURFStar(), MultiSURF(), MultiSURFStar(), IRelief(), Simba(random_state=0)]
+FAMILY = [SURF(), SURFStar(), MultiSURF(), MultiSURFStar(n_jobs=2)]
+OTHERS = [IRelief(), Simba(random_state=0)]
 
 
 def a_table(kind, seed):
@@ -131,6 +133,21 @@ def test_numeric_targets(kind, always_shared):
     target = y + np.random.default_rng(0).normal(size=len(y)).round(1)
     for seed, weigher in enumerate(NUMERIC):
         assert_same_bits(weigher, X, target, seed)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+def test_distances_of_the_surf_family(kind, monkeypatch):
+    X, y = a_table(kind, KINDS.index(kind))
+    target = y + np.random.default_rng(0).normal(size=len(y)).round(1)
+    for seed, weigher in enumerate(FAMILY):
+        shared = assert_same_bits(weigher, X, y, seed)
+        # Only complete numbers of float64 have a kernel for known distances.
+        known = kind not in ("missing", "categories", "everything", "float32")
+        assert isinstance(shared.table.shared, SharedDistances) == known
+        assert_same_bits(weigher, X, target, seed)
+    monkeypatch.setattr("weighbors.weighers.surf._DISTANCE_BYTES", 8 * X.shape[0] ** 2 - 1)
+    assert assert_same_bits(SURF(), X, y, 0).table.shared is None
 
 
 @pytest.mark.filterwarnings("ignore")

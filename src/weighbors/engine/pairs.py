@@ -181,59 +181,6 @@ class PackedRows:
         )
         return out
 
-    def zone_sums(
-        self,
-        n_jobs: int,
-        *,
-        class_start: IndexArray,
-        hit_range: IndexArray,
-        factor: FloatArray,
-        weight: FloatArray,
-        threshold: float | None,
-        far: bool,
-        tolerance: float,
-    ) -> FloatArray:
-        """Return the sum over all pairs of coefficient · |difference| for each feature.
-
-        The coefficients and parameters are those of `zone_coefficients`. The rows must be float64 numbers, none of them
-        missing.
-        """
-        rows = aligned_empty((self.n, -(-self.m // 8) * 8), self.rows.dtype)  # whole cache lines
-        # |x − z| = 2 max(x, z) − x − z: with sums of rows at hand, the kernel adds only maxima.
-        row_sums = np.zeros(self.width)
-
-        def prepare(begin: int, end: int) -> None:
-            """Copy rows to whole cache lines, and sum them."""
-            rows[begin:end, : self.m], rows[begin:end, self.m :] = self.rows[begin:end], 0.0
-            row_sums[begin:end] = self.rows[begin:end].sum(axis=1)
-
-        def task(begin: int, end: int) -> FloatArray:
-            """Return the sums of rows [begin, end)."""
-            total = np.zeros(rows.shape[1])
-            limit = -1.0 if threshold is None else threshold
-            _native.add_zone_differences(
-                rows=rows,
-                packed=self.packed,
-                row_sums=row_sums,
-                class_start=class_start,
-                hit_range=hit_range,
-                factor=factor,
-                weight=weight,
-                threshold=limit,
-                far=far,
-                tolerance=tolerance,
-                total=total,
-                begin=begin,
-                end=end,
-            )
-            return total
-
-        run_ranges(prepare, fixed_ranges(self.n, 252), n_jobs)
-        size = min(240, max(48, self.n // 16 // 48 * 48))  # many rows share what is read, and threads share the rows
-        parts = run_ranges(task, fixed_ranges(self.n, size), n_jobs)
-        total: FloatArray = np.sum(parts, axis=0, dtype=np.float64)
-        return total[: self.m]
-
     def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:
         """Return the sum over all pairs of coefficient · |difference|, for each feature.
 

@@ -235,8 +235,8 @@ def permutation_test(
 
     Permuted labels change no distance. So the weighers of this library check the table once for all permutations, and
     those that look at k neighbours (`Relief`, `RelievedF`, `ReliefF`, `RReliefF` and `ClassRelief`) rank the neighbours
-    of all rows once. Each permutation then costs only its sums of differences. The results have the same bits as
-    separate fits.
+    of all rows once. The SURF family measures the distances of complete numbers once. Each permutation then costs only
+    its sums of differences. The results have the same bits as separate fits.
 
     Pooled p-values are uniform on average over features. This is enough for the false discovery rate: the number of
     null weights above a limit, per permutation, estimates how many features exceed the limit by chance. For a single

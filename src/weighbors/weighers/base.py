@@ -121,7 +121,7 @@ class CodedTable:
     nominal: BoolArray  # (M,) columns that hold categories
     sample_weight: FloatArray  # (n,) how much each row contributes, 1 where nothing was given
     target: FloatArray | None = None  # (n,) the numeric target, finite and not constant; None for classes
-    shared: SharedInstances | None = None  # the same rows with ranked neighbours, if several fits share them
+    shared: Any = None  # what fits to the same rows and other targets share, from `FeatureWeigher._share_instances`
 
     @property
     def n_groups(self) -> int:
@@ -154,7 +154,7 @@ class CodedTable:
             The rows whose neighbours are wanted, in ascending order; by default all.
         """
         rows: Instances
-        if self.shared is not None and (self.shared.scaled, self.shared.p) == (scaled, p):
+        if isinstance(self.shared, SharedInstances) and (self.shared.scaled, self.shared.p) == (scaled, p):
             rows = self.shared.relabel(self.codes, self.n_groups, n_jobs=n_jobs, asked=asked)
         else:
             rows = Instances(
@@ -291,8 +291,8 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         table = CodedTable(rows, target.codes, target.classes, self._coder.nominal_of(rows), weight, target.numbers)
         return SharedTable(self, replace(table, shared=self._share_instances(table)))
 
-    def _share_instances(self, table: CodedTable) -> SharedInstances | None:
-        """Return the rows with ranked neighbours, if fits to other targets take less time with them."""
+    def _share_instances(self, table: CodedTable) -> Any:
+        """Return what `fit_weights` takes from ``table.shared`` in fits to other targets, or None if nothing."""
         return None
 
     def _publish(self, X: Any, published: FloatArray, **parts: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine.backends.scan import aligned_empty
+from ..engine.backends.scan import align_rows
 from .neighborhoods import Instances, Neighborhoods
 
 __all__ = ["RelabeledInstances", "SharedInstances", "list_length", "pays_off"]
@@ -51,7 +51,7 @@ class SharedInstances:
         self.missing_distance = everyone.missing_distance
         self.complete_rows = everyone._complete_rows
         if isinstance(self.complete_rows, np.ndarray) and self.complete_rows.nbytes <= _COPY_BYTES:
-            self.complete_rows = _align_rows(self.complete_rows)
+            self.complete_rows = align_rows(self.complete_rows)
 
     @property
     def length(self) -> int:
@@ -63,16 +63,6 @@ class SharedInstances:
     ) -> RelabeledInstances:
         """Return the rows with other classes. The parameters are those of `Instances`."""
         return RelabeledInstances(self, codes, n_classes, n_jobs=n_jobs, asked=asked)
-
-
-def _align_rows(rows: FloatArray) -> FloatArray:
-    """Copy rows such that each begins at a cache line. Columns of zeros make up whole lines."""
-    n, m = rows.shape
-    per_line = 64 // rows.itemsize
-    aligned = aligned_empty((n, -(-m // per_line) * per_line), rows.dtype)
-    aligned[:, :m] = rows
-    aligned[:, m:] = 0
-    return aligned
 
 
 def pays_off(n_rows: int, n_features: int, n_classes: int, k: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,15 @@ import numpy as np
 from .._parallel.threads import effective_n_jobs, run_ranges
 from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
+from ..engine.zones import ZoneRows
 from .base import CodedTable, ContributionWeigher
 from .neighborhoods import Instances
 from .relief import prior_ratios
 from .slots import tolerance
 
 __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "hit_ranges", "surf_scores"]
+
+_DISTANCE_BYTES = 256 * 2**20  # memory for the distances of all pairs
 
 
 def mean_distance(instances: Instances) -> float:
@@ -53,22 +57,36 @@ def hit_ranges(target: FloatArray) -> IndexArray:
     return np.column_stack([first, last]).astype(np.int64)
 
 
-def _hits_and_misses(instances: Instances) -> dict[str, Any]:
-    """Return the arguments of `PackedRows.zone_coefficients` that say who is a hit, and how much misses count."""
-    if instances.target is not None:
+def _hits_and_misses(codes: IndexArray, n_classes: int, target: FloatArray | None) -> dict[str, Any]:
+    """Return the arguments of `PackedRows.zone_coefficients` that say who is a hit, and how much misses count.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        The class of each row, in ascending order.
+    n_classes : int
+    target : ndarray of shape (n,) or None
+        The numeric target of each row, in ascending order, if there is one.
+    """
+    if target is not None:
         return {
-            "class_start": np.array([0, instances.n]),
-            "hit_range": hit_ranges(instances.target),
+            "class_start": np.array([0, len(target)]),
+            "hit_range": hit_ranges(target),
             "factor": np.array([[-1.0, 1.0]]),
         }
-    factor = prior_ratios(instances.codes, instances.n_classes)
+    factor = prior_ratios(codes, n_classes)
     # Hits count −1, as in ReliefF; misses count by the prior of their class.
     np.fill_diagonal(factor, -1.0)
     return {
-        "class_start": np.searchsorted(instances.codes, np.arange(instances.n_classes + 1)).astype(np.int64),
+        "class_start": np.searchsorted(codes, np.arange(n_classes + 1)).astype(np.int64),
         "hit_range": np.zeros((0, 2), dtype=np.int64),
         "factor": factor,
     }
+
+
+def _has_zone_rows(instances: Instances) -> bool:
+    """Return whether the rows have a kernel that needs no array of coefficients: that for complete float64 numbers."""
+    return instances.plain and instances.rows.dtype == np.float64
 
 
 def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool, star: bool) -> FloatArray:
@@ -93,17 +111,49 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
         Whether far instances count, too.
     """
     zones: dict[str, Any] = {
-        **_hits_and_misses(instances),
+        **_hits_and_misses(instances.codes, instances.n_classes, instances.target),
         "weight": sample_weight / sample_weight.sum(),
         "threshold": None if multi else mean_distance(instances),
         "far": star,
         "tolerance": tolerance(instances.rows.dtype),
     }
-    # Plain float64 rows have a kernel that needs no array of coefficients (decisions.md: MultiSURF's distances are
-    # taken by maxima). Other rows get their coefficients first.
-    if instances.plain and instances.rows.dtype == np.float64:
-        return instances.in_place(instances.pairs.zone_sums(effective_n_jobs(instances.n_jobs), **zones)[None])[0]
+    if _has_zone_rows(instances):
+        total = ZoneRows.of(instances.pairs).sum_differences(effective_n_jobs(instances.n_jobs), **zones)
+        return instances.in_place(total[None])[0]
     return instances.sum_pairs(lambda begin, end: instances.pairs.zone_coefficients(begin, end, **zones))
+
+
+@dataclass(frozen=True)
+class SharedDistances:
+    """Rows with the distances of all pairs, which fits of the SURF family to different targets share.
+
+    Attributes
+    ----------
+    instances : Instances
+        All rows, in their own order.
+    zone_rows : ZoneRows
+    distance : ndarray of shape (n, n)
+    threshold : float or None
+        The mean distance, or None if each instance has a threshold of its own.
+    """
+
+    instances: Instances
+    zone_rows: ZoneRows
+    distance: FloatArray
+    threshold: float | None
+
+    def scores(self, table: CodedTable, order: IndexArray, *, star: bool, n_jobs: int | None) -> FloatArray:
+        """Return what `surf_scores` returns, to the same bits, for the rows of ``table`` in the order of its target."""
+        target, weight = None if table.target is None else table.target[order], table.sample_weight[order]
+        total = self.zone_rows.reorder(order, self.distance).sum_differences(
+            effective_n_jobs(n_jobs),
+            **_hits_and_misses(table.codes[order], table.n_groups, target),
+            weight=weight / weight.sum(),
+            threshold=self.threshold,
+            far=star,
+            tolerance=tolerance(np.dtype(np.float64)),
+        )
+        return self.instances.in_place(total[None])[0]
 
 
 class _ThresholdWeigher(ContributionWeigher):
@@ -141,8 +191,23 @@ class _ThresholdWeigher(ContributionWeigher):
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Learn the weights. The rows are sorted by class or target first, as `surf_scores` expects them."""
         order = np.argsort(table.codes if table.target is None else table.target, kind="stable")
+        if isinstance(table.shared, SharedDistances):
+            return table.shared.scores(table, order, star=self._star, n_jobs=self.n_jobs)
         instances = table.take(order).instances(scaled=True, p=1, n_jobs=self.n_jobs)
         return surf_scores(instances, table.sample_weight[order], multi=self._multi, star=self._star)
+
+    def _share_instances(self, table: CodedTable) -> SharedDistances | None:
+        """Compute the distances of all pairs, if the rows have a kernel for known distances and they fit in memory."""
+        n = table.rows.shape[0]
+        if 8 * n * n > _DISTANCE_BYTES:
+            return None
+        everyone = replace(table, codes=np.zeros(n, dtype=np.int64), classes=table.classes[:0], target=None)
+        instances = everyone.instances(scaled=True, p=1, n_jobs=self.n_jobs)
+        if not _has_zone_rows(instances):
+            return None
+        zone_rows = ZoneRows.of(instances.pairs)
+        distance = zone_rows.distances(effective_n_jobs(self.n_jobs))
+        return SharedDistances(instances, zone_rows, distance, None if self._multi else mean_distance(instances))
 
 
 _PARAMETERS = """

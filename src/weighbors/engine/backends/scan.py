@@ -15,7 +15,7 @@ from ..._typing import FloatArray, IndexArray
 from ..plan import block_bytes, blocks_per_part, lanes_of, part_bytes_of
 from ..references import References
 
-__all__ = ["Scan", "aligned_empty", "lane_layout", "pair_pieces"]
+__all__ = ["Scan", "align_rows", "aligned_empty", "lane_layout", "pair_pieces"]
 
 CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
 _WIDE = 64  # least number of features for which computing each pair once is worth the memory for all distances
@@ -28,6 +28,22 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> FloatArray:
     raw = np.empty(size + 64, dtype=np.uint8)
     offset = -raw.ctypes.data % 64
     return raw[offset : offset + size].view(dtype).reshape(shape)
+
+
+def align_rows(rows: FloatArray, order: IndexArray | None = None) -> FloatArray:
+    """Copy rows, perhaps in another order, such that each begins at a cache line.
+
+    Columns of zeros make up whole lines.
+    """
+    n, m = rows.shape
+    per_line = 64 // rows.itemsize
+    aligned = aligned_empty((n, -(-m // per_line) * per_line), rows.dtype)
+    if order is None:
+        aligned[:, :m] = rows
+    else:
+        np.take(rows, order, axis=0, out=aligned[:, :m], mode="clip")  # other modes copy twice
+    aligned[:, m:] = 0
+    return aligned
 
 
 def lane_layout(groups: IndexArray, n_groups: int, lanes: int) -> tuple[IndexArray, IndexArray]:
