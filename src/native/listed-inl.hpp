@@ -10,14 +10,16 @@ namespace wb::WB_LEVEL {
 
 // Adds the differences of x and COUNT neighbours z in the features [first, last), each times its coefficient, one
 // neighbour after the other. So `out` is read and written once for all of them, and has the bits of as many calls with
-// one neighbour.
+// one neighbour. The fused operation is called by name: compilers may fuse it in a vectorised loop and not in what is
+// left over, and the bits would depend on where a thread begins.
 template <class T, int COUNT>
 WB_INLINE void add_neighbors(const T* x, const T* const* z, const double* coefficient, std::int64_t numeric,
                              std::int64_t first, std::int64_t last, double* WB_RESTRICT out) {
   std::int64_t j = first;
   for (const std::int64_t end = std::min(numeric, last); j < end; ++j) {
     double sum = out[j];
-    WB_UNROLLED_FOR (int i = 0; i < COUNT; ++i) sum += coefficient[i] * double(std::abs(x[j] - z[i][j]));
+    WB_UNROLLED_FOR (int i = 0; i < COUNT; ++i)
+      sum = add_product<double>(sum, coefficient[i], double(std::abs(x[j] - z[i][j])));
     out[j] = sum;
   }
   for (; j < last; ++j)
