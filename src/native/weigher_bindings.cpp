@@ -2,6 +2,7 @@
 // differences of listed pairs, and the steps of SIMBA.
 #include "bindings.hpp"
 #include "pack.hpp"
+#include "ranked.hpp"
 #include "sparse.hpp"
 
 namespace wb::bindings {
@@ -133,6 +134,29 @@ void py_sum_distances(Array<T, 2> queries, Array<T, 3> packed, int64_t n, Output
   require_range(begin, end, dim(queries, 0));
   const Features<T> features{.numeric = m, .count = m};
   level->of<T>().sum_distances(queries.data(), packed.data(), features, n, sums.data(), begin, end);
+}
+
+template <class T>
+void py_pick_nearest(Array<int32_t, 2> row, Array<T, 2> ranked_distance, Array<int64_t, 1> codes, int64_t n_classes,
+                     Array<int64_t, 1> asked, Output<T, 3> distance, Output<int64_t, 3> found,
+                     Output<bool, 1> lacking) {
+  const int64_t n = dim(row, 0), length = dim(row, 1), n_asked = dim(asked, 0);
+  require(dim(ranked_distance, 0) == n && dim(ranked_distance, 1) == length && dim(codes, 0) == n,
+          "ranked_distance, codes: wrong shape");
+  require_lists(distance, found, n_asked, n_classes);
+  require(dim(lacking, 0) == n_asked && dim(distance, 2) > 0, "lacking: one per row is needed");
+  for (int64_t i = 0; i < n; ++i)
+    require(0 <= codes.data()[i] && codes.data()[i] < n_classes, "codes: class out of range");
+  for (int64_t i = 0; i < n_asked; ++i)
+    require(0 <= asked.data()[i] && asked.data()[i] < n, "asked: row outside the lists");
+  for (int64_t i = 0; i < n * length; ++i)
+    require(0 <= row.data()[i] && row.data()[i] < n, "row: row outside the lists");
+  const RankedLists<T> lists{.row = row.data(),
+                             .distance = ranked_distance.data(),
+                             .length = length,
+                             .codes = codes.data(),
+                             .n_classes = n_classes};
+  pick_nearest(lists, asked.data(), n_asked, dim(distance, 2), distance.data(), found.data(), lacking.data());
 }
 
 // The lists of `add_listed_differences` for n rows.
@@ -300,6 +324,8 @@ template <class T> void bind_for(nb::module_& m) {
   m.def("add_listed_differences", &py_add_listed_differences<T>, nb::kw_only(), array("rows"), "n_numeric"_a,
         array("query"), array("neighbor"), array("coefficient"), array("output_row"), array("total"), "first_feature"_a,
         "last_feature"_a, "begin"_a, "end"_a, release);
+  m.def("pick_nearest", &py_pick_nearest<T>, nb::kw_only(), array("row"), array("ranked_distance"), array("codes"),
+        "n_classes"_a, array("asked"), array("distance"), array("found"), array("lacking"), release);
   m.def("add_listed_sparse_differences", &py_add_listed_sparse_differences<T>, nb::kw_only(), array("start"),
         array("feature"), array("value"), array("query"), array("neighbor"), array("coefficient"), array("output_row"),
         array("total"), "begin"_a, "end"_a, release);

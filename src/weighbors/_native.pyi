@@ -17,6 +17,7 @@ Who calls what::
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
     engine.pairs            -> sum_signs
     kernel.local            -> solve_local_votes
+    weighers.shared_rows    -> pick_nearest
     weighers.evolution      -> count_differences, cross_halves, draw_subsets
 
 All arguments are keyword-only. All arrays are C-contiguous and are never converted; all float arrays of one
@@ -355,6 +356,17 @@ def add_listed_differences(
     last_feature: int,
     begin: int,  # lists [begin, end)
     end: int,
+) -> None: ...
+def pick_nearest(
+    *,
+    row: AnyArray,  # (n, length) int32: other rows, nearest first
+    ranked_distance: FloatArray,  # the same shape
+    codes: IndexArray,  # (n,) class of each row
+    n_classes: int,
+    asked: IndexArray,  # (n_asked,) rows whose neighbours are wanted
+    distance: FloatArray,  # (n_asked, n_classes, width) written as far as there are rows
+    found: IndexArray,  # the same shape
+    lacking: BoolArray,  # (n_asked,) written: whether a class has fewer than width rows in the list
 ) -> None: ...
 def add_listed_sparse_differences(
     *,

@@ -94,9 +94,8 @@ def assert_same_bits(weigher, X, y, seed):
 
 
 @pytest.fixture(params=["long lists", "short lists"])
-def always_shared(request, monkeypatch):
-    """Share lists however small the table is, also with lists that are too short."""
-    monkeypatch.setattr(shared_rows, "_PICK_COST", 0)
+def lists(request, monkeypatch):
+    """Lists of all other rows, or lists that are too short."""
     if request.param == "short lists":
         monkeypatch.setattr(shared_rows, "_LIST_BYTES", 12 * 500)
     return request.param
@@ -118,17 +117,17 @@ KINDS = [
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", KINDS)
-def test_lists_of_classes(kind, always_shared):
+def test_lists_of_classes(kind, lists):
     X, y = a_table(kind, KINDS.index(kind))
     for seed, weigher in enumerate(LISTS):
         shared = assert_same_bits(weigher, X, y, seed)
         assert shared.table.shared is not None
-        assert always_shared == "short lists" or shared.table.shared.length == X.shape[0] - 1
+        assert lists == "short lists" or shared.table.shared.length == X.shape[0] - 1
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["plain", "ties", "duplicates", "everything", "float32"])
-def test_numeric_targets(kind, always_shared):
+def test_numeric_targets(kind, lists):
     X, y = a_table(kind, KINDS.index(kind))
     target = y + np.random.default_rng(0).normal(size=len(y)).round(1)
     for seed, weigher in enumerate(NUMERIC):

@@ -114,7 +114,10 @@ def study_on_cluster(place, address):
     options = {"cv": 3, "n_repeats": 4, "measures": {"noise": noise_of}, "random_state": 0}
     job = Study(two_problems(), methods, Path(place) / "store", **options)
     if address is not None:
-        job.executor, job.client = "dask", Client(address, timeout=60)
+        try:
+            job.executor, job.client = "dask", Client(address, timeout=60)
+        except OSError:  # The scheduler was killed while Dask connected to it, before the study began.
+            sys.exit(LOST)
     try:
         results = job.run()
     except ClusterError:

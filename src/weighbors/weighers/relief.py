@@ -14,7 +14,7 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from .base import TIES, CodedTable, ContributionWeigher, warn_of_few_neighbors
 from .neighborhoods import Neighborhoods, Neighbors
-from .shared_rows import SharedInstances, list_length, pays_off
+from .shared_rows import SharedInstances, list_length
 from .slots import SIGMA_CONSTRAINTS, NeighborWeights, share_slots, tolerance
 
 __all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", "relievedf_scores"]
@@ -193,12 +193,9 @@ class _NeighborWeigher(ContributionWeigher):
         instances = table.instances(scaled=self._scaled, p=self._p, n_jobs=self.n_jobs, asked=self.sample_indices_)
         return self._scores(instances, weight)
 
-    def _share_instances(self, table: CodedTable) -> SharedInstances | None:
-        """Rank the neighbours of all rows, if that is faster than a search in every fit."""
-        n, m = table.rows.shape
+    def _share_instances(self, table: CodedTable) -> SharedInstances:
+        """Rank the neighbours of all rows."""
         k = self.n_neighbors + 1  # one more than k shows whether ties end there
-        if not pays_off(n, m, table.n_groups, k):
-            return None
         length = list_length(table.codes, table.n_groups, k)
         return SharedInstances(
             table.rows, table.nominal, scaled=self._scaled, p=self._p, length=length, n_jobs=self.n_jobs

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
 from .neighborhoods import Instances, Neighborhoods
 
-__all__ = ["RelabeledInstances", "SharedInstances", "list_length", "pays_off"]
+__all__ = ["RelabeledInstances", "SharedInstances", "list_length"]
 
 _LIST_BYTES = 256 * 2**20  # memory for the ranked lists
 _COPY_BYTES = 256 * 2**20  # largest copy of the rows that begin at cache lines
-_PICK_COST = 300  # picking one entry of a list takes about as long as this many differences of a search
 
 
 class SharedInstances:
@@ -45,7 +45,7 @@ class SharedInstances:
         self.rows, self.missing = everyone.rows, everyone.missing
         length = max(1, min(length, n - 1, _LIST_BYTES // (12 * n)))
         distance, row = everyone.engine.search_groups(self.rows, length, own_row=np.arange(n))
-        self.distance: FloatArray = distance[:, 0]
+        self.distance: FloatArray = np.ascontiguousarray(distance[:, 0])
         self.row = row[:, 0].astype(np.int32)
         # These do not depend on the classes, so all fits use them.
         self.missing_distance = everyone.missing_distance
@@ -65,11 +65,6 @@ class SharedInstances:
         return RelabeledInstances(self, codes, n_classes, n_jobs=n_jobs, asked=asked)
 
 
-def pays_off(n_rows: int, n_features: int, n_classes: int, k: int) -> bool:
-    """Return whether picking the k nearest rows of each class from lists is faster than a search for them."""
-    return n_rows * n_features >= _PICK_COST * min(n_rows, _first_reach(n_classes, k))
-
-
 def list_length(codes: IndexArray, n_classes: int, k: int) -> int:
     """Return how many entries a list needs, so that nearly all lists have k rows of every class.
 
@@ -79,11 +74,6 @@ def list_length(codes: IndexArray, n_classes: int, k: int) -> int:
     smallest = max(1, int(np.bincount(codes, minlength=n_classes).min()))
     length = 3 * k * len(codes) // smallest + 50
     return len(codes) if 2 * length > len(codes) else length
-
-
-def _first_reach(n_classes: int, k: int) -> int:
-    """Return how many entries of a list are looked at first, for k rows of each class."""
-    return k if n_classes == 1 else 3 * k * n_classes
 
 
 class RelabeledInstances(Instances):
@@ -131,51 +121,18 @@ class RelabeledInstances(Instances):
         """Return the nearest rows of each class, from the ranked lists as far as these are long enough."""
         distance = np.full((len(rows), self.n_classes, width), np.inf, dtype=self.dtype)
         found = np.full(distance.shape, -1, dtype=np.int64)
-        length = self.shared.length
-        place, reach = np.arange(len(rows)), min(length, _first_reach(self.n_classes, width))
-        while len(place):
-            lacking = self._pick(rows[place], place, reach, distance, found)
-            place = place[lacking]
-            if reach == length:
-                break
-            reach = min(length, 4 * reach)
-        if len(place) and length < self.n - 1:
+        lacking = np.empty(len(rows), dtype=bool)
+        _native.pick_nearest(
+            row=self.shared.row,
+            ranked_distance=self.shared.distance,
+            codes=self.codes,
+            n_classes=self.n_classes,
+            asked=np.ascontiguousarray(rows, dtype=np.int64),
+            distance=distance,
+            found=found,
+            lacking=lacking,
+        )
+        if self.shared.length < self.n - 1 and lacking.any():
             # Rows beyond the lists may be of the classes that are short of rows.
-            distance[place], found[place] = super()._search(rows[place], width)
+            distance[lacking], found[lacking] = super()._search(rows[lacking], width)
         return distance, found
-
-    def _pick(
-        self, rows: IndexArray, place: IndexArray, reach: int, distance: FloatArray, found: IndexArray
-    ) -> BoolArray:
-        """Write the nearest rows of each class, and return which rows lack some.
-
-        Parameters
-        ----------
-        rows, place : ndarrays of int
-            The rows whose neighbours are wanted, and their places in the results.
-        reach : int
-            Number of entries of each list that are looked at.
-        distance, found : ndarrays of shape (n, n_classes, width)
-            The results, which are written in place.
-        """
-        width = distance.shape[2]
-        near, far = self.shared.row[rows, :reach], self.shared.distance[rows, :reach]
-        if self.n_classes == 1:
-            end = min(width, reach)
-            distance[place, 0, :end], found[place, 0, :end] = far[:, :end], near[:, :end]
-            return np.full(len(rows), reach < width)
-        # A stable sort by class keeps the order of the list inside each class. Small integers are sorted by radix.
-        small: Any = np.int16 if self.n_classes < 2**15 else np.int64
-        code: Any = self.codes.astype(small)[near]
-        order = np.argsort(code, axis=1, kind="stable")
-        code = np.take_along_axis(code, order, axis=1)
-        flat = (np.arange(len(rows))[:, None] * self.n_classes + code).ravel()
-        count = np.bincount(flat, minlength=len(rows) * self.n_classes).reshape(len(rows), self.n_classes)
-        start = np.cumsum(count, axis=1) - count
-        rank = np.arange(reach) - np.take_along_axis(start, code.astype(np.int64), axis=1)
-        listed, at = np.nonzero(rank < width)
-        target = (place[listed], code[listed, at], rank[listed, at])
-        source = (listed, order[listed, at])
-        distance[target], found[target] = far[source], near[source]
-        lacking: BoolArray = (count < width).any(axis=1)
-        return lacking
