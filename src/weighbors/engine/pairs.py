@@ -310,7 +310,7 @@ def sum_listed(
     m = rows.shape[1]
 
     def sum_lists(begin: int, end: int, first: int, last: int) -> FloatArray:
-        """Return the sums over lists [begin, end). Those of other features than [first, last) are not all there."""
+        """Return the sums over lists [begin, end). Of dense rows only the features [first, last) are summed."""
         part = aligned_empty((n_output_rows, m), np.dtype(np.float64))
         part.fill(0)
         some = {**lists, "total": part, "begin": begin, "end": end}
