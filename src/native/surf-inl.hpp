@@ -192,10 +192,12 @@ WB_KERNEL inline void add_zone_differences(const ZoneJob& job, const Zones& zone
   std::vector<double> distance(std::size_t(ROWS * words * 64));
   for (std::int64_t from = begin; from < end; from += ROWS) {
     const std::int64_t to = std::min(from + ROWS, end);
-    if (job.distance)
-      for (std::int64_t row = from; row < to; ++row)
-        std::copy_n(job.distance + row * zones.n, zones.n, distance.data() + (row - from) * words * 64);
-    else distances_by_maxima(job, zones.n, distance.data(), words * 64, from, to);
+    if (!job.distance) distances_by_maxima(job, zones.n, distance.data(), words * 64, from, to);
+    for (std::int64_t row = from; job.distance && row < to; ++row) {
+      const double* known = job.distance + job.order[row] * zones.n;
+      for (std::int64_t i = 0; i < zones.n; ++i)
+        distance[std::size_t((row - from) * words * 64 + i)] = known[job.order[i]];
+    }
     for (std::int64_t row = from; row < to; ++row) {
       double* d = distance.data() + (row - from) * words * 64;
       const Thresholds at = zone_thresholds(zones, row, d);

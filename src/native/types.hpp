@@ -274,10 +274,11 @@ constexpr std::array<std::uint64_t, 256> BIT_PLACES = [] {
 // The rows for `add_zone_differences`: ordered by class, numeric features only, no missing values. Their distances are
 // either known, or computed from the packed rows and the sums of the rows.
 struct ZoneJob {
-  const double* rows = nullptr;      // (n, stride), 0 beyond m
-  const double* packed = nullptr;    // (n_blocks, m, BLOCK_LANES); or null
-  const double* row_sums = nullptr;  // (n_blocks * BLOCK_LANES,); or null
-  const double* distance = nullptr;  // (n, n) city-block distances; or null
+  const double* rows = nullptr;         // (n, stride), 0 beyond m
+  const double* packed = nullptr;       // (n_blocks, m, BLOCK_LANES); or null
+  const double* row_sums = nullptr;     // (n_blocks * BLOCK_LANES,); or null
+  const double* distance = nullptr;     // (n, n) city-block distances of the rows in another order; or null
+  const std::int64_t* order = nullptr;  // (n,) the place of each row in that order
   std::int64_t m = 0;
   std::int64_t stride = 0;  // whole vectors
 };

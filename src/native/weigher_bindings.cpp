@@ -78,14 +78,19 @@ void py_compute_zone_distances(Array<double, 2> rows, Array<double, 3> packed, A
 }
 
 void py_add_zone_differences(Array<double, 2> rows, Optional<double, 3> packed, Optional<double, 1> row_sums,
-                             Optional<double, 2> distance, Array<int64_t, 1> class_start, Array<int64_t, 2> hit_range,
-                             Array<double, 2> factor, Array<double, 1> weight, double threshold, bool far,
-                             double tolerance, Output<double, 1> total, int64_t begin, int64_t end) {
+                             Optional<double, 2> distance, Optional<int64_t, 1> order, Array<int64_t, 1> class_start,
+                             Array<int64_t, 2> hit_range, Array<double, 2> factor, Array<double, 1> weight,
+                             double threshold, bool far, double tolerance, Output<double, 1> total, int64_t begin,
+                             int64_t end) {
   const int64_t n = dim(rows, 0);
   ZoneJob job = zone_job(rows, packed, row_sums);
   require(packed.has_value() != distance.has_value(), "either packed or distance is needed");
   require(!distance || (dim(*distance, 0) == n && dim(*distance, 1) == n), "distance: all pairs are needed");
+  require(order.has_value() == distance.has_value() && (!order || dim(*order, 0) == n), "order: all rows are needed");
+  for (int64_t i = 0; order && i < n; ++i)
+    require(0 <= order->data()[i] && order->data()[i] < n, "order: row outside the distances");
   job.distance = data_or_null(distance);
+  job.order = data_or_null(order);
   require(dim(total, 0) == job.stride, "total: wrong shape");
   const Zones zones = make_zones(n, class_start, hit_range, factor, weight, threshold, far, tolerance);
   require_range(begin, end, n);
@@ -147,10 +152,11 @@ void py_pick_nearest(Array<int32_t, 2> row, Array<T, 2> ranked_distance, Array<i
   require(dim(lacking, 0) == n_asked && dim(distance, 2) > 0, "lacking: one per row is needed");
   for (int64_t i = 0; i < n; ++i)
     require(0 <= codes.data()[i] && codes.data()[i] < n_classes, "codes: class out of range");
-  for (int64_t i = 0; i < n_asked; ++i)
+  for (int64_t i = 0; i < n_asked; ++i) {
     require(0 <= asked.data()[i] && asked.data()[i] < n, "asked: row outside the lists");
-  for (int64_t i = 0; i < n * length; ++i)
-    require(0 <= row.data()[i] && row.data()[i] < n, "row: row outside the lists");
+    const int32_t* list = row.data() + asked.data()[i] * length;
+    for (int64_t at = 0; at < length; ++at) require(0 <= list[at] && list[at] < n, "row: row outside the lists");
+  }
   const RankedLists<T> lists{.row = row.data(),
                              .distance = ranked_distance.data(),
                              .length = length,
@@ -348,8 +354,9 @@ void bind_weighers(nb::module_& m) {
   m.def("compute_zone_distances", &py_compute_zone_distances, nb::kw_only(), array("rows"), array("packed"),
         array("row_sums"), array("distance"), "begin"_a, "end"_a, release);
   m.def("add_zone_differences", &py_add_zone_differences, nb::kw_only(), array("rows"), array_or_none("packed"),
-        array_or_none("row_sums"), array_or_none("distance"), array("class_start"), array("hit_range"), array("factor"),
-        array("weight"), "threshold"_a, "far"_a, "tolerance"_a, array("total"), "begin"_a, "end"_a, release);
+        array_or_none("row_sums"), array_or_none("distance"), array_or_none("order"), array("class_start"),
+        array("hit_range"), array("factor"), array("weight"), "threshold"_a, "far"_a, "tolerance"_a, array("total"),
+        "begin"_a, "end"_a, release);
   nb::class_<HelperThreads>(m, "HelperThreads")
       .def(nb::init<>())
       .def("help", &HelperThreads::help, release)

@@ -214,8 +214,8 @@ def as_column(y: Any, *, warn: bool = False) -> AnyArray:
     """
     from sklearn.utils import column_or_1d
 
-    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":  # It needs no checks, which take their time.
-        return y
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU" and y.flags.c_contiguous:
+        return y  # It needs no checks, which take their time.
     try:
         vector: AnyArray = column_or_1d(as_vector(y), warn=warn)
     except ValueError as error:

@@ -310,7 +310,8 @@ def add_zone_differences(
     rows: FloatArray,  # as in compute_zone_distances, ordered by class
     packed: FloatArray | None,
     row_sums: FloatArray | None,
-    distance: FloatArray | None,  # (n, n) float64, in place of packed and row_sums
+    distance: FloatArray | None,  # (n, n) float64, of the rows in another order, in place of packed and row_sums
+    order: IndexArray | None,  # (n,) place of each row in that order
     class_start: IndexArray,
     hit_range: IndexArray,
     factor: FloatArray,

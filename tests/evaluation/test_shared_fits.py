@@ -137,6 +137,7 @@ def test_numeric_targets(kind, lists):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", KINDS)
 def test_distances_of_the_surf_family(kind, monkeypatch):
+    monkeypatch.setattr("weighbors.weighers.surf._LEAST_FEATURES", 1)
     X, y = a_table(kind, KINDS.index(kind))
     target = y + np.random.default_rng(0).normal(size=len(y)).round(1)
     for seed, weigher in enumerate(FAMILY):
@@ -183,6 +184,18 @@ def test_weighers_that_fit_in_their_own_way_share_nothing():
     assert Own().share_table(X, y) is None
     assert TuRF(ReliefF(3)).share_table(X, y) is None
     assert NPDR().share_table(X, y) is None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_clones_do_not_share_what_draws_change():
+    X, y = a_table("plain", 0)
+    one, two = (
+        permutation_test(
+            Relief(n_samples=9, random_state=np.random.RandomState(0)), X, y, n_permutations=4, n_jobs=jobs
+        )
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.null_mean, two.null_mean)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

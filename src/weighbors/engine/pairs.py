@@ -7,6 +7,7 @@ number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -309,10 +310,8 @@ def sum_listed(
     entries = sparse_parts(rows) if sparse.issparse(rows) else None
     m = rows.shape[1]
 
-    def sum_lists(begin: int, end: int, first: int, last: int) -> FloatArray:
-        """Return the sums over lists [begin, end). Of dense rows only the features [first, last) are summed."""
-        part = aligned_empty((n_output_rows, m), np.dtype(np.float64))
-        part.fill(0)
+    def add_lists(part: FloatArray, begin: int, end: int, first: int, last: int) -> None:
+        """Add the sums over lists [begin, end) to ``part``. Of dense rows only the features [first, last) are added."""
         some = {**lists, "total": part, "begin": begin, "end": end}
         if entries is None:
             _native.add_listed_differences(
@@ -321,21 +320,30 @@ def sum_listed(
         else:
             start, feature, value = entries
             _native.add_listed_sparse_differences(start=start, feature=feature, value=value, **some)
+
+    def make_part() -> FloatArray:
+        """Return the sums over no list."""
+        part = aligned_empty((n_output_rows, m), np.dtype(np.float64))
+        part.fill(0)
+        return part
+
+    def sum_chunk(begin: int, end: int) -> FloatArray:
+        """Return the sums over lists [begin, end)."""
+        part = make_part()
+        add_lists(part, begin, end, 0, m)
         return part
 
     total = np.zeros((n_output_rows, m)) if total is None else total
     chunks = fixed_ranges(len(query), LISTS)
     # Chunks of lists are added in order, to the same bits for any number of threads.
     if entries is not None or len(chunks) >= n_jobs:
-        for part in run_ranges(lambda begin, end: sum_lists(begin, end, 0, m), chunks, n_jobs):
+        for part in run_ranges(sum_chunk, chunks, n_jobs):
             total += part
         return total
-
-    def add_features(first: int, last: int) -> None:
-        """Add the sums of the features [first, last)."""
-        for begin, end in chunks:
-            total[:, first:last] += sum_lists(begin, end, first, last)[:, first:last]
-
-    # With few lists, threads share the features.
-    run_ranges(add_features, fixed_ranges(m, max(_LEAST_FEATURES, -(-m // n_jobs))), n_jobs)
+    # With few lists, threads share the features of a chunk.
+    features = fixed_ranges(m, max(_LEAST_FEATURES, -(-m // n_jobs)))
+    for begin, end in chunks:
+        part = make_part()
+        run_ranges(partial(add_lists, part, begin, end), features, n_jobs)
+        total += part
     return total

@@ -24,16 +24,24 @@ class ZoneRows:
         Result of `align_rows`.
     m : int
         Number of features. The columns of ``rows`` from here on are 0.
-    distance : ndarray of shape (n, n), optional
-        City-block distances of all pairs, as `distances` returns them.
     packed : ndarray, optional
         The packed rows, if distances are to be computed.
+    distance : ndarray of shape (n, n), optional
+        City-block distances of all pairs of the rows in another order, as `distances` returns them.
+    order : int ndarray of shape (n,), optional
+        The place of each row in that order.
     """
 
     def __init__(
-        self, rows: FloatArray, m: int, *, distance: FloatArray | None = None, packed: FloatArray | None = None
+        self,
+        rows: FloatArray,
+        m: int,
+        *,
+        packed: FloatArray | None = None,
+        distance: FloatArray | None = None,
+        order: IndexArray | None = None,
     ) -> None:
-        self.rows, self.m, self.distance, self.packed = rows, m, distance, packed
+        self.rows, self.m, self.packed, self.distance, self.order = rows, m, packed, distance, order
         self.row_sums = None
         if packed is not None:
             # |x − z| = 2 max(x, z) − x − z: with sums of rows at hand, the kernel adds only maxima.
@@ -55,12 +63,7 @@ class ZoneRows:
             _native.compute_zone_distances(rows=self.rows, distance=distance, begin=begin, end=end, **given)
 
         run_ranges(task, fixed_ranges(n, 48), n_jobs)
-        return distance[:, :n]
-
-    def reorder(self, order: IndexArray, distance: FloatArray) -> ZoneRows:
-        """Return the rows in another order. ``distance`` has the distances of all pairs in the order of these rows."""
-        rows = align_rows(self.rows, order)
-        return ZoneRows(rows, self.m, distance=np.ascontiguousarray(distance[np.ix_(order, order)]))
+        return np.ascontiguousarray(distance[:, :n])
 
     def sum_differences(
         self,
@@ -78,7 +81,7 @@ class ZoneRows:
 
         The coefficients and parameters are those of `PackedRows.zone_coefficients`.
         """
-        n, given = len(self.rows), {"distance": self.distance, **self._given()}
+        n, given = len(self.rows), {"distance": self.distance, "order": self.order, **self._given()}
 
         def task(begin: int, end: int) -> FloatArray:
             """Return the sums of rows [begin, end)."""

@@ -37,14 +37,14 @@ def clone_with_seed(estimator: Any, seed: int) -> Any:
 class Cloner:
     """Does what `clone_with_seed` does for one estimator, in less time for many clones: call it with a seed.
 
-    scikit-learn reads the parameters of an estimator from the signature of its class, each time. If no parameter is an
-    estimator of its own, unfitted copies are clones.
+    scikit-learn reads the parameters of an estimator from the signature of its class, each time. If no parameter can
+    change, unfitted copies are clones. A `RandomState` changes when it draws, and another estimator when it is fitted.
     """
 
     def __init__(self, estimator: Any) -> None:
         self.first = clone(estimator)
         given = self.first.get_params(deep=False)
-        self.copies = not any(hasattr(value, "get_params") for value in given.values())
+        self.copies = all(value is None or isinstance(value, (bool, int, float, str)) for value in given.values())
         self.seeds = open_seeds(self.first)
 
     def __call__(self, seed: int) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from .._parallel.threads import effective_n_jobs, run_ranges
 from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
+from ..engine.backends.scan import align_rows
 from ..engine.zones import ZoneRows
 from .base import CodedTable, ContributionWeigher
 from .neighborhoods import Instances
@@ -18,7 +19,8 @@ from .slots import tolerance
 
 __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "hit_ranges", "surf_scores"]
 
-_DISTANCE_BYTES = 256 * 2**20  # memory for the distances of all pairs
+_DISTANCE_BYTES = 128 * 2**20  # memory for the distances of all pairs
+_LEAST_FEATURES = 32  # with fewer, known distances take as long to read as to compute
 
 
 def mean_distance(instances: Instances) -> float:
@@ -129,23 +131,24 @@ class SharedDistances:
 
     Attributes
     ----------
-    instances : Instances
-        All rows, in their own order.
-    zone_rows : ZoneRows
+    rows : ndarray of shape (n, stride)
+        Scaled numbers in whole cache lines.
+    n_features : int
     distance : ndarray of shape (n, n)
     threshold : float or None
         The mean distance, or None if each instance has a threshold of its own.
     """
 
-    instances: Instances
-    zone_rows: ZoneRows
+    rows: FloatArray
+    n_features: int
     distance: FloatArray
     threshold: float | None
 
     def scores(self, table: CodedTable, order: IndexArray, *, star: bool, n_jobs: int | None) -> FloatArray:
         """Return what `surf_scores` returns, to the same bits, for the rows of ``table`` in the order of its target."""
         target, weight = None if table.target is None else table.target[order], table.sample_weight[order]
-        total = self.zone_rows.reorder(order, self.distance).sum_differences(
+        rows = ZoneRows(align_rows(self.rows, order), self.n_features, distance=self.distance, order=order)
+        return rows.sum_differences(
             effective_n_jobs(n_jobs),
             **_hits_and_misses(table.codes[order], table.n_groups, target),
             weight=weight / weight.sum(),
@@ -153,7 +156,6 @@ class SharedDistances:
             far=star,
             tolerance=tolerance(np.dtype(np.float64)),
         )
-        return self.instances.in_place(total[None])[0]
 
 
 class _ThresholdWeigher(ContributionWeigher):
@@ -197,9 +199,9 @@ class _ThresholdWeigher(ContributionWeigher):
         return surf_scores(instances, table.sample_weight[order], multi=self._multi, star=self._star)
 
     def _share_instances(self, table: CodedTable) -> SharedDistances | None:
-        """Compute the distances of all pairs, if the rows have a kernel for known distances and they fit in memory."""
-        n = table.rows.shape[0]
-        if 8 * n * n > _DISTANCE_BYTES:
+        """Compute the distances of all pairs, if there is a kernel for known distances and it takes less time."""
+        n, m = table.rows.shape
+        if m < _LEAST_FEATURES or 8 * n * n > _DISTANCE_BYTES:
             return None
         everyone = replace(table, codes=np.zeros(n, dtype=np.int64), classes=table.classes[:0], target=None)
         instances = everyone.instances(scaled=True, p=1, n_jobs=self.n_jobs)
@@ -207,7 +209,7 @@ class _ThresholdWeigher(ContributionWeigher):
             return None
         zone_rows = ZoneRows.of(instances.pairs)
         distance = zone_rows.distances(effective_n_jobs(self.n_jobs))
-        return SharedDistances(instances, zone_rows, distance, None if self._multi else mean_distance(instances))
+        return SharedDistances(zone_rows.rows, m, distance, None if self._multi else mean_distance(instances))
 
 
 _PARAMETERS = """
