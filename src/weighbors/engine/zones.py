@@ -54,7 +54,7 @@ class ZoneRows:
         return cls(align_rows(pairs.rows), pairs.m, packed=pairs.packed)
 
     def distances(self, n_jobs: int) -> FloatArray:
-        """Return the city-block distances of all pairs, of shape (n, n). They do not depend on the order of rows."""
+        """Return the city-block distances of all pairs, of shape (n, n). No bit depends on the order of rows."""
         n, given = len(self.rows), self._given()
         distance = np.empty((n, len(given["row_sums"])))
 
