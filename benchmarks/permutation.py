@@ -16,7 +16,7 @@ import numpy as np
 from harness import verdict
 
 import weighbors as wb
-from weighbors.engine.pairs import sum_listed
+from weighbors.engine.listed import ListedPairs, sum_listed
 from weighbors.evaluation import permutation_test
 
 
@@ -34,7 +34,8 @@ def sums(X, y, k):
     """The sums of differences of one fit of ReliefF, without anything else: 2 k rows for each row."""
     n, rng = len(X), np.random.default_rng(0)
     neighbor, weight = rng.integers(0, n, (n, 2 * k)), np.full((n, 2 * k), 0.1)
-    return sum_listed(X, X.shape[1], np.arange(n), neighbor, weight, np.zeros_like(neighbor), 1, 1)
+    lists = ListedPairs(np.arange(n), neighbor, weight, np.zeros_like(neighbor), 1)
+    return sum_listed(X, X.shape[1], lists, 1)
 
 
 def main():

@@ -65,12 +65,108 @@ WB_INLINE void add_list(const ListedPairs<T>& job, std::int64_t i, std::int64_t 
   if (waiting.count > 0) add_waiting(job, x, first, last, total, waiting);
 }
 
-// Adds the lists [begin, end) to `total`: (n_output_rows, m). Sums are in double whatever T is. All lists add a panel
-// of features before the next, so that the panels of some hundred rows stay in the second-level cache.
+// The features that `add_packed_panel` adds at once: their sums stay in registers. Only rows of double are packed: the
+// differences of float rows must be converted, which takes longer than reading them from the second-level cache.
+#ifdef WB_HAS_AVX512
+constexpr int LISTED_VECTORS = 8;
+#else
+constexpr int LISTED_VECTORS = 6;
+#endif
+constexpr std::int64_t LISTED_PANEL = LISTED_VECTORS * VECTOR_LANES<double>;
+
+// Lists without the places that add nothing. Rows are given by where they begin in a packed panel.
+struct PackedLists {
+  struct Term {
+    double coefficient;
+    std::int64_t z;
+  };
+  struct Run {  // terms of one row x that are added to one output row
+    std::int64_t x, output_row;
+    std::size_t begin, end;
+  };
+  std::vector<Term> terms;
+  std::vector<Run> runs;
+};
+
+inline PackedLists pack_lists(const ListedPairs<double>& job, std::int64_t begin, std::int64_t end) {
+  PackedLists out;
+  out.terms.reserve(std::size_t((end - begin) * job.width));
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::size_t first_run = out.runs.size();
+    for (std::int64_t s = i * job.width; s < (i + 1) * job.width; ++s) {
+      if (job.neighbor[s] < 0 || job.coefficient[s] == 0) continue;
+      if (out.runs.size() == first_run || out.runs.back().output_row != job.output_row[s])
+        out.runs.push_back({job.query[i] * LISTED_PANEL, job.output_row[s], out.terms.size(), 0});
+      out.terms.push_back({job.coefficient[s], job.neighbor[s] * LISTED_PANEL});
+      out.runs.back().end = out.terms.size();
+    }
+  }
+  return out;
+}
+
+// Adds all lists in one panel of features: `panel` has LISTED_PANEL numbers of each row, and `total` begins at the
+// first of these features. Each sum adds the same products in the same order as `add_list`.
+inline WB_KERNEL WB_NOINLINE void add_packed_panel(const PackedLists& lists, const double* panel, double* total,
+                                                   std::int64_t m, std::int64_t count) {
+  constexpr int WIDE = VECTOR_LANES<double>;
+  const std::size_t room = std::size_t(count) * sizeof(double);
+  double kept[LISTED_PANEL] = {};
+  for (auto run = lists.runs.begin(); run != lists.runs.end();) {
+    double* out = total + run->output_row * m;
+    std::memcpy(kept, out, room);
+    Vec<double> sum[LISTED_VECTORS];
+    WB_UNROLLED_FOR (int v = 0; v < LISTED_VECTORS; ++v) sum[v] = load<double>(kept + v * WIDE);
+    for (const std::int64_t output_row = run->output_row; run != lists.runs.end() && run->output_row == output_row;
+         ++run) {
+      Vec<double> x[LISTED_VECTORS];
+      WB_UNROLLED_FOR (int v = 0; v < LISTED_VECTORS; ++v) x[v] = load<double>(panel + run->x + v * WIDE);
+      for (std::size_t i = run->begin; i < run->end; ++i) {
+        const double* z = panel + lists.terms[i].z;
+        const Vec<double> coefficient = broadcast<double>(lists.terms[i].coefficient);
+        WB_UNROLLED_FOR (int v = 0; v < LISTED_VECTORS; ++v)
+          sum[v] = add_product<double>(sum[v], coefficient, absolute<double>(x[v] - load<double>(z + v * WIDE)));
+      }
+    }
+    WB_UNROLLED_FOR (int v = 0; v < LISTED_VECTORS; ++v) store<double>(kept + v * WIDE, sum[v]);
+    std::memcpy(out, kept, room);
+  }
+}
+
+// Adds the lists [begin, end) to `total` in the features [first, last), which are numbers. A narrow panel of all rows
+// is packed and stays in the cache while all lists use it. This pays off if rows are in many lists.
+inline WB_KERNEL void add_packed_lists(const ListedPairs<double>& job, double* total, std::int64_t begin,
+                                       std::int64_t end, std::int64_t first, std::int64_t last) {
+  const PackedLists lists = pack_lists(job, begin, end);
+  std::vector<double> panel(std::size_t(job.n * LISTED_PANEL));
+  for (std::int64_t from = first; from < last; from += LISTED_PANEL) {
+    const std::int64_t count = std::min(LISTED_PANEL, last - from);
+    for (std::int64_t i = 0; i < job.n; ++i)
+      std::memcpy(panel.data() + i * LISTED_PANEL, job.rows + i * job.m + from, std::size_t(count) * sizeof(double));
+    add_packed_panel(lists, panel.data(), total + from, job.m, count);
+  }
+}
+
+// Whether a packed panel of all rows stays in the second-level cache and is used often enough to pay off.
+inline bool packing_pays_off(const ListedPairs<double>& job, std::int64_t n_lists) {
+  constexpr std::int64_t MOST_ROWS = 768, LEAST_PANELS = 8, LEAST_USES = 64;
+  return job.n <= MOST_ROWS && job.numeric >= LEAST_PANELS * LISTED_PANEL && n_lists * job.width >= LEAST_USES * job.n;
+}
+
+// Adds the lists [begin, end) to `total`: (n_output_rows, m). Sums are in double whatever T is. If rows are not packed,
+// all lists add a panel of features before the next, so that panels of some hundred rows stay in the second-level
+// cache.
 template <class T>
 WB_KERNEL void add_listed_differences(const ListedPairs<T>& job, double* total, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t PANEL = 4096 / std::int64_t(sizeof(T));
-  for (std::int64_t first = job.first_feature; first < job.last_feature; first += PANEL)
+  std::int64_t first = job.first_feature;
+  if constexpr (std::is_same_v<T, double>) {
+    const std::int64_t numbers = std::min(job.numeric, job.last_feature);
+    if (first < numbers && packing_pays_off(job, end - begin)) {
+      add_packed_lists(job, total, begin, end, first, numbers);
+      first = numbers;
+    }
+  }
+  for (; first < job.last_feature; first += PANEL)
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t last = std::min(first + PANEL, job.last_feature), next = job.last_feature - last;
       fetch_ahead(job.rows + job.query[i] * job.m + last, std::min(PANEL, next));

@@ -134,7 +134,7 @@ void visit_features(const SparseRows<T>& a, std::int64_t one, const SparseRows<T
 // Rows and their listed neighbours, for sums of coefficient * |x - z|.
 template <class T> struct ListedPairs {
   const T* rows;  // (n, m)
-  std::int64_t m;
+  std::int64_t n, m;
   std::int64_t numeric;            // the first `numeric` features are numbers, the others differ by 0 or 1
   const std::int64_t* query;       // (n_lists,) row of each list's owner
   const std::int64_t* neighbor;    // (n_lists, width) rows; -1: none

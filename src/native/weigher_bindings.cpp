@@ -1,6 +1,7 @@
 // Bindings of what the weighers need: distances and differences of all pairs of rows, the zones of the SURF family,
-// differences of listed pairs, and the steps of SIMBA.
+// differences of listed pairs, the steps of SIMBA, and counts for permutation tests.
 #include "bindings.hpp"
+#include "counting.hpp"
 #include "pack.hpp"
 #include "ranked.hpp"
 #include "sparse.hpp"
@@ -165,6 +166,13 @@ void py_pick_nearest(Array<int32_t, 2> row, Array<T, 2> ranked_distance, Array<i
   pick_nearest(lists, asked.data(), n_asked, dim(distance, 2), distance.data(), found.data(), lacking.data());
 }
 
+void py_count_between(Array<double, 1> limits, Array<double, 1> values, Output<int64_t, 1> counts) {
+  const int64_t n = dim(limits, 0);
+  require(dim(counts, 0) == n + 1, "counts: one more than limits are needed");
+  for (int64_t i = 1; i < n; ++i) require(!(limits.data()[i - 1] > limits.data()[i]), "limits: they must ascend");
+  count_between(limits.data(), n, values.data(), dim(values, 0), counts.data());
+}
+
 // The lists of `add_listed_differences` for n rows.
 template <class T>
 ListedPairs<T> listed_pairs(int64_t n, int64_t n_numeric, const Array<int64_t, 1>& query,
@@ -184,6 +192,7 @@ ListedPairs<T> listed_pairs(int64_t n, int64_t n_numeric, const Array<int64_t, 1
             "neighbor or output_row out of range");
   return {
       .rows = nullptr,
+      .n = n,
       .m = m,
       .numeric = n_numeric,
       .query = query.data(),
@@ -357,6 +366,7 @@ void bind_weighers(nb::module_& m) {
         array_or_none("row_sums"), array_or_none("distance"), array_or_none("order"), array("class_start"),
         array("hit_range"), array("factor"), array("weight"), "threshold"_a, "far"_a, "tolerance"_a, array("total"),
         "begin"_a, "end"_a, release);
+  m.def("count_between", &py_count_between, nb::kw_only(), array("limits"), array("values"), array("counts"), release);
   nb::class_<HelperThreads>(m, "HelperThreads")
       .def(nb::init<>())
       .def("help", &HelperThreads::help, release)

@@ -9,8 +9,8 @@ Who calls what::
     engine.backends.single  -> find_k_nearest_mixed
     engine.backends.sparse_rows -> find_k_nearest_sparse
     engine.backends.wide    -> multiplies_pairs, propose_rounded_pairs, select_nearest, measure_pairs
-    engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_differences, sum_distances,
-                               add_listed_differences, add_listed_sparse_differences
+    engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_differences, sum_distances
+    engine.listed           -> add_listed_differences, add_listed_sparse_differences
     engine.zones            -> compute_zone_distances, add_zone_differences
     engine.population       -> count_true, predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
     engine.population_cache -> compute_squared_distances
@@ -18,6 +18,7 @@ Who calls what::
     engine.pairs            -> sum_signs
     kernel.local            -> solve_local_votes
     weighers.shared_rows    -> pick_nearest
+    _null_weights           -> count_between
     weighers.evolution      -> count_differences, cross_halves, draw_subsets
 
 All arguments are keyword-only. All arrays are C-contiguous and are never converted; all float arrays of one
@@ -368,6 +369,12 @@ def pick_nearest(
     distance: FloatArray,  # (n_asked, n_classes, width) written as far as there are rows
     found: IndexArray,  # the same shape
     lacking: BoolArray,  # (n_asked,) written: whether a class has fewer than width rows in the list
+) -> None: ...
+def count_between(
+    *,
+    limits: FloatArray,  # (n,) float64, ascending
+    values: FloatArray,  # float64
+    counts: IndexArray,  # (n + 1,) added to: values below all limits, ..., values that reach all of them
 ) -> None: ...
 def add_listed_sparse_differences(
     *,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._typing import BoolArray, FloatArray
+from . import _native
+from ._typing import BoolArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError
 
-__all__ = ["null_p_values", "standardize"]
+__all__ = ["count_reaching", "null_p_values", "standardize"]
 
 _ROUNDING = 1e-10  # relative differences below this are rounding errors
 _COLUMNS = 128  # features that are standardised at once: what is computed for them stays in the cache
@@ -44,11 +45,26 @@ def null_p_values(scores: FloatArray, permuted: FloatArray, null: str) -> tuple[
     if null == "feature" or len(scores) == 1:  # the pool of one feature is its own null, which is exact unstandardised
         alone[tested] = (1 + (permuted >= _lower_by_rounding(scores)).sum(axis=0)) / (1 + len(z))
     else:
-        # One sorted pool of all null weights: a binary search counts the larger ones of each feature.
-        pool = z.ravel()
-        pool.sort()
-        alone[tested] = (1 + len(pool) - np.searchsorted(pool, observed, side="left")) / (1 + len(pool))
+        alone[tested] = (1 + count_reaching(observed, z.ravel())) / (1 + z.size)
     return alone, familywise
+
+
+def count_reaching(limits: FloatArray, values: FloatArray) -> IndexArray:
+    """Return, for each limit, how many values are at least as large.
+
+    Only the limits are sorted, because there are many more values.
+
+    Examples
+    --------
+    >>> count_reaching(np.array([2.0, 0.0]), np.array([0.0, 1.0, 2.0, 3.0, -1.0]))
+    array([2, 4])
+    """
+    order = np.argsort(limits)
+    between = np.zeros(len(limits) + 1, dtype=np.int64)
+    _native.count_between(limits=limits[order], values=values, counts=between)
+    reaching = np.empty(len(limits), dtype=np.int64)
+    reaching[order] = len(values) - np.cumsum(between[:-1])
+    return reaching
 
 
 def _changing_features(scores: FloatArray, permuted: FloatArray) -> BoolArray:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from weighbors import ReliefF, Weights, _native
 from weighbors.engine import NeighborEngine
-from weighbors.engine.pairs import sum_listed
+from weighbors.engine.listed import ListedPairs, sum_listed
 
 
 def sparse_rows(seed, n, m, dtype=np.float64, *, density=0.04, whole=False):
@@ -142,9 +142,9 @@ def test_sums_of_listed_differences_are_those_of_dense_rows(dtype):
     X = sparse_rows(1, 700, 50, dtype)
     neighbor = rng.integers(-1, 700, size=(700, 6))
     coefficient, output_row = rng.normal(size=(700, 6)), rng.integers(0, 3, size=(700, 6))
-    args = (50, np.arange(700), neighbor, coefficient, output_row, 3)
-    wanted = sum_listed(X.toarray(), *args, 1)
-    found = [sum_listed(X, *args, jobs) for jobs in (1, 2)]
+    lists = ListedPairs(np.arange(700), neighbor, coefficient, output_row, 3)
+    wanted = sum_listed(X.toarray(), 50, lists, 1)
+    found = [sum_listed(X, 50, lists, jobs) for jobs in (1, 2)]
     np.testing.assert_allclose(found[0], wanted, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(found[0], found[1])
 

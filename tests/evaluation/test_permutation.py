@@ -10,6 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.feature_selection import f_classif
 
 from weighbors import ReliefF
+from weighbors._null_weights import count_reaching
 from weighbors.datasets import load_dataset
 from weighbors.evaluation import permutation_test
 from weighbors.exceptions import FewNeighborsWarning, FewPermutationsWarning, InvalidDataError
@@ -53,6 +54,16 @@ def test_pooled_p_values_are_shares_of_all_null_weights_left_out_of_their_own_nu
         found.familywise, [(1 + sum(row.max() >= t[0, j] for row in t[1:])) / 61 for j in range(7)]
     )
     np.testing.assert_allclose(found.standardized, t[0])
+
+
+@pytest.mark.parametrize(("n_limits", "n_values"), [(1, 1), (2, 7), (3, 8), (64, 1001), (1000, 17), (5, 0), (0, 9)])
+def test_values_that_reach_limits_are_counted(n_limits, n_values):
+    rng = np.random.default_rng(n_limits)
+    # Small integers, so that many values are equal to a limit, and infinite ones.
+    limits, values = rng.integers(-4, 5, n_limits).astype(float), rng.integers(-5, 6, n_values).astype(float)
+    limits[limits == 4], values[values == -5], values[values == 5] = np.inf, -np.inf, np.inf
+    wanted = [int((values >= limit).sum()) for limit in limits]
+    np.testing.assert_array_equal(count_reaching(limits, values), wanted)
 
 
 def test_unpooled_p_values_are_shares_of_the_features_own_null():

@@ -28,8 +28,8 @@ from weighbors import (
     TuRF,
 )
 from weighbors.evaluation import permutation_test
-from weighbors.weighers.base import SharedTable
 from weighbors.weighers.surf import SharedDistances
+from weighbors.weighers.tables import SharedTable
 
 LISTS = [
     Relief(1),
@@ -86,10 +86,11 @@ def assert_same_bits(weigher, X, y, seed):
     random = np.random.default_rng(seed)
     shared = clone(weigher).share_table(X, y)
     assert isinstance(shared, SharedTable)
-    for _ in range(2):
-        target = random.permutation(y)
-        separate = clone(weigher).fit(X, target).feature_weights_
-        np.testing.assert_array_equal(shared.fit_scores(clone(weigher), target), separate)
+    targets = [random.permutation(y) for _ in range(5)]
+    separate = [clone(weigher).fit(X, target).feature_weights_ for target in targets]
+    for some in (slice(0, 1), slice(1, 5)):  # one fit, and several together
+        together = shared.fit_many([clone(weigher) for _ in targets[some]], targets[some])
+        np.testing.assert_array_equal(together, separate[some])
     return shared
 
 
@@ -168,10 +169,9 @@ def test_lists_of_a_few_hundred_of_many_rows():
         )
         table = clone(weigher).share_table(X, y)
         table = SharedTable(table.checked, replace(table.table, shared=shared))
-        target = random.permutation(y)
-        np.testing.assert_array_equal(
-            table.fit_scores(clone(weigher), target), clone(weigher).fit(X, target).feature_weights_
-        )
+        targets = [random.permutation(y) for _ in range(3)]
+        separate = [clone(weigher).fit(X, target).feature_weights_ for target in targets]
+        np.testing.assert_array_equal(table.fit_many([clone(weigher) for _ in targets], targets), separate)
 
 
 def test_weighers_that_fit_in_their_own_way_share_nothing():
@@ -181,7 +181,14 @@ def test_weighers_that_fit_in_their_own_way_share_nothing():
         def fit(self, X, y, sample_weight=None):
             return super().fit(X * 2, y, sample_weight)
 
+    class Doubled(ReliefF):
+        def fit_weights(self, table):
+            return 2 * super().fit_weights(table)
+
     assert Own().share_table(X, y) is None
+    np.testing.assert_array_equal(
+        Doubled(3).share_table(X, y).fit_many([Doubled(3)], [y]), [2 * ReliefF(3).fit(X, y).feature_weights_]
+    )
     assert TuRF(ReliefF(3)).share_table(X, y) is None
     assert NPDR().share_table(X, y) is None
 

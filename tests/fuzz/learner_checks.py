@@ -1,5 +1,7 @@
 """Checks for fuzzing of learners: shared fits, selectors, strata, learned votes, WIB-K, stability selection, NPDR."""
 
+from dataclasses import replace
+
 import numpy as np
 from naive import instances, intervals, kernel_votes, neighbors, relief, relief_numeric, stability_selection, strata
 from scipy.special import ndtri
@@ -11,7 +13,6 @@ import weighbors.weighers.shared_rows as shared_rows
 from fuzz.checks import dyadic, labels, table
 from weighbors._random import generators
 from weighbors.evaluation.stability_selection import paths
-from weighbors.weighers.base import SharedTable
 from weighbors.weighers.instances.drop import select_drop3, select_drop5
 from weighbors.weighers.instances.editing import edit_rows
 from weighbors.weighers.instances.fcnn import select_fcnn
@@ -19,6 +20,7 @@ from weighbors.weighers.instances.hmnei import select_hmnei
 from weighbors.weighers.instances.icf import select_icf
 from weighbors.weighers.instances.instance_based import select_ib2, select_ib3
 from weighbors.weighers.instances.rows import LabelledRows
+from weighbors.weighers.tables import SharedTable
 
 
 def check_relief_relatives(rng):
@@ -65,11 +67,10 @@ def check_shared_fits(rng):
         length=int(rng.integers(1, len(X) + 1)),
         n_jobs=None,
     )
-    for _ in range(2):
-        target = rng.permutation(y)
-        table_of_lists = SharedTable(shared.checked, shared.table.__class__(**{**vars(shared.table), "shared": lists}))
-        found = table_of_lists.fit_scores(clone(weigher), target)
-        np.testing.assert_array_equal(found, clone(weigher).fit(X, target).feature_weights_)
+    table_of_lists = SharedTable(shared.checked, replace(shared.table, shared=lists))
+    targets = [rng.permutation(y) for _ in range(int(rng.integers(1, 6)))]
+    found = table_of_lists.fit_many([clone(weigher) for _ in targets], targets)
+    np.testing.assert_array_equal(found, [clone(weigher).fit(X, target).feature_weights_ for target in targets])
 
 
 def check_selectors(rng):

@@ -17,8 +17,8 @@ from weighbors import NCAWeights, Stratified, WeightedKNeighborsClassifier
 from weighbors.engine import NeighborEngine
 from weighbors.engine.pairs import PackedRows
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
-from weighbors.weighers.base import CodedTable
 from weighbors.weighers.nca import draw_folds, held_out_loss, make_problem, objective
+from weighbors.weighers.tables import CodedTable
 
 RNG = np.random.default_rng
 SEEDS = range(24)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..blocks import BlockEngine, BlockTable
 from ..engine import ColumnRanges
-from ..engine.pairs import LISTS, sum_listed
+from ..engine.listed import LISTS, ListedPairs, sum_listed
 from ..engine.references import compute_missing_distance
 from ..weighers.differences import Expectation, RangeScale
 from ..weighers.neighborhoods import Neighborhoods
@@ -89,26 +89,25 @@ class BlockInstances(Neighborhoods):
         for j in np.flatnonzero(self.measured.missing).tolist():
             yield j, Expectation(self.column(j), self.codes, self.n_classes, bool(j >= self.n_numeric))
 
-    def _sum_listed(
-        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_output_rows: int
-    ) -> FloatArray:
-        """Return the sums of listed pairs, whose rows are read from the blocks.
+    def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
+        """Return the sums of listed pairs, in which columns with missing values are 0."""
+        return [self._sum_from_blocks(lists) for lists in several]
 
-        The parameters are those of `Neighborhoods._sum_listed`.
-        """
-        total = np.zeros((n_output_rows, self.n_features))
+    def _sum_from_blocks(self, lists: ListedPairs) -> FloatArray:
+        """Return the sums of listed pairs, whose rows are read from the blocks."""
+        total = np.zeros((lists.n_output_rows, self.n_features))
         row_bytes = self.n_features * self.dtype.itemsize
         # A multiple of LISTS per round: chunks then begin where those of one large call begin, which gives the same
         # bits.
-        size = max(1, self.table.max_bytes // 4 // row_bytes // (neighbor.shape[1] + 1) // LISTS) * LISTS
-        for begin in range(0, len(query), size):
-            some = slice(begin, begin + size)
-            named = neighbor[some]
+        size = max(1, self.table.max_bytes // 4 // row_bytes // (lists.neighbor.shape[1] + 1) // LISTS) * LISTS
+        for begin in range(0, len(lists.query), size):
+            some = lists.take(slice(begin, begin + size))
+            named = some.neighbor
             # A row that is in several lists is read once.
-            rows = np.unique(np.concatenate([query[some], named[named >= 0]]))
+            rows = np.unique(np.concatenate([some.query, named[named >= 0]]))
             values = self.take(rows)
             values[:, self.measured.missing] = 0.0  # columns with missing values are added elsewhere
             at = np.where(named >= 0, np.searchsorted(rows, named), -1)
-            asked = np.searchsorted(rows, query[some])
-            sum_listed(values, self.n_numeric, asked, at, weight[some], output_row[some], n_output_rows, 1, total)
+            read = replace(some, query=np.searchsorted(rows, some.query), neighbor=at)
+            sum_listed(values, self.n_numeric, read, 1, total)
         return total

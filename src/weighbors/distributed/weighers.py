@@ -20,6 +20,7 @@ from ..engine.pairs import distance_sums
 from ..exceptions import InvalidDataError
 from ..weighers.base import warn_of_few_neighbors, warn_of_singletons
 from ..weighers.mbiw import inverse_weights, margin_vectors
+from ..weighers.neighborhoods import compute_scores
 from ..weights import Weights, fingerprint
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, SAMPLE_CONSTRAINTS, OverBlocks, sample_weights
 from ._instances import BlockInstances
@@ -90,7 +91,8 @@ class _BlockWeigher(OverBlocks):
             instances.target = check_numeric_target(table.targets, who=type(self).__name__)
             self.target_type_ = "numeric"
         warn_of_few_neighbors(table.classes, instances.codes, self.n_neighbors, misses=self._misses)
-        self._publish(table, self._scores(instances, weight), **self._metric_parts())
+        (published,) = compute_scores([instances], [self._scores(instances, weight)])
+        self._publish(table, published, **self._metric_parts())
 
     def transform(self, X: Any) -> Any:
         """Return the selected features of ``X``. The result of a dask collection is lazy.

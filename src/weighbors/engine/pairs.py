@@ -1,4 +1,4 @@
-"""Compute distances and sums of differences for all pairs of rows, or for listed pairs.
+"""Compute distances and sums of differences for all pairs of rows.
 
 Rows are summed in fixed chunks, and the totals of chunks are added in order. So sums do not depend on the
 number of threads.
@@ -7,7 +7,6 @@ number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,12 @@ from .. import _native
 from .._parallel.threads import run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import aligned_empty
-from .compressed import sparse_parts
 from .plan import lanes_of
 
-__all__ = ["LISTS", "PackedRows", "distance_sums", "fixed_ranges", "sum_listed"]
+__all__ = ["PackedRows", "distance_sums", "fixed_ranges"]
 
-LISTS = 512  # lists per chunk
-_LEAST_FEATURES = 512  # of a thread that adds differences
 _CHUNK_BYTES = 2**20  # of distances in memory per thread
+_CLOSE_PAIRS = 512  # pairs of sparse rows whose differences are computed at once
 
 
 def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
@@ -254,96 +251,11 @@ def _sparse_distance_sums(rows: Any, n_jobs: int) -> FloatArray:
         squared[own - begin, own] = 0.0
         scale[own - begin, own] = 0.0
         close = np.argwhere(squared < 1e-3 * scale)
-        for first in range(0, len(close), LISTS):
-            x, z = close[first : first + LISTS].T
+        for first in range(0, len(close), _CLOSE_PAIRS):
+            x, z = close[first : first + _CLOSE_PAIRS].T
             difference = rows[begin + x] - rows[z]
             squared[x, z] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
         return np.asarray(np.sqrt(squared).sum(axis=1))
 
     size = max(1, min(252, _CHUNK_BYTES // (8 * n)))
     return np.concatenate(run_ranges(task, fixed_ranges(n, size), n_jobs))
-
-
-def sum_listed(
-    rows: Any,
-    n_numeric: int,
-    query: IndexArray,
-    neighbor: IndexArray,
-    coefficient: FloatArray,
-    output_row: IndexArray,
-    n_output_rows: int,
-    n_jobs: int,
-    total: FloatArray | None = None,
-) -> FloatArray:
-    """Return sums of coefficient · |difference| between rows and listed neighbours, for each output row and feature.
-
-    Parameters
-    ----------
-    rows : (n, m) array or CSR
-        CSR holds numbers only.
-    n_numeric : int
-        Number of numeric columns, which come first. In all others a pair differs by 0 or 1.
-    query : (n_lists,) array
-        The row to which each list belongs.
-    neighbor : (n_lists, width) array
-        The rows in each list; -1 means that there is no neighbour at this place.
-    coefficient, output_row : (n_lists, width) arrays
-        The factor of each pair, and the row of the result to which the pair is added.
-    n_output_rows : int
-        Number of rows of the result.
-    n_jobs : int
-        Number of threads.
-    total : (n_output_rows, m) array, optional
-        Sums over earlier lists, to which these lists are added in place. If the earlier lists were a multiple of
-        `LISTS`, the result has the same bits as one call with all lists.
-
-    Returns
-    -------
-    ndarray of shape (n_output_rows, m)
-    """
-    lists: dict[str, Any] = {
-        "query": np.ascontiguousarray(query, dtype=np.int64),
-        "neighbor": np.ascontiguousarray(neighbor, dtype=np.int64),
-        "coefficient": np.ascontiguousarray(coefficient, dtype=np.float64),
-        "output_row": np.ascontiguousarray(output_row, dtype=np.int64),
-    }
-    entries = sparse_parts(rows) if sparse.issparse(rows) else None
-    m = rows.shape[1]
-
-    def add_lists(part: FloatArray, begin: int, end: int, first: int, last: int) -> None:
-        """Add the sums over lists [begin, end) to ``part``. Of dense rows only the features [first, last) are added."""
-        some = {**lists, "total": part, "begin": begin, "end": end}
-        if entries is None:
-            _native.add_listed_differences(
-                rows=rows, n_numeric=n_numeric, first_feature=first, last_feature=last, **some
-            )
-        else:
-            start, feature, value = entries
-            _native.add_listed_sparse_differences(start=start, feature=feature, value=value, **some)
-
-    def make_part() -> FloatArray:
-        """Return the sums over no list."""
-        part = aligned_empty((n_output_rows, m), np.dtype(np.float64))
-        part.fill(0)
-        return part
-
-    def sum_chunk(begin: int, end: int) -> FloatArray:
-        """Return the sums over lists [begin, end)."""
-        part = make_part()
-        add_lists(part, begin, end, 0, m)
-        return part
-
-    total = np.zeros((n_output_rows, m)) if total is None else total
-    chunks = fixed_ranges(len(query), LISTS)
-    # Chunks of lists are added in order, to the same bits for any number of threads.
-    if entries is not None or len(chunks) >= n_jobs:
-        for part in run_ranges(sum_chunk, chunks, n_jobs):
-            total += part
-        return total
-    # With few lists, threads share the features of a chunk.
-    features = fixed_ranges(m, max(_LEAST_FEATURES, -(-m // n_jobs)))
-    for begin, end in chunks:
-        part = make_part()
-        run_ranges(partial(add_lists, part, begin, end), features, n_jobs)
-        total += part
-    return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -25,7 +26,8 @@ from .._results import Result, table_lines
 from .._typing import FloatArray
 from .._warnings import warn
 from ..exceptions import FewPermutationsWarning, InvalidDataError, WeighborsWarning
-from ..weighers.base import FeatureWeigher, SharedTable
+from ..weighers.base import FeatureWeigher
+from ..weighers.tables import SharedTable
 from .model_features import Cloner, fit_feature_scores
 from .targets import decide_target_type, expected_target, told_model
 
@@ -131,10 +133,10 @@ def _fit_to_permuted_labels(
     weigher: Any,
     X: Any,
     permuter: TargetPermuter,
-    child: np.random.SeedSequence,
+    children: Sequence[np.random.SeedSequence],
     fit_params: dict[str, Any],
-) -> FloatArray:
-    """Return the weights learned from permuted labels.
+) -> list[FloatArray]:
+    """Return the weights learned from permuted labels, for some permutations.
 
     Parameters
     ----------
@@ -143,18 +145,21 @@ def _fit_to_permuted_labels(
     X : table, or SharedTable
         All fits share what a `SharedTable` has, with the same results.
     permuter : TargetPermuter
-    child : SeedSequence
-        The seed of this permutation.
+    children : sequence of SeedSequence
+        The seed of each permutation.
     fit_params : dict
         Further arguments of the weigher's ``fit``.
     """
-    labels = permuter.draw(np.random.default_rng(child))
-    seed = integer_seed(child.spawn(1)[0])
+    labels = [permuter.draw(np.random.default_rng(child)) for child in children]
+    seeds = [integer_seed(child.spawn(1)[0]) for child in children]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeighborsWarning)  # the fit to the original labels has warned already
         if isinstance(X, SharedTable):
-            return X.fit_scores(weigher(seed), labels)
-        return fit_feature_scores(weigher, X, labels, np.arange(len(labels)), seed, fit_params)
+            return X.fit_many([weigher(seed) for seed in seeds], labels)
+        return [
+            fit_feature_scores(weigher, X, y, np.arange(len(y)), seed, fit_params)
+            for y, seed in zip(labels, seeds, strict=True)
+        ]
 
 
 def _share_table(weigher: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
@@ -327,11 +332,12 @@ def permutation_test(
     scores = fit_feature_scores(weigher, X, y, np.arange(len(y)), integer_seed(own), fit_params)
     table = _share_table(weigher, X, y, fit_params)
     fitted = Cloner(weigher) if isinstance(table, SharedTable) else weigher
-    permuted = np.array(
-        Parallel(n_jobs=n_jobs)(
-            delayed(_fit_to_permuted_labels)(fitted, table, permuter, child, fit_params) for child in children
-        )
+    size = table.fits_at_once if isinstance(table, SharedTable) else 1
+    fits = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_to_permuted_labels)(fitted, table, permuter, children[begin : begin + size], fit_params)
+        for begin in range(0, n_permutations, size)
     )
+    permuted = np.stack([weights for some in fits for weights in some])
     p_values, familywise = null_p_values(scores, permuted, null)
     adjusted = np.asarray(false_discovery_control(p_values, method=fdr))
     names = names or tuple(f"x{j}" for j in range(len(scores)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -25,16 +26,13 @@ from ..exceptions import (
     NothingSelectedWarning,
 )
 from ..weights import Weights, fingerprint
-from .neighborhoods import Instances
 from .redundancy import FeatureSimilarity, find_groups
 from .selection import number_to_select, select_features
-from .shared_rows import SharedInstances
+from .tables import CodedTable, SharedTable
 
 __all__ = [
-    "CodedTable",
     "ContributionWeigher",
     "FeatureWeigher",
-    "SharedTable",
     "WarningSelector",
     "check_table",
     "kept_part",
@@ -105,63 +103,6 @@ class WarningSelector(SelectsColumns):
     def _how_to_select(self) -> str:
         """Return advice for a message: what to change so that `transform` drops columns."""
         return f"Write {type(self).__name__}(n_features_to_select=20) to keep the 20 best"
-
-
-@dataclass(frozen=True)
-class CodedTable:
-    """A training table as weighers get it: checked once, with categories and labels coded.
-
-    Only weighers that set ``_takes_numeric_targets`` get numeric targets. Then ``target`` holds the numbers,
-    ``classes`` is empty, and all rows have code 0, so that `instances` sees one group of rows.
-    """
-
-    rows: Any  # (n, M) array or CSR; categories are codes, missing values NaN
-    codes: IndexArray  # (n,) class of each row, as a position in `classes`
-    classes: AnyArray  # (n_classes,)
-    nominal: BoolArray  # (M,) columns that hold categories
-    sample_weight: FloatArray  # (n,) how much each row contributes, 1 where nothing was given
-    target: FloatArray | None = None  # (n,) the numeric target, finite and not constant; None for classes
-    shared: Any = None  # what fits to the same rows and other targets share, from `FeatureWeigher._share_instances`
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups of rows that ``codes`` tells apart: the classes, or 1 for a numeric target."""
-        return max(1, len(self.classes))
-
-    def take(self, rows: IndexArray) -> CodedTable:
-        """Return the table of some rows, in this order."""
-        target = None if self.target is None else self.target[rows]
-        return replace(
-            self,
-            rows=self.rows[rows],
-            codes=self.codes[rows],
-            sample_weight=self.sample_weight[rows],
-            target=target,
-            shared=None,
-        )
-
-    def instances(self, *, scaled: bool, p: int, n_jobs: int | None, asked: IndexArray | None = None) -> Instances:
-        """Return the rows with their near hits and misses.
-
-        Parameters
-        ----------
-        scaled : bool
-            Whether numbers are divided by the range of their column.
-        p : {1, 2}
-            Distance in which neighbours are sought.
-        n_jobs : int or None
-        asked : ndarray of int, optional
-            The rows whose neighbours are wanted, in ascending order; by default all.
-        """
-        rows: Instances
-        if isinstance(self.shared, SharedInstances) and (self.shared.scaled, self.shared.p) == (scaled, p):
-            rows = self.shared.relabel(self.codes, self.n_groups, n_jobs=n_jobs, asked=asked)
-        else:
-            rows = Instances(
-                self.rows, self.codes, self.n_groups, self.nominal, scaled=scaled, p=p, n_jobs=n_jobs, asked=asked
-            )
-        rows.target = self.target
-        return rows
 
 
 class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
@@ -280,7 +221,7 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
     def share_table(self, X: Any, y: Any) -> SharedTable | None:
         """Return what many fits to the rows of ``X`` can share, or None if this weigher fits in a way of its own.
 
-        ``y`` is the target of one of the fits. See `SharedTable.fit_scores`.
+        ``y`` is the target of one of the fits. See `SharedTable.fit_many`.
         """
         kind = type(self)
         usual = kind.fit in (FeatureWeigher.fit, ContributionWeigher.fit)
@@ -289,9 +230,18 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         rows, target = self._check_input(X, y)
         weight = np.ones(rows.shape[0])
         table = CodedTable(rows, target.codes, target.classes, self._coder.nominal_of(rows), weight, target.numbers)
-        return SharedTable(self, replace(table, shared=self._share_instances(table)))
+        return SharedTable(self, replace(table, shared=self._measure_once(table)))
 
-    def _share_instances(self, table: CodedTable) -> Any:
+    @classmethod
+    def fit_many(cls, weighers: Sequence[FeatureWeigher], tables: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return what `fit_weights` returns for each weigher and table. All tables have the same rows."""
+        return [weigher.fit_weights(table) for weigher, table in zip(weighers, tables, strict=True)]
+
+    def _fits_at_once(self, table: CodedTable) -> int:
+        """Return how many fits `fit_many` should get at once. More than one only if that is faster."""
+        return 1
+
+    def _measure_once(self, table: CodedTable) -> Any:
         """Return what `fit_weights` takes from ``table.shared`` in fits to other targets, or None if nothing."""
         return None
 
@@ -356,39 +306,6 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         check_is_fitted(self)
         importances: FloatArray = np.maximum(self.feature_weights_, 0.0)
         return importances
-
-
-@dataclass(frozen=True)
-class SharedTable:
-    """A table that is checked, coded and measured once, for many fits of a weigher to different targets.
-
-    Attributes
-    ----------
-    checked : FeatureWeigher
-        A weigher that has checked the table, so that it knows names and categories of the columns.
-    table : CodedTable
-        The table with one of the targets.
-    """
-
-    checked: FeatureWeigher
-    table: CodedTable
-
-    def fit_scores(self, weigher: FeatureWeigher, y: Any) -> FloatArray:
-        """Return the ``feature_weights_`` that ``weigher`` would learn from the rows and the target ``y``.
-
-        They have the same bits as those of a separate fit. ``weigher`` is of the type of the weigher that has checked
-        the table; its parameters may differ in ``random_state`` only. It is changed, but not fitted.
-        """
-        target = check_target(y, accepted_target(weigher), who=type(weigher).__name__)
-        # What the input validation has learned of the columns.
-        weigher.__dict__ |= {
-            name: value
-            for name, value in vars(self.checked).items()
-            if name in ("n_features_in_", "feature_names_in_", "_coder")
-        }
-        weigher._take_target(target)
-        table = replace(self.table, codes=target.codes, classes=target.classes, target=target.numbers)
-        return weigher.fit_weights(table)
 
 
 class ContributionWeigher(FeatureWeigher):

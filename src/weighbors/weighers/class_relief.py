@@ -15,7 +15,7 @@ from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 from .base import metric_weights
-from .neighborhoods import Neighborhoods
+from .neighborhoods import Neighborhoods, Scores, Terms
 from .relief import _NeighborWeigher, signed_shares
 
 __all__ = ["ClassRelief", "agreement", "class_margins", "class_relief_scores"]
@@ -29,8 +29,10 @@ def class_relief_scores(
     ties: str = "share",
     credit: str = "instance",
     skip_zero: bool = False,
-) -> FloatArray:
-    """Return the part w_c of RELIEF's scores for each class, of shape (n_classes, n_features) (paper 001, section 2.1).
+) -> Scores:
+    """Yield the terms of the part w_c of RELIEF's scores for each class, and return these parts.
+
+    They have shape (n_classes, n_features) (paper 001, section 2.1).
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def class_relief_scores(
         own = instances.codes[found.query][:, None, None]
         # The row of the result is the class that gets the term: the paper's w_c as printed, or as its figures show it.
         to = own if credit == "instance" else np.arange(instances.n_classes)[None, :, None]
-        total += instances.sum_differences(found, coefficient, to, instances.n_classes)
+        total += yield Terms(found, coefficient, to, instances.n_classes)
     return total
 
 
@@ -237,9 +239,9 @@ class ClassRelief(_NeighborWeigher):
         self.ranking = ranking
         self.metric = metric
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
         """Return the ranked vector, and set what the classes say of the features."""
-        per_class = class_relief_scores(
+        per_class = yield from class_relief_scores(
             instances, self.n_neighbors, sample_weight, ties=self.ties, credit=self.credit, skip_zero=self.skip_zero
         )
         self.class_feature_weights_ = per_class

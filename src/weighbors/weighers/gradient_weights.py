@@ -13,7 +13,8 @@ from .._random import generators
 from .._targets import TARGET_TYPES, standardize_outputs
 from .._typing import FloatArray
 from ..kernel.gradient import Table, choose_feature_weights, learn_feature_weights
-from .base import CodedTable, ContributionWeigher
+from .base import ContributionWeigher
+from .tables import CodedTable
 
 __all__ = ["GradientWeights"]
 

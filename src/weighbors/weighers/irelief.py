@@ -15,8 +15,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import BoolArray, FloatArray
 from .._warnings import warn
 from ..engine.pairs import PackedRows
-from .base import CodedTable, FeatureWeigher
+from .base import FeatureWeigher
 from .neighborhoods import Instances
+from .tables import CodedTable
 
 __all__ = ["IRelief", "expected_margins", "rank_columns"]
 

@@ -19,9 +19,10 @@ from .._warnings import warn
 from ..engine.pairs import PackedRows, fixed_ranges
 from ..engine.references import column_ranges, compute_missing_distance
 from ..exceptions import InvalidDataError
-from .base import CodedTable, ContributionWeigher
+from .base import ContributionWeigher
 from .differences import RangeScale
 from .neighborhoods import to_dense
+from .tables import CodedTable
 
 __all__ = ["Fit", "NCAWeights", "Problem", "held_out_loss", "maximize_objective", "objective"]
 

@@ -6,7 +6,7 @@ The module `differences` defines the difference of two rows in a feature.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,13 +17,23 @@ from scipy import sparse
 from .._parallel.threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
-from ..engine.pairs import PackedRows, sum_listed
+from ..engine.listed import ListedPairs, sum_together
+from ..engine.pairs import PackedRows
 from ..engine.references import as_rows, column_ranges
 from ..exceptions import InvalidDataError
 from .differences import Expectation, RangeScale, absolute_sums
 from .slots import NeighborWeights, tolerance
 
-__all__ = ["Instances", "Neighborhoods", "Neighbors", "to_dense", "refuse_dense"]
+__all__ = [
+    "Instances",
+    "Neighborhoods",
+    "Neighbors",
+    "Scores",
+    "Terms",
+    "compute_scores",
+    "refuse_dense",
+    "to_dense",
+]
 
 
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
@@ -56,6 +66,30 @@ class Neighbors:
     row: IndexArray  # (n, n_classes, width) the neighbours, -1 if there is none
     share: FloatArray  # of the same shape; what `NeighborWeights` says, by default the share of a slot that is filled
     distance: FloatArray  # of the same shape
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms coefficient · |x − z| of rows x and their neighbours z, and the sum to which each term is added."""
+
+    found: Neighbors
+    coefficient: FloatArray  # (n, n_classes, width)
+    output_row: IndexArray  # broadcasts to that shape; the row of the result to which a term is added
+    n_outputs: int
+
+    def list_pairs(self) -> ListedPairs:
+        """Return the terms as the engine takes them."""
+        flat = (len(self.found.query), -1)
+        neighbor = self.found.row.reshape(flat)
+        # Places without a neighbour must not add anything, whatever coefficient they have.
+        coefficient = np.where(neighbor >= 0, self.coefficient.reshape(flat), 0.0)
+        output_row = np.broadcast_to(self.output_row, self.coefficient.shape).reshape(flat)
+        return ListedPairs(self.found.query, neighbor, coefficient, output_row, self.n_outputs)
+
+
+#: Scores of features in the making: a generator that yields `Terms`, gets their sums, of shape (n_outputs, n_features),
+#: and returns the scores in the end. So the sums of several fits can be computed together: see `compute_scores`.
+Scores = Generator[Terms, FloatArray, FloatArray]
 
 
 class Neighborhoods(ABC):
@@ -106,13 +140,8 @@ class Neighborhoods(ABC):
         """Return the columns that have missing values, each with its expected differences."""
 
     @abstractmethod
-    def _sum_listed(
-        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_outputs: int
-    ) -> FloatArray:
-        """Return the sums that `engine.pairs.sum_listed` computes, without the columns that have missing values.
-
-        The parameters are those of `engine.pairs.sum_listed`; ``weight`` has the coefficients.
-        """
+    def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
+        """Return the sums of `engine.listed.sum_together`, in which columns that have missing values are 0."""
 
     @property
     def plain(self) -> bool:
@@ -167,31 +196,17 @@ class Neighborhoods(ABC):
         """Return distances and row numbers of the nearest rows of each class, of shape (n, n_classes, width)."""
         return self.engine.search_groups(self.take(rows), width, own_row=rows)
 
-    def sum_differences(
-        self, found: Neighbors, coefficient: FloatArray, output_row: IndexArray, n_outputs: int
-    ) -> FloatArray:
-        """Return Σ coefficient · |x − z| for each output row and original feature, of shape (n_outputs, n_features).
+    def add_incomplete(self, lists: ListedPairs, total: FloatArray) -> FloatArray:
+        """Return the sums over all columns, in the order of the original table.
 
-        Parameters
-        ----------
-        found : Neighbors
-        coefficient : ndarray of shape (n, n_classes, width)
-        output_row : int ndarray that broadcasts to that shape
-            The row of the result that a term is added to.
-        n_outputs : int
+        ``total`` are the sums of `sum_complete`. The columns with missing values are summed here: their differences are
+        expectations, which no kernel computes.
         """
-        flat = (len(found.query), -1)
-        neighbor, weight = found.row.reshape(flat), coefficient.reshape(flat)
-        output_row = np.broadcast_to(output_row, coefficient.shape).reshape(flat)
-        # Places without a neighbour must not add anything, whatever coefficient they have.
-        weight = np.where(neighbor >= 0, weight, 0.0)
-        total = self._sum_listed(found.query, neighbor, weight, output_row, n_outputs)
-        # Columns with missing values are added here: their differences are expectations, which no kernel computes.
         for j, expected in self.expectations():
-            x = found.query[:, None]
-            difference = expected.differences(np.broadcast_to(x, neighbor.shape), neighbor)
-            for c in range(n_outputs):
-                total[c, j] = np.sum(np.where(output_row == c, weight * difference, 0.0))
+            x = np.broadcast_to(lists.query[:, None], lists.neighbor.shape)
+            difference = lists.coefficient * expected.differences(x, lists.neighbor)
+            for c in range(lists.n_output_rows):
+                total[c, j] = np.sum(np.where(lists.output_row == c, difference, 0.0))
         return self.in_place(total)
 
     def differences(self, x: IndexArray, z: IndexArray) -> Any:
@@ -336,15 +351,9 @@ class Instances(Neighborhoods):
         """Return the columns that have missing values, each with its expected differences."""
         return self._expectations.items()
 
-    def _sum_listed(
-        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_outputs: int
-    ) -> FloatArray:
-        """Return the sums of listed pairs from the compiled core, in which columns with missing values are 0.
-
-        The parameters are those of `Neighborhoods._sum_listed`.
-        """
-        n_jobs = effective_n_jobs(self.n_jobs)
-        return sum_listed(self._complete_rows, self.n_numeric, query, neighbor, weight, output_row, n_outputs, n_jobs)
+    def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
+        """Return the sums of listed pairs from the compiled core, in which columns with missing values are 0."""
+        return sum_together(self._complete_rows, self.n_numeric, several, effective_n_jobs(self.n_jobs))
 
     def sum_pairs(self, coefficients: Any) -> FloatArray:
         """Return Σ coefficient · |x − z| over all pairs of rows, for each original feature.
@@ -397,6 +406,33 @@ class Instances(Neighborhoods):
             return sorted(set(self.rows.indices[np.isnan(self.rows.data)].tolist()))
         columns: list[int] = np.flatnonzero(np.isnan(self.rows).any(axis=0)).tolist()
         return columns
+
+
+def compute_scores(instances: Sequence[Neighborhoods], scores: Sequence[Scores]) -> list[FloatArray]:
+    """Return the scores of one fit, or of several fits to the same rows, whose sums are computed together.
+
+    Parameters
+    ----------
+    instances : sequence of Neighborhoods
+        The rows as each fit sees them: they differ in their classes or targets only.
+    scores : sequence of Scores
+        The scores of each fit. They are run to their ends.
+    """
+    finished: dict[int, FloatArray] = {}
+    sums: dict[int, Any] = dict.fromkeys(range(len(scores)))  # None starts a generator
+    while sums:
+        asked: dict[int, ListedPairs] = {}
+        for fit, known in sums.items():
+            try:
+                asked[fit] = scores[fit].send(known).list_pairs()
+            except StopIteration as end:
+                finished[fit] = end.value
+        complete = instances[0].sum_complete(list(asked.values())) if asked else []
+        sums = {
+            fit: instances[fit].add_incomplete(lists, total)
+            for (fit, lists), total in zip(asked.items(), complete, strict=True)
+        }
+    return [finished[fit] for fit in range(len(scores))]
 
 
 def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray, IndexArray]:

@@ -20,10 +20,11 @@ from .._targets import TARGET_TYPES
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import FewNeighborsWarning, InvalidDataError, SeparatedPairsWarning, UnusedCovariateWarning
-from .base import TIES, CodedTable, FeatureWeigher
+from .base import TIES, FeatureWeigher
 from .neighborhoods import Instances
 from .pair_penalty import fit_penalized, tune_penalty
 from .pair_regression import NeighborPairs, PairModel, find_pairs, regress_pairs, score_statistics
+from .tables import CodedTable
 
 __all__ = ["NPDR", "expected_neighbors", "pair_outcomes"]
 

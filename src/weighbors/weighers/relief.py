@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -12,10 +13,11 @@ from sklearn.utils._param_validation import Interval
 from .._random import draw_rows
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .base import TIES, CodedTable, ContributionWeigher, warn_of_few_neighbors
-from .neighborhoods import Neighborhoods, Neighbors
+from .base import TIES, ContributionWeigher, warn_of_few_neighbors
+from .neighborhoods import Neighborhoods, Neighbors, Scores, Terms, compute_scores
 from .shared_rows import SharedInstances, list_length
 from .slots import SIGMA_CONSTRAINTS, NeighborWeights, share_slots, tolerance
+from .tables import CodedTable
 
 __all__ = ["Relief", "ReliefF", "RelievedF", "relief_scores", "relieff_scores", "relievedf_scores"]
 
@@ -31,8 +33,8 @@ def signed_shares(found: Neighbors, codes: IndexArray, sample_weight: FloatArray
     return signed
 
 
-def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
-    """Return RELIEF's score of each feature (paper 001, algorithm 1).
+def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> Scores:
+    """Yield the terms of RELIEF's score of each feature, and return the scores (paper 001, algorithm 1).
 
     Σ_x Σ_{c ≠ l(x)} Σ_{z ∈ KNN(x, c)} |x − z| − Σ_{z ∈ KNN(x, l(x))} |x − z|.
 
@@ -53,14 +55,14 @@ def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *
     # paper 001, algorithm 1: add the differences to misses, subtract those to hits, over all instances.
     for found in instances.neighbors(k, ties=ties):
         coefficient = signed_shares(found, instances.codes, sample_weight)
-        total += instances.sum_differences(found, coefficient, np.zeros(1, dtype=np.int64), 1)
+        total += yield Terms(found, coefficient, np.zeros(1, dtype=np.int64), 1)
     return total[0]
 
 
-def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> FloatArray:
-    """Return RELIEF's score of each feature, with the k nearest misses of all other classes together.
+def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> Scores:
+    """Yield the terms of RELIEF's scores with the k nearest misses of all other classes together.
 
-    See paper 000, section 2.
+    Return the scores. See paper 000, section 2.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray
         np.put_along_axis(share, order, slots, axis=-1)
         coefficient = np.where(hit[:, :, None], -found.share, share.reshape(found.share.shape))
         coefficient = coefficient * sample_weight[found.query][:, None, None]
-        total += instances.sum_differences(found, coefficient, np.zeros(1, dtype=np.int64), 1)
+        total += yield Terms(found, coefficient, np.zeros(1, dtype=np.int64), 1)
     return total[0]
 
 
@@ -113,8 +115,8 @@ def relieff_scores(
     *,
     ties: str = "share",
     weights: NeighborWeights | None = None,
-) -> FloatArray:
-    """Return Kononenko's ReliefF score of each feature.
+) -> Scores:
+    """Yield the terms of Kononenko's ReliefF score of each feature, and return the scores.
 
     The mean difference to the k nearest misses of each class, weighed by the prior of the class, less the mean
     difference to the k nearest hits; the result is the mean over all instances.
@@ -143,7 +145,7 @@ def relieff_scores(
         sign[np.arange(len(own)), own] = -1.0
         filled = np.maximum(found.share.sum(axis=2), 1e-300)  # A class without neighbours adds 0, not 0 / 0.
         scale = sign / filled * sample_weight[found.query][:, None] / sample_weight.sum()
-        total += instances.sum_differences(found, scale[:, :, None] * found.share, np.zeros(1, dtype=np.int64), 1)
+        total += yield Terms(found, scale[:, :, None] * found.share, np.zeros(1, dtype=np.int64), 1)
     return total[0]
 
 
@@ -188,12 +190,30 @@ class _NeighborWeigher(ContributionWeigher):
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Learn the weights from the k nearest hits and misses."""
+        instances, scores = self._begin(table)
+        return compute_scores([instances], [scores])[0]
+
+    @classmethod
+    def fit_many(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
+        """Learn the weights of several fits to the same rows, whose sums are computed together."""
+        if cls.fit_weights is not _NeighborWeigher.fit_weights:  # a subclass learns in another way
+            return super().fit_many(weighers, tables)
+        begun = [weigher._begin(table) for weigher, table in zip(weighers, tables, strict=True)]
+        return compute_scores([instances for instances, _ in begun], [scores for _, scores in begun])
+
+    def _begin(self, table: CodedTable) -> tuple[Neighborhoods, Scores]:
+        """Return the rows with their neighbours, and their scores in the making."""
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
         weight = self._draw(table.sample_weight)
         instances = table.instances(scaled=self._scaled, p=self._p, n_jobs=self.n_jobs, asked=self.sample_indices_)
-        return self._scores(instances, weight)
+        return instances, self._scores(instances, weight)
 
-    def _share_instances(self, table: CodedTable) -> SharedInstances:
+    def _fits_at_once(self, table: CodedTable) -> int:
+        """Return how many fits `fit_many` should get at once."""
+        shared = table.shared
+        return shared.fits_at_once(self.n_neighbors, table.n_groups) if isinstance(shared, SharedInstances) else 1
+
+    def _measure_once(self, table: CodedTable) -> SharedInstances:
         """Rank the neighbours of all rows."""
         k = self.n_neighbors + 1  # one more than k shows whether ties end there
         length = list_length(table.codes, table.n_groups, k)
@@ -217,8 +237,8 @@ class _NeighborWeigher(ContributionWeigher):
         return sample_weight
 
     @abstractmethod
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
-        """Return the published weights. The rows may be in memory or in blocks."""
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
+        """Return the published weights in the making. The rows may be in memory or in blocks."""
 
 
 _PARAMETERS = """
@@ -305,7 +325,7 @@ class Relief(_NeighborWeigher):
     """
     )
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
         """Return RELIEF's score of each feature."""
         return relief_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
@@ -336,7 +356,7 @@ class RelievedF(_NeighborWeigher):
 
     _misses = "together"
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
         """Return RelievedF's score of each feature."""
         return relievedf_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
@@ -407,7 +427,7 @@ class ReliefF(_NeighborWeigher):
         self.sigma = sigma
         self.neighbor_weights = neighbor_weights
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
         """Return ReliefF's score of each feature."""
         weights = NeighborWeights.of(self.neighbor_weights, self.sigma)
         return relieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties, weights=weights)

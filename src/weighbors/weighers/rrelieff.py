@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
-from .neighborhoods import Neighborhoods
+from .neighborhoods import Neighborhoods, Scores, Terms
 from .relief import _NEIGHBOR_WEIGHTS, _PARAMETERS, _NeighborWeigher
 from .slots import SIGMA_CONSTRAINTS, NeighborWeights
 
@@ -22,8 +22,8 @@ def rrelieff_scores(
     *,
     ties: str = "share",
     weights: NeighborWeights | None = None,
-) -> FloatArray:
-    """Return RReliefF's score of each feature (Robnik-Šikonja & Kononenko 2003, figure 3).
+) -> Scores:
+    """Yield the terms of RReliefF's scores, and return the scores (Robnik-Šikonja & Kononenko 2003, figure 3).
 
     With sums over every row x and its k nearest rows z, where the u of one x sum to its share in all rows,
 
@@ -58,7 +58,7 @@ def rrelieff_scores(
         changed += float(both[:, 0].sum())
         unchanged += float(both[:, 1].sum())
         listed = replace(found, row=np.repeat(found.row, 2, axis=1))
-        total += instances.sum_differences(listed, both, output_row, 2)
+        total += yield Terms(listed, both, output_row, 2)
     mean = np.divide(total, [[changed], [unchanged]], out=np.zeros_like(total), where=[[changed > 0], [unchanged > 0]])
     scores: FloatArray = mean[0] - mean[1]
     return scores
@@ -150,7 +150,7 @@ class RReliefF(_NeighborWeigher):
         self.sigma = sigma
         self.neighbor_weights = neighbor_weights
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> FloatArray:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
         """Return RReliefF's score of each feature."""
         weights = NeighborWeights.of(self.neighbor_weights, self.sigma)
         return rrelieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties, weights=weights)

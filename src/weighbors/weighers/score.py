@@ -25,8 +25,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from .._targets import TARGET_TYPES, accepted_target, expect_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .base import CodedTable, FeatureWeigher, published_scores
+from .base import FeatureWeigher, published_scores
 from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
+from .tables import CodedTable
 
 __all__ = ["AUTO_OFFSET", "ScoreWeigher", "mixed_scores", "univariate_scores"]
 

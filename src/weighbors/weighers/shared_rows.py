@@ -6,6 +6,7 @@ picks its nearest rows of each class from ranked lists. All sums have the same b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +15,14 @@ import numpy as np
 from .. import _native
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
+from ..engine.listed import LISTS, ListedPairs
 from .neighborhoods import Instances, Neighborhoods
 
 __all__ = ["RelabeledInstances", "SharedInstances", "list_length"]
 
 _LIST_BYTES = 256 * 2**20  # memory for the ranked lists
+_MOST_FITS = 16  # fits that are computed together; more of them gain less than 5 %
+_FIT_BYTES = 64 * 2**20  # memory for fits that are computed together
 _COPY_BYTES = 256 * 2**20  # largest copy of the rows that begin at cache lines
 
 
@@ -57,6 +61,20 @@ class SharedInstances:
     def length(self) -> int:
         """Number of entries per list."""
         return int(self.row.shape[1])
+
+    def fits_at_once(self, k: int, n_classes: int) -> int:
+        """Return how many fits are worth computing together: rows are then read from the cache, but memory is limited.
+
+        Parameters
+        ----------
+        k : int
+            Neighbours per class.
+        n_classes : int
+        """
+        n, n_features = self.rows.shape
+        lists = n * n_classes * (k + 1) * 64  # a neighbour takes some 64 bytes in several arrays
+        sums = max(2, n_classes) * n_features * 8 * -(-n // LISTS)
+        return max(1, min(_MOST_FITS, _FIT_BYTES // (lists + sums)))
 
     def relabel(
         self, codes: IndexArray, n_classes: int, *, n_jobs: int | None, asked: IndexArray | None
@@ -111,11 +129,9 @@ class RelabeledInstances(Instances):
         """The rows with 0 in all columns that have missing values."""
         return self.shared.complete_rows
 
-    def _sum_listed(
-        self, query: IndexArray, neighbor: IndexArray, weight: FloatArray, output_row: IndexArray, n_outputs: int
-    ) -> FloatArray:
+    def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
         """Return the sums of listed pairs, without the columns that make up whole cache lines."""
-        return super()._sum_listed(query, neighbor, weight, output_row, n_outputs)[:, : self.n_features]
+        return [total[:, : self.n_features] for total in super().sum_complete(several)]
 
     def _search(self, rows: IndexArray, width: int) -> tuple[FloatArray, IndexArray]:
         """Return the nearest rows of each class, from the ranked lists as far as these are long enough."""

@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray
 from ..engine.margins import Margins, margin_sum, simba_steps
-from .base import CodedTable, FeatureWeigher
+from .base import FeatureWeigher
 from .neighborhoods import to_dense
+from .tables import CodedTable
 
 __all__ = ["Simba", "publish_weights"]
 

@@ -11,10 +11,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray, IndexArray
 from ..engine.margins import Margins, simba_steps
-from .base import CodedTable, FeatureWeigher, warn_of_few_neighbors
+from .base import FeatureWeigher, warn_of_few_neighbors
 from .mbiw import mbiw
 from .neighborhoods import to_dense
 from .simba import publish_weights
+from .tables import CodedTable
 
 __all__ = ["SimbaMBIW", "step_order", "step_sizes"]
 

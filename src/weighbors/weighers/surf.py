@@ -12,10 +12,11 @@ from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
 from ..engine.zones import ZoneRows
-from .base import CodedTable, ContributionWeigher
+from .base import ContributionWeigher
 from .neighborhoods import Instances
 from .relief import prior_ratios
 from .slots import tolerance
+from .tables import CodedTable
 
 __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "hit_ranges", "surf_scores"]
 
@@ -198,7 +199,7 @@ class _ThresholdWeigher(ContributionWeigher):
         instances = table.take(order).instances(scaled=True, p=1, n_jobs=self.n_jobs)
         return surf_scores(instances, table.sample_weight[order], multi=self._multi, star=self._star)
 
-    def _share_instances(self, table: CodedTable) -> SharedDistances | None:
+    def _measure_once(self, table: CodedTable) -> SharedDistances | None:
         """Compute the distances of all pairs, if there is a kernel for known distances and it takes less time."""
         n, m = table.rows.shape
         if m < _LEAST_FEATURES or 8 * n * n > _DISTANCE_BYTES:
