@@ -9,13 +9,12 @@ Who calls what::
     engine.backends.single  -> find_k_nearest_mixed
     engine.backends.sparse_rows -> find_k_nearest_sparse
     engine.backends.wide    -> multiplies_pairs, propose_rounded_pairs, select_nearest, measure_pairs
-    engine.pairs            -> pack, compute_distances, compute_zone_coefficients, add_differences, sum_distances
+    engine.pairs            -> pack, compute_distances, add_differences, sum_distances, sum_signs
     engine.listed           -> add_listed_differences, add_listed_sparse_differences
-    engine.zones            -> compute_zone_distances, add_zone_differences
+    engine.zones            -> compute_zone_coefficients, compute_zone_distances, add_zone_differences
     engine.population       -> count_true, predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
     engine.population_cache -> compute_squared_distances
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
-    engine.pairs            -> sum_signs
     kernel.local            -> solve_local_votes
     weighers.shared_rows    -> pick_nearest
     _null_weights           -> count_between

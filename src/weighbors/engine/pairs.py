@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .. import _native
 from .._parallel.threads import run_ranges
-from .._typing import FloatArray, IndexArray
+from .._typing import FloatArray
 from .backends.scan import aligned_empty
 from .plan import lanes_of
 
@@ -116,68 +116,6 @@ class PackedRows:
             end=end,
         )
         return sums
-
-    def zone_coefficients(
-        self,
-        begin: int,
-        end: int,
-        *,
-        class_start: IndexArray,
-        hit_range: IndexArray,
-        factor: FloatArray,
-        weight: FloatArray,
-        threshold: float | None,
-        far: bool,
-        tolerance: float,
-    ) -> FloatArray:
-        """Return the coefficients of rows [begin, end) for `sum_differences`, by zones of city-block distance.
-
-        Rows must be ordered by class, or by a numeric target. A neighbour is near if its distance is below
-        ``threshold`` and far if it is above. A near neighbour of class c has the coefficient
-        ``weight[row] * factor[own, c]``, divided by the number of near neighbours of its class. A far neighbour has the
-        opposite sign. With a numeric target, the hits and the misses of a row take the place of classes.
-
-        Parameters
-        ----------
-        begin, end : int
-            The rows whose coefficients are computed.
-        class_start : int ndarray of shape (n_classes + 1,)
-            The first row of each class, and the number of rows. With a numeric target all rows are of one class.
-        hit_range : int ndarray of shape (n, 2), or (0, 2) for classes
-            For each row, the number of its first hit and that of the row after its last hit. All others are misses.
-        factor : ndarray of shape (n_classes, n_classes), or (1, 2)
-            How much a neighbour of each class counts for a row of each class; or how much hits and misses count.
-        weight : ndarray of shape (n,)
-            How much each row counts.
-        threshold : float or None
-            The limit between near and far. None gives each row limits of its own: the mean of its distances less
-            (plus) half their standard deviation.
-        far : bool
-            Whether far neighbours count at all.
-        tolerance : float
-            Relative difference up to which a distance counts as equal to a limit.
-        """
-        out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
-        # The compiled core takes a negative threshold for "each row has limits of its own".
-        limit = -1.0 if threshold is None else threshold
-        _native.compute_zone_coefficients(
-            rows=self.rows,
-            packed=self.packed,
-            missing_distance=self.missing_distance,
-            n_numeric=self.n_numeric,
-            missing=self.missing,
-            class_start=class_start,
-            hit_range=hit_range,
-            factor=factor,
-            weight=weight,
-            threshold=limit,
-            far=far,
-            tolerance=tolerance,
-            coefficient=out,
-            begin=begin,
-            end=end,
-        )
-        return out
 
     def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:
         """Return the sum over all pairs of coefficient · |difference|, for each feature.

@@ -11,7 +11,7 @@ from .._parallel.threads import effective_n_jobs, run_ranges
 from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
-from ..engine.zones import ZoneRows
+from ..engine.zones import ZoneRows, Zones, zone_coefficients
 from .base import ContributionWeigher
 from .neighborhoods import Instances
 from .relief import prior_ratios
@@ -61,7 +61,7 @@ def hit_ranges(target: FloatArray) -> IndexArray:
 
 
 def _hits_and_misses(codes: IndexArray, n_classes: int, target: FloatArray | None) -> dict[str, Any]:
-    """Return the arguments of `PackedRows.zone_coefficients` that say who is a hit, and how much misses count.
+    """Return the attributes of `Zones` that say who is a hit, and how much misses count.
 
     Parameters
     ----------
@@ -113,17 +113,17 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
     star : bool
         Whether far instances count, too.
     """
-    zones: dict[str, Any] = {
+    zones = Zones(
         **_hits_and_misses(instances.codes, instances.n_classes, instances.target),
-        "weight": sample_weight / sample_weight.sum(),
-        "threshold": None if multi else mean_distance(instances),
-        "far": star,
-        "tolerance": tolerance(instances.rows.dtype),
-    }
+        weight=sample_weight / sample_weight.sum(),
+        threshold=None if multi else mean_distance(instances),
+        far=star,
+        tolerance=tolerance(instances.rows.dtype),
+    )
     if _has_zone_rows(instances):
-        total = ZoneRows.of(instances.pairs).sum_differences(effective_n_jobs(instances.n_jobs), **zones)
+        total = ZoneRows.of(instances.pairs).sum_differences(zones, effective_n_jobs(instances.n_jobs))
         return instances.in_place(total[None])[0]
-    return instances.sum_pairs(lambda begin, end: instances.pairs.zone_coefficients(begin, end, **zones))
+    return instances.sum_pairs(lambda begin, end: zone_coefficients(instances.pairs, zones, begin, end))
 
 
 @dataclass(frozen=True)
@@ -149,14 +149,14 @@ class SharedDistances:
         """Return what `surf_scores` returns, to the same bits, for the rows of ``table`` in the order of its target."""
         target, weight = None if table.target is None else table.target[order], table.sample_weight[order]
         rows = ZoneRows(align_rows(self.rows, order), self.n_features, distance=self.distance, order=order)
-        return rows.sum_differences(
-            effective_n_jobs(n_jobs),
+        zones = Zones(
             **_hits_and_misses(table.codes[order], table.n_groups, target),
             weight=weight / weight.sum(),
             threshold=self.threshold,
             far=star,
             tolerance=tolerance(np.dtype(np.float64)),
         )
+        return rows.sum_differences(zones, effective_n_jobs(n_jobs))
 
 
 class _ThresholdWeigher(ContributionWeigher):
