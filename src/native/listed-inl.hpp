@@ -146,7 +146,8 @@ inline WB_KERNEL void add_packed_lists(const ListedPairs<double>& job, double* t
   }
 }
 
-// Whether a packed panel of all rows stays in the second-level cache and is used often enough to pay off.
+// Whether packing pays off: a panel of all rows stays in the second-level cache, there are panels enough, and each row
+// is used often enough.
 inline bool packing_pays_off(const ListedPairs<double>& job, std::int64_t n_lists) {
   constexpr std::int64_t MOST_ROWS = 768, LEAST_PANELS = 8, LEAST_USES = 64;
   return job.n <= MOST_ROWS && job.numeric >= LEAST_PANELS * LISTED_PANEL && n_lists * job.width >= LEAST_USES * job.n;

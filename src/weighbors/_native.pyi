@@ -371,8 +371,8 @@ def pick_nearest(
 ) -> None: ...
 def count_between(
     *,
-    limits: FloatArray,  # (n,) float64, ascending
-    values: FloatArray,  # float64
+    limits: FloatArray,  # (n,) float64, ascending, NaN last
+    values: FloatArray,  # float64; NaN counts as below all limits
     counts: IndexArray,  # (n + 1,) added to: values below all limits, ..., values that reach all of them
 ) -> None: ...
 def add_listed_sparse_differences(

@@ -1,8 +1,10 @@
 """Fits that share their rows have the same bits as separate fits."""
 
+import tracemalloc
 import warnings
 from dataclasses import replace
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import weighbors.evaluation.permutation as permutation_module
+import weighbors.weighers.neighborhoods as neighborhoods
 import weighbors.weighers.shared_rows as shared_rows
 from weighbors import (
     NPDR,
@@ -219,3 +222,44 @@ def test_permutation_test_is_that_of_separate_fits(weigher, n_jobs, monkeypatch)
         monkeypatch.setattr(permutation_module, "_share_table", lambda weigher, X, y, fit_params: X)
         separate = permutation_test(weigher, X, target, **options)
     pd.testing.assert_frame_equal(shared.frame(), separate.frame(), check_exact=True)
+
+
+def test_ties_take_no_more_memory_in_several_fits_than_is_allowed(monkeypatch):
+    """Many equal rows make lists long, which several fits must not all keep at once."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(500, 20)), random.integers(0, 2, 500)
+    X[:250] = 0.0
+    monkeypatch.setattr(neighborhoods, "_MOST_PLACES", 50_000)
+    shared = ReliefF(10).share_table(X, y)
+    targets = [random.permutation(y) for _ in range(12)]
+    separate = [shared.fit_many([ReliefF(10)], [target])[0] for target in targets]
+    peaks = []
+    for size in (1, 12):
+        tracemalloc.start()
+        found = shared.fit_many([ReliefF(10) for _ in range(size)], targets[:size])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        np.testing.assert_array_equal(found, separate[:size])
+    assert peaks[1] < 2.5 * peaks[0]
+
+
+@pytest.mark.parametrize(("n_jobs", "sizes"), [(1, [16, 4]), (2, [10, 10]), (8, [3] * 6 + [2])])
+def test_all_jobs_get_permutations(n_jobs, sizes, monkeypatch):
+    X, y = a_table("plain", 0)
+    found = []
+
+    def record(weigher, X, permuter, children, fit_params):
+        found.append(len(children))
+        return [np.zeros(X.table.rows.shape[1]) for _ in children]
+
+    monkeypatch.setattr(permutation_module, "_fit_to_permuted_labels", record)
+    with joblib.parallel_config(backend="threading"):
+        permutation_test(ReliefF(3), X, y, n_permutations=20, n_jobs=n_jobs)
+    assert sorted(found, reverse=True) == sizes
+
+
+@pytest.mark.parametrize("weigher", [ReliefF(3), MultiSURF()], ids=str)
+def test_targets_of_another_length_are_refused(weigher):
+    X, y = a_table("plain", 0)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        weigher.share_table(X, y).fit_many([weigher], [y[:-1]])

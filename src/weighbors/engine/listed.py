@@ -1,12 +1,12 @@
 """Sum differences between rows and listed neighbours: the core of RELIEF and of its relatives.
 
 Lists are summed in fixed chunks, and the sums of chunks are added in order. So sums do not depend on the number of
-threads, nor on which lists are summed in one call.
+threads, nor on which `ListedPairs` are summed together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,10 +21,10 @@ from .backends.scan import aligned_empty
 from .compressed import sparse_parts
 from .pairs import fixed_ranges
 
-__all__ = ["LISTS", "ListedPairs", "sum_listed", "sum_together"]
+__all__ = ["LISTS", "ListedPairs", "count_places", "sum_listed", "sum_together"]
 
 LISTS = 512  # lists per chunk
-_LEAST_FEATURES = 512  # of a thread that adds differences
+_LEAST_FEATURES = 512  # fewest features that a thread gets
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def sum_listed(
 
 
 def sum_together(rows: Any, n_numeric: int, several: Sequence[ListedPairs], n_jobs: int) -> list[FloatArray]:
-    """Return what `sum_listed` returns for each of several `ListedPairs`, to the same bits.
+    """Return what `sum_listed` returns for each of several `ListedPairs`, with the same bits.
 
     One call of the compiled core adds all of them, so that rows that are in many lists are read from the cache. The
     other parameters are those of `sum_listed`.
@@ -132,24 +132,38 @@ def sum_together(rows: Any, n_numeric: int, several: Sequence[ListedPairs], n_jo
     m = rows.shape[1]
     sums, arrays = _zeros(stacked.n_output_rows, m), stacked.arrays()
 
-    def add_features(first: int, last: int) -> None:
-        """Add all lists in the features [first, last)."""
+    def add(begin: int, end: int, first: int, last: int) -> None:
+        """Add the lists [begin, end) in the features [first, last)."""
         _native.add_listed_differences(
             rows=rows,
             n_numeric=n_numeric,
             first_feature=first,
             last_feature=last,
             total=sums,
-            begin=0,
-            end=len(stacked.query),
+            begin=begin,
+            end=end,
             **arrays,
         )
 
-    run_ranges(add_features, _feature_ranges(m, n_jobs), n_jobs)
+    features = _feature_ranges(m, n_jobs)
+    if len(features) >= n_jobs:
+        run_ranges(partial(add, 0, len(stacked.query)), features, n_jobs)
+    else:  # With few features, threads share the chunks, which have output rows of their own.
+        starts = np.cumsum([0, *(len(chunk.query) for _, chunk in chunks)])
+        size = max(1, -(-len(chunks) // n_jobs))
+        run_ranges(
+            lambda some, end: add(int(starts[some]), int(starts[end]), 0, m), fixed_ranges(len(chunks), size), n_jobs
+        )
     totals = [np.zeros((one.n_output_rows, m)) for one in several]
     for (number, chunk), first in zip(chunks, first_row, strict=True):
         totals[number] += sums[first : first + chunk.n_output_rows]
     return totals
+
+
+def count_places(several: Collection[ListedPairs]) -> int:
+    """Return how many places the lists have together, if all of them are as long as the longest."""
+    width = max((one.neighbor.shape[1] for one in several), default=0)
+    return width * sum(len(one.query) for one in several)
 
 
 def _stack(chunks: Sequence[ListedPairs]) -> tuple[ListedPairs, list[int]]:

@@ -20,6 +20,7 @@ from .._frames import as_pandas
 from .._groups import check_groups
 from .._labels import as_column
 from .._null_weights import null_p_values, standardize
+from .._parallel.threads import effective_n_jobs
 from .._permutations import TargetPermuter, choose_permuter
 from .._random import integer_seed, seed_sequence
 from .._results import Result, table_lines
@@ -333,6 +334,7 @@ def permutation_test(
     table = _share_table(weigher, X, y, fit_params)
     fitted = Cloner(weigher) if isinstance(table, SharedTable) else weigher
     size = table.fits_at_once if isinstance(table, SharedTable) else 1
+    size = min(size, -(-n_permutations // effective_n_jobs(n_jobs)))  # all jobs have something to do
     fits = Parallel(n_jobs=n_jobs)(
         delayed(_fit_to_permuted_labels)(fitted, table, permuter, children[begin : begin + size], fit_params)
         for begin in range(0, n_permutations, size)

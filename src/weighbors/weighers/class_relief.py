@@ -15,7 +15,7 @@ from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 from .base import metric_weights
-from .neighborhoods import Neighborhoods, Scores, Terms
+from .neighborhoods import Neighborhoods, PendingScores, Terms
 from .relief import _NeighborWeigher, signed_shares
 
 __all__ = ["ClassRelief", "agreement", "class_margins", "class_relief_scores"]
@@ -29,7 +29,7 @@ def class_relief_scores(
     ties: str = "share",
     credit: str = "instance",
     skip_zero: bool = False,
-) -> Scores:
+) -> PendingScores:
     """Yield the terms of the part w_c of RELIEF's scores for each class, and return these parts.
 
     They have shape (n_classes, n_features) (paper 001, section 2.1).
@@ -239,7 +239,7 @@ class ClassRelief(_NeighborWeigher):
         self.ranking = ranking
         self.metric = metric
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> PendingScores:
         """Return the ranked vector, and set what the classes say of the features."""
         per_class = yield from class_relief_scores(
             instances, self.n_neighbors, sample_weight, ties=self.ties, credit=self.credit, skip_zero=self.skip_zero

@@ -17,7 +17,7 @@ from scipy import sparse
 from .._parallel.threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
-from ..engine.listed import ListedPairs, sum_together
+from ..engine.listed import ListedPairs, count_places, sum_together
 from ..engine.pairs import PackedRows
 from ..engine.references import as_rows, column_ranges
 from ..exceptions import InvalidDataError
@@ -28,7 +28,7 @@ __all__ = [
     "Instances",
     "Neighborhoods",
     "Neighbors",
-    "Scores",
+    "PendingScores",
     "Terms",
     "compute_scores",
     "refuse_dense",
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 
+_MOST_PLACES = 2**20  # places of lists that are summed together; a place takes some 64 bytes in all arrays
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
 
 
@@ -72,8 +73,8 @@ class Neighbors:
 class Terms:
     """Terms coefficient · |x − z| of rows x and their neighbours z, and the sum to which each term is added."""
 
-    found: Neighbors
-    coefficient: FloatArray  # (n, n_classes, width)
+    found: Neighbors  # only ``query`` and ``row`` are used
+    coefficient: FloatArray  # of the shape of ``found.row``
     output_row: IndexArray  # broadcasts to that shape; the row of the result to which a term is added
     n_outputs: int
 
@@ -87,9 +88,10 @@ class Terms:
         return ListedPairs(self.found.query, neighbor, coefficient, output_row, self.n_outputs)
 
 
-#: Scores of features in the making: a generator that yields `Terms`, gets their sums, of shape (n_outputs, n_features),
-#: and returns the scores in the end. So the sums of several fits can be computed together: see `compute_scores`.
-Scores = Generator[Terms, FloatArray, FloatArray]
+#: A computation of scores that waits for sums: a generator that yields `Terms`, gets their sums, of shape
+#: (n_outputs, n_features), and returns the scores in the end. So the sums of several fits can be computed together: see
+#: `compute_scores`.
+PendingScores = Generator[Terms, FloatArray, FloatArray]
 
 
 class Neighborhoods(ABC):
@@ -408,31 +410,35 @@ class Instances(Neighborhoods):
         return columns
 
 
-def compute_scores(instances: Sequence[Neighborhoods], scores: Sequence[Scores]) -> list[FloatArray]:
+def compute_scores(instances: Sequence[Neighborhoods], pending: Sequence[PendingScores]) -> list[FloatArray]:
     """Return the scores of one fit, or of several fits to the same rows, whose sums are computed together.
 
     Parameters
     ----------
     instances : sequence of Neighborhoods
-        The rows as each fit sees them: they differ in their classes or targets only.
-    scores : sequence of Scores
-        The scores of each fit. They are run to their ends.
+        The rows as each fit sees them. They differ in their classes or targets and in the rows asked for. The sums are
+        computed by the first of them.
+    pending : sequence of PendingScores
+        The computation of each fit. It is run to its end.
     """
     finished: dict[int, FloatArray] = {}
-    sums: dict[int, Any] = dict.fromkeys(range(len(scores)))  # None starts a generator
-    while sums:
-        asked: dict[int, ListedPairs] = {}
-        for fit, known in sums.items():
+    ready: list[tuple[int, Any]] = [(fit, None) for fit in reversed(range(len(pending)))]  # None starts a generator
+    waiting: dict[int, ListedPairs] = {}
+    while ready or waiting:
+        if ready:
+            fit, sums = ready.pop()
             try:
-                asked[fit] = scores[fit].send(known).list_pairs()
+                waiting[fit] = pending[fit].send(sums).list_pairs()
             except StopIteration as end:
                 finished[fit] = end.value
-        complete = instances[0].sum_complete(list(asked.values())) if asked else []
-        sums = {
-            fit: instances[fit].add_incomplete(lists, total)
-            for (fit, lists), total in zip(asked.items(), complete, strict=True)
-        }
-    return [finished[fit] for fit in range(len(scores))]
+        # Ties can make lists long. So fits do not wait for each other if their lists take much memory, and those that
+        # have their sums go on before others begin.
+        if waiting and (not ready or count_places(waiting.values()) > _MOST_PLACES):
+            totals = instances[0].sum_complete(list(waiting.values()))
+            for (fit, lists), total in zip(waiting.items(), totals, strict=True):
+                ready.append((fit, instances[fit].add_incomplete(lists, total)))
+            waiting.clear()
+    return [finished[fit] for fit in range(len(pending))]
 
 
 def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray, IndexArray]:

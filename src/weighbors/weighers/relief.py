@@ -14,7 +14,7 @@ from .._random import draw_rows
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from .base import TIES, ContributionWeigher, warn_of_few_neighbors
-from .neighborhoods import Neighborhoods, Neighbors, Scores, Terms, compute_scores
+from .neighborhoods import Neighborhoods, Neighbors, PendingScores, Terms, compute_scores
 from .shared_rows import SharedInstances, list_length
 from .slots import SIGMA_CONSTRAINTS, NeighborWeights, share_slots, tolerance
 from .tables import CodedTable
@@ -33,7 +33,7 @@ def signed_shares(found: Neighbors, codes: IndexArray, sample_weight: FloatArray
     return signed
 
 
-def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> Scores:
+def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> PendingScores:
     """Yield the terms of RELIEF's score of each feature, and return the scores (paper 001, algorithm 1).
 
     Σ_x Σ_{c ≠ l(x)} Σ_{z ∈ KNN(x, c)} |x − z| − Σ_{z ∈ KNN(x, l(x))} |x − z|.
@@ -59,7 +59,9 @@ def relief_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *
     return total[0]
 
 
-def relievedf_scores(instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share") -> Scores:
+def relievedf_scores(
+    instances: Neighborhoods, k: int, sample_weight: FloatArray, *, ties: str = "share"
+) -> PendingScores:
     """Yield the terms of RELIEF's scores with the k nearest misses of all other classes together.
 
     Return the scores. See paper 000, section 2.
@@ -115,7 +117,7 @@ def relieff_scores(
     *,
     ties: str = "share",
     weights: NeighborWeights | None = None,
-) -> Scores:
+) -> PendingScores:
     """Yield the terms of Kononenko's ReliefF score of each feature, and return the scores.
 
     The mean difference to the k nearest misses of each class, weighed by the prior of the class, less the mean
@@ -190,19 +192,24 @@ class _NeighborWeigher(ContributionWeigher):
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Learn the weights from the k nearest hits and misses."""
-        instances, scores = self._begin(table)
-        return compute_scores([instances], [scores])[0]
+        instances, pending = self._begin(table)
+        return compute_scores([instances], [pending])[0]
 
     @classmethod
     def fit_many(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
         """Learn the weights of several fits to the same rows, whose sums are computed together."""
-        if cls.fit_weights is not _NeighborWeigher.fit_weights:  # a subclass learns in another way
+        if not cls._sums_together():
             return super().fit_many(weighers, tables)
         begun = [weigher._begin(table) for weigher, table in zip(weighers, tables, strict=True)]
-        return compute_scores([instances for instances, _ in begun], [scores for _, scores in begun])
+        return compute_scores([instances for instances, _ in begun], [pending for _, pending in begun])
 
-    def _begin(self, table: CodedTable) -> tuple[Neighborhoods, Scores]:
-        """Return the rows with their neighbours, and their scores in the making."""
+    @classmethod
+    def _sums_together(cls) -> bool:
+        """Return whether sums of several fits are computed together. A subclass may learn in another way."""
+        return cls.fit_weights is _NeighborWeigher.fit_weights
+
+    def _begin(self, table: CodedTable) -> tuple[Neighborhoods, PendingScores]:
+        """Return the rows with their neighbours, and the computation of their scores."""
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
         weight = self._draw(table.sample_weight)
         instances = table.instances(scaled=self._scaled, p=self._p, n_jobs=self.n_jobs, asked=self.sample_indices_)
@@ -211,7 +218,9 @@ class _NeighborWeigher(ContributionWeigher):
     def _fits_at_once(self, table: CodedTable) -> int:
         """Return how many fits `fit_many` should get at once."""
         shared = table.shared
-        return shared.fits_at_once(self.n_neighbors, table.n_groups) if isinstance(shared, SharedInstances) else 1
+        if not isinstance(shared, SharedInstances) or not self._sums_together():
+            return 1
+        return shared.fits_at_once(self.n_neighbors, table.n_groups)
 
     def _measure_once(self, table: CodedTable) -> SharedInstances:
         """Rank the neighbours of all rows."""
@@ -237,8 +246,8 @@ class _NeighborWeigher(ContributionWeigher):
         return sample_weight
 
     @abstractmethod
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
-        """Return the published weights in the making. The rows may be in memory or in blocks."""
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> PendingScores:
+        """Return the computation of the published weights. The rows may be in memory or in blocks."""
 
 
 _PARAMETERS = """
@@ -325,7 +334,7 @@ class Relief(_NeighborWeigher):
     """
     )
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> PendingScores:
         """Return RELIEF's score of each feature."""
         return relief_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
@@ -356,7 +365,7 @@ class RelievedF(_NeighborWeigher):
 
     _misses = "together"
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> PendingScores:
         """Return RelievedF's score of each feature."""
         return relievedf_scores(instances, self.n_neighbors, sample_weight, ties=self.ties)
 
@@ -427,7 +436,7 @@ class ReliefF(_NeighborWeigher):
         self.sigma = sigma
         self.neighbor_weights = neighbor_weights
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> PendingScores:
         """Return ReliefF's score of each feature."""
         weights = NeighborWeights.of(self.neighbor_weights, self.sigma)
         return relieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties, weights=weights)

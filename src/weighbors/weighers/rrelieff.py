@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
-from .neighborhoods import Neighborhoods, Scores, Terms
+from .neighborhoods import Neighborhoods, PendingScores, Terms
 from .relief import _NEIGHBOR_WEIGHTS, _PARAMETERS, _NeighborWeigher
 from .slots import SIGMA_CONSTRAINTS, NeighborWeights
 
@@ -22,7 +22,7 @@ def rrelieff_scores(
     *,
     ties: str = "share",
     weights: NeighborWeights | None = None,
-) -> Scores:
+) -> PendingScores:
     """Yield the terms of RReliefF's scores, and return the scores (Robnik-Šikonja & Kononenko 2003, figure 3).
 
     With sums over every row x and its k nearest rows z, where the u of one x sum to its share in all rows,
@@ -150,7 +150,7 @@ class RReliefF(_NeighborWeigher):
         self.sigma = sigma
         self.neighbor_weights = neighbor_weights
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> Scores:
+    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> PendingScores:
         """Return RReliefF's score of each feature."""
         weights = NeighborWeights.of(self.neighbor_weights, self.sigma)
         return rrelieff_scores(instances, self.n_neighbors, sample_weight, ties=self.ties, weights=weights)

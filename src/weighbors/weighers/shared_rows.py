@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .. import _native
 from .._typing import BoolArray, FloatArray, IndexArray
@@ -63,7 +64,9 @@ class SharedInstances:
         return int(self.row.shape[1])
 
     def fits_at_once(self, k: int, n_classes: int) -> int:
-        """Return how many fits are worth computing together: rows are then read from the cache, but memory is limited.
+        """Return how many fits to compute together.
+
+        Several fits read rows from the cache, but take more memory. Sparse rows gain nothing.
 
         Parameters
         ----------
@@ -71,6 +74,8 @@ class SharedInstances:
             Neighbours per class.
         n_classes : int
         """
+        if sparse.issparse(self.rows):
+            return 1
         n, n_features = self.rows.shape
         lists = n * n_classes * (k + 1) * 64  # a neighbour takes some 64 bytes in several arrays
         sums = max(2, n_classes) * n_features * 8 * -(-n // LISTS)
@@ -130,7 +135,7 @@ class RelabeledInstances(Instances):
         return self.shared.complete_rows
 
     def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
-        """Return the sums of listed pairs, without the columns that make up whole cache lines."""
+        """Return the sums of listed pairs, without the columns of zeros that `align_rows` has appended."""
         return [total[:, : self.n_features] for total in super().sum_complete(several)]
 
     def _search(self, rows: IndexArray, width: int) -> tuple[FloatArray, IndexArray]:

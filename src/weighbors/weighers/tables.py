@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sklearn.utils.validation import check_consistent_length
+
 from .._targets import accepted_target, check_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .neighborhoods import Instances
@@ -98,7 +100,8 @@ class SharedTable:
         """Return the ``feature_weights_`` that each weigher would learn from the rows and its target.
 
         They have the same bits as those of separate fits. All weighers are of the type of the weigher that has checked
-        the table; their parameters may differ in ``random_state`` only. They are changed, but not fitted.
+        the table; their parameters may differ in ``random_state`` only. The weighers get attributes such as
+        ``classes_``, but no ``feature_weights_``.
         """
         tables = [self._with_target(weigher, y) for weigher, y in zip(weighers, targets, strict=True)]
         return type(self.checked).fit_many(weighers, tables)
@@ -106,6 +109,7 @@ class SharedTable:
     def _with_target(self, weigher: FeatureWeigher, y: Any) -> CodedTable:
         """Return the table with another target. The weigher learns what it would learn by checking both."""
         target = check_target(y, accepted_target(weigher), who=type(weigher).__name__)
+        check_consistent_length(self.table.rows, target.codes)
         # What the input validation has learned of the columns.
         weigher.__dict__ |= {
             name: value
