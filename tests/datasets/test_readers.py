@@ -1,6 +1,7 @@
 """Files of all kinds become the same table; bad ones a clear error."""
 
 import csv
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -348,3 +349,13 @@ def test_numbers_are_read_to_the_last_bit(tmp_path):
     numbers = np.random.default_rng(0).normal(size=300).tolist()
     (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{number!r},a\n" for number in numbers))
     assert read_table(tmp_path / "t.csv").frame["x"].tolist() == numbers
+
+
+def test_numbers_of_a_file_are_exact_and_nothing_is_warned_of(tmp_path):
+    numbers = np.random.default_rng(0).normal(size=2000) * 10.0 ** np.linspace(-290, 290, 2000)
+    path = tmp_path / "numbers.csv"
+    path.write_text("a,y\n" + "".join(f"{number!r},{i % 2}\n" for i, number in enumerate(numbers.tolist())))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = read_table(path)
+    np.testing.assert_array_equal(table.frame["a"].to_numpy(), numbers)

@@ -13,6 +13,7 @@ from .._files import require_pyarrow
 from .._names import hint
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError
+from ._delimited import read_exact_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,8 +158,7 @@ def _read(name: str, path: Path) -> Dataset:
         return _read_npz(name, path)
     if path.suffix == ".parquet":
         require_pyarrow(path.name)
-    # Without "round_trip", pandas 2 may read numbers that are wrong in the last bit.
-    table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, float_precision="round_trip")
+    table = pd.read_parquet(path) if path.suffix == ".parquet" else read_exact_csv(path)
     return Dataset(name, table.iloc[:, :-1], table.iloc[:, -1].to_numpy())
 
 
