@@ -60,6 +60,8 @@ struct Level {
   void (*compute_zone_distances)(const ZoneJob&, std::int64_t n, double* distance, std::int64_t width,
                                  std::int64_t begin, std::int64_t end);
   void (*add_zone_differences)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
+  void (*add_sparse_zone_differences)(const SparseZoneJob&, const Zones&, double* total, double* coefficient_sums,
+                                      std::int64_t begin, std::int64_t end);
   std::pair<std::int64_t, std::int64_t> (*take_simba_steps[2])(const MarginJob&, HelperThreads&, double* w,
                                                                std::int64_t begin,
                                                                std::int64_t end);  // [mixed]

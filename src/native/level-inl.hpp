@@ -39,6 +39,7 @@
 #include "rounded-inl.hpp"
 #include "listed-inl.hpp"
 #include "surf-inl.hpp"
+#include "sparse_zones-inl.hpp"
 #include "simba-inl.hpp"
 #include "individual-inl.hpp"
 #include "population_minima-inl.hpp"
@@ -115,6 +116,7 @@ constinit const Level LEVEL = {
     .in_double = &KERNELS<double>,
     .compute_zone_distances = compute_zone_distances,
     .add_zone_differences = add_zone_differences,
+    .add_sparse_zone_differences = add_sparse_zone_differences,
     .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
     .sum_signs = sum_signs,
     .rounded = {MULTIPLIES_PAIRS, propose_rounded, propose_rounded_pairs},

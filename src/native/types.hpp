@@ -262,6 +262,14 @@ struct Zones {
   double tolerance = 0;            // distances within this share of a threshold are neither
 };
 
+// Sparse rows of numbers for `add_sparse_zone_differences`, ordered by class or by a numeric target.
+struct SparseZoneJob {
+  SparseRows<double> rows;
+  SparseRows<double> columns;    // the same entries by feature: `feature` has row numbers
+  const double* norm = nullptr;  // (n,) sum of |x| of each row
+  std::int64_t n = 0;
+};
+
 // For every byte, the positions of its set bits in ascending order, one byte per position (little-endian).
 constexpr std::array<std::uint64_t, 256> BIT_PLACES = [] {
   std::array<std::uint64_t, 256> places{};

@@ -98,6 +98,25 @@ void py_add_zone_differences(Array<double, 2> rows, Optional<double, 3> packed, 
   level->add_zone_differences(job, zones, total.data(), begin, end);
 }
 
+void py_add_sparse_zone_differences(Array<int64_t, 1> start, Array<int32_t, 1> feature, Array<double, 1> value,
+                                    Array<int64_t, 1> column_start, Array<int32_t, 1> column_row,
+                                    Array<double, 1> column_value, Array<double, 1> norm, Array<int64_t, 1> class_start,
+                                    Array<int64_t, 2> hit_range, Array<double, 2> factor, Array<double, 1> weight,
+                                    double threshold, bool far, double tolerance, Output<double, 1> total,
+                                    Output<double, 1> coefficient_sums, int64_t begin, int64_t end) {
+  const int64_t n = dim(start, 0) - 1, m = dim(total, 0);
+  require(n >= 2 && dim(column_start, 0) == m + 1,
+          "start, column_start: two rows, and one column per feature, are needed");
+  require(dim(norm, 0) == n && dim(coefficient_sums, 0) == n, "norm, coefficient_sums: one per row is needed");
+  const SparseZoneJob job{.rows = sparse_rows(start, feature, value, m),
+                          .columns = sparse_rows(column_start, column_row, column_value, n),
+                          .norm = norm.data(),
+                          .n = n};
+  const Zones zones = make_zones(n, class_start, hit_range, factor, weight, threshold, far, tolerance);
+  require_range(begin, end, n);
+  level->add_sparse_zone_differences(job, zones, total.data(), coefficient_sums.data(), begin, end);
+}
+
 template <class T>
 void py_compute_zone_coefficients(Array<T, 2> rows, Array<T, 3> packed, Array<T, 1> missing_distance, int64_t n_numeric,
                                   bool missing, Array<int64_t, 1> class_start, Array<int64_t, 2> hit_range,
@@ -366,6 +385,10 @@ void bind_weighers(nb::module_& m) {
         array_or_none("row_sums"), array_or_none("distance"), array_or_none("order"), array("class_start"),
         array("hit_range"), array("factor"), array("weight"), "threshold"_a, "far"_a, "tolerance"_a, array("total"),
         "begin"_a, "end"_a, release);
+  m.def("add_sparse_zone_differences", &py_add_sparse_zone_differences, nb::kw_only(), array("start"), array("feature"),
+        array("value"), array("column_start"), array("column_row"), array("column_value"), array("norm"),
+        array("class_start"), array("hit_range"), array("factor"), array("weight"), "threshold"_a, "far"_a,
+        "tolerance"_a, array("total"), array("coefficient_sums"), "begin"_a, "end"_a, release);
   m.def("count_between", &py_count_between, nb::kw_only(), array("limits"), array("values"), array("counts"), release);
   nb::class_<HelperThreads>(m, "HelperThreads")
       .def(nb::init<>())

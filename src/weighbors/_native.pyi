@@ -12,6 +12,7 @@ Who calls what::
     engine.pairs            -> pack, compute_distances, add_differences, sum_distances, sum_signs
     engine.listed           -> add_listed_differences, add_listed_sparse_differences
     engine.zones            -> compute_zone_coefficients, compute_zone_distances, add_zone_differences
+    engine.sparse_zones     -> add_sparse_zone_differences
     engine.population       -> count_true, predict_by_scan, predict_from_matrix, predict_from_lists, predict_from_ranks
     engine.population_cache -> compute_squared_distances
     engine.margins          -> pack_margins, take_simba_steps, HelperThreads
@@ -320,6 +321,27 @@ def add_zone_differences(
     far: bool,
     tolerance: float,
     total: FloatArray,  # (stride,) float64, added to
+    begin: int,
+    end: int,
+) -> None: ...
+def add_sparse_zone_differences(
+    *,
+    start: IndexArray,  # (n + 1,) first entry of each row
+    feature: NDArray[np.int32],  # of each entry, ascending within a row
+    value: FloatArray,  # float64, of each entry
+    column_start: IndexArray,  # (m + 1,) the same entries by feature
+    column_row: NDArray[np.int32],
+    column_value: FloatArray,
+    norm: FloatArray,  # (n,) float64: sum of |value| of each row
+    class_start: IndexArray,  # this and what follows as in add_zone_differences
+    hit_range: IndexArray,
+    factor: FloatArray,
+    weight: FloatArray,
+    threshold: float,
+    far: bool,
+    tolerance: float,
+    total: FloatArray,  # (m,) float64, added to: coefficient * (|x - z| - |x| - |z|) over pairs of rows
+    coefficient_sums: FloatArray,  # (n,) float64, added to: the coefficients of all pairs that a row is in
     begin: int,
     end: int,
 ) -> None: ...

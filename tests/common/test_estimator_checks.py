@@ -152,7 +152,7 @@ ESTIMATORS = {
     "NPDR": (NPDR(), 45, {}),
     "NPDR, permutations": (NPDR(5, n_permutations=20, pairs="all", random_state=0, n_jobs=2), 45, {}),
     "NPDR, penalised": (NPDR(penalty="elastic_net", regularization=0.01, l1_ratio=0.5), 45, {}),
-    "NCAWeights, tuned": (NCAWeights("tuned", scale=False, random_state=0, n_jobs=2), 50, {}),
+    "NCAWeights, tuned": (NCAWeights("tuned", scale=False, max_iter=10, random_state=0, n_jobs=2), 50, {}),
     "EvolutionaryWeigher": (EvolutionaryWeigher(population_size=8, max_evaluations=80), 40, {}),
     "EvolutionaryWeigher, numeric targets": (
         EvolutionaryWeigher("IS+FS+IW+FW", target_type="numeric", population_size=8, max_evaluations=80),

@@ -11,9 +11,10 @@ from .._parallel.threads import effective_n_jobs, run_ranges
 from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
+from ..engine.sparse_zones import SparseZoneRows
 from ..engine.zones import ZoneRows, Zones, zone_coefficients
 from .base import ContributionWeigher
-from .neighborhoods import Instances
+from .neighborhoods import DENSE_BYTES, Instances
 from .relief import prior_ratios
 from .slots import tolerance
 from .tables import CodedTable
@@ -21,6 +22,7 @@ from .tables import CodedTable
 __all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "hit_ranges", "surf_scores"]
 
 _DISTANCE_BYTES = 128 * 2**20  # memory for the distances of all pairs
+_MOST_ENTRIES = 0.2  # share of the cells up to which sparse rows are faster than dense ones
 _LEAST_FEATURES = 32  # with fewer, known distances take as long to read as to compute
 
 
@@ -89,7 +91,15 @@ def _hits_and_misses(codes: IndexArray, n_classes: int, target: FloatArray | Non
 
 def _has_zone_rows(instances: Instances) -> bool:
     """Return whether the rows have a kernel that needs no array of coefficients: that for complete float64 numbers."""
-    return instances.plain and instances.rows.dtype == np.float64
+    return instances.plain and instances.rows.dtype == np.float64 and not _stays_sparse(instances)
+
+
+def _stays_sparse(instances: Instances) -> bool:
+    """Return whether the rows are not made dense: they are complete sparse numbers, and few, or too large if dense."""
+    if not (instances.sparse and instances.plain):
+        return False
+    cells = instances.n * instances.n_features
+    return instances.rows.nnz <= _MOST_ENTRIES * cells or 8 * cells > DENSE_BYTES
 
 
 def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool, star: bool) -> FloatArray:
@@ -113,13 +123,19 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
     star : bool
         Whether far instances count, too.
     """
+    sparse_rows = SparseZoneRows(instances.rows) if _stays_sparse(instances) else None
+    mean = None
+    if not multi:
+        mean = mean_distance(instances) if sparse_rows is None else sparse_rows.mean_distance()
     zones = Zones(
         **_hits_and_misses(instances.codes, instances.n_classes, instances.target),
         weight=sample_weight / sample_weight.sum(),
-        threshold=None if multi else mean_distance(instances),
+        threshold=mean,
         far=star,
         tolerance=tolerance(instances.rows.dtype),
     )
+    if sparse_rows is not None:
+        return sparse_rows.sum_differences(zones, effective_n_jobs(instances.n_jobs))
     if _has_zone_rows(instances):
         total = ZoneRows.of(instances.pairs).sum_differences(zones, effective_n_jobs(instances.n_jobs))
         return instances.in_place(total[None])[0]
