@@ -58,16 +58,15 @@ def describe_votes_gain(n_jobs: int | None = None) -> str:
     from sklearn.model_selection import RepeatedKFold, cross_val_score
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler
-    from threadpoolctl import threadpool_limits
 
+    from .._parallel.blas import one_blas_thread
     from ..regressors import KernelVotesRegressor, WeightedKNeighborsRegressor
     from ..stats import corrected_resampled_ttest
 
     X, y = load_diabetes(return_X_y=True)
     models = [WeightedKNeighborsRegressor(5, n_jobs=n_jobs), KernelVotesRegressor(None, None, n_jobs=n_jobs)]
     folds = RepeatedKFold(n_splits=5, n_repeats=3, random_state=0)
-    # The systems are small, and on a busy computer threads of BLAS would wait for each other most of the time.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():  # the systems of equations are small
         plain, votes = (cross_val_score(make_pipeline(MinMaxScaler(), one), X, y, cv=folds) for one in models)
     test = corrected_resampled_ttest(votes, plain, n_folds=5)
     width = float(student.ppf(0.975, test.df)) * test.standard_error

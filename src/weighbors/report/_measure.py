@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from .._parallel.blas import one_blas_thread
 from .._random import integer_seed
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..classifiers import KernelVotesClassifier, WeightedKNeighborsClassifier
@@ -255,8 +255,7 @@ def _predict_by_votes(
     chosen = _spread_rows(codes, MOST_VOTERS)
     # Feature weights of its own would be learned by cross-validation, which takes many times as long.
     model = KernelVotesClassifier(None, None, categorical_features=table.categorical_features, n_jobs=n_jobs)
-    # The systems are small, and on a busy computer threads of BLAS would wait for each other most of the time.
-    with quiet(), threadpool_limits(1, user_api="blas"):
+    with quiet(), one_blas_thread():  # the systems of equations are small
         return np.asarray(model.fit(rows[chosen], codes[chosen]).predict(queries))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._parallel.blas import one_blas_thread
 from .._parallel.threads import effective_n_jobs, run_ranges
 from .._random import generators
 from .._targets import TARGET_TYPES
@@ -159,7 +160,6 @@ def maximize_objective(problem: Problem, regularization: float, *, max_iter: int
         Threads.
     """
     from scipy.optimize import minimize
-    from threadpoolctl import threadpool_limits
 
     def by_square(a: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = objective(problem, a, n_jobs)
@@ -176,9 +176,7 @@ def maximize_objective(problem: Problem, regularization: float, *, max_iter: int
     m = problem.rows.shape[1]
     if m == 0:
         return Fit(np.zeros(0), objective(problem, np.zeros(0), n_jobs)[0], 0, True)
-    # The vectors of L-BFGS are short: threads of BLAS would cost more than they gain, up to a hundred times as much
-    # where other processes are busy.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():  # the vectors of L-BFGS are short
         coarse = run(by_weight, np.ones(m), max(COARSE, tol), max_iter)
         left = max(1, max_iter - int(coarse.nit))
         fine = run(by_square, coarse.x**2, tol, left, [(0.0, None)] * m)
