@@ -29,7 +29,7 @@ from .base import FeatureWeigher, published_scores
 from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
 from .tables import CodedTable
 
-__all__ = ["AUTO_OFFSET", "ScoreWeigher", "mixed_scores", "univariate_scores"]
+__all__ = ["AUTO_OFFSET", "ScoreWeigher", "finite_scores", "mixed_scores", "univariate_scores"]
 
 #: The quantile that ``offset="auto"`` takes. It was chosen on tables other than those of the guide.
 AUTO_OFFSET = 0.75
@@ -76,7 +76,7 @@ def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, **options:
     """
     found = np.zeros(X.shape[1])
     if score in _WITH_MISSING and not options and not sparse.issparse(X) and np.isnan(X).any():
-        return _finite_scores(_WITH_MISSING[score](X, y))
+        return finite_scores(_WITH_MISSING[score](X, y))
     for columns, known in _columns_by_known_rows(X):
         rows = X if known.all() and len(columns) == X.shape[1] else _dense(X)[known][:, columns]
         part = dict(options)
@@ -84,10 +84,10 @@ def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, **options:
             part["discrete_features"] = part["discrete_features"][columns]
         if len(np.unique(y[known])) > 1:
             found[columns] = _call(score, rows, y[known], part)
-    return _finite_scores(found)
+    return finite_scores(found)
 
 
-def _finite_scores(found: FloatArray) -> FloatArray:
+def finite_scores(found: FloatArray) -> FloatArray:
     """Return the scores with 0 for those that are not defined, and twice the largest finite one for infinite ones."""
     finite = found[np.isfinite(found)]
     largest = 2 * float(finite.max(initial=0.0)) or 1.0
@@ -254,21 +254,11 @@ class ScoreWeigher(FeatureWeigher):
         self.offset_ = self._choose_offset(table)
         if self.offset_ is not None:
             rows = _dense(table.rows)
-            return _finite_scores(moderated_f(rows, y, numeric=table.target is not None, quantile=self.offset_))
+            return finite_scores(moderated_f(rows, y, numeric=table.target is not None, quantile=self.offset_))
         if hasattr(self.score_func, "fit"):
             return self._importances(table, y)
         score = self.score_func or (f_classif if table.target is None else f_regression)
         return mixed_scores(score, table.rows, y, table.nominal)
-
-    def score_classes(self, rows: FloatArray, y: AnyArray) -> FloatArray:
-        """Return the F-statistics of numbers for classes, as ``fit`` finds them, without its checks.
-
-        A selection fits the weigher a thousand times to parts of a table that it has checked, and on small tables the
-        checks would take most of the time. ``offset`` must be a number or None, and ``score_func`` the F-statistic.
-        """
-        if self.offset is not None:
-            return _finite_scores(moderated_f(rows, y, numeric=False, quantile=float(self.offset)))
-        return _finite_scores(f_of_classes(rows, y))
 
     def _choose_offset(self, table: CodedTable) -> float | None:
         """Return the quantile for the offset, or None. Raise InvalidDataError if it has no meaning."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.feature_selection import f_classif
 
 from ..._archive import ArchiveKind
 from ..._parallel.executors import Executor
@@ -20,7 +19,7 @@ from ..._random import integer_seed
 from ..._status_line import StatusLine, draw_bar
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...exceptions import CheckpointError, InvalidDataError, WeighborsWarning
-from ...weighers.score import ScoreWeigher
+from ...weighers.scored_table import ScoredTable
 from ..model_features import fit_feature_scores
 from .halves import HalfPair, draw_halves
 
@@ -73,27 +72,13 @@ def draw_tasks(
 
 
 def fit_pair(y: AnyArray, halves: HalfPair, seeds: tuple[int, int], weigher: Any, X: Any) -> FloatArray:
-    """Return the weights that the weigher learns from both half samples, of shape (2, n_features)."""
-    if _scores_classes(weigher, X, y):
-        return np.stack([weigher.score_classes(X[rows], y[rows]) for rows in halves])
-    return np.stack([fit_feature_scores(weigher, X, y, rows, seed) for rows, seed in zip(halves, seeds, strict=True)])
+    """Return the weights that the weigher learns from both half samples, of shape (2, n_features).
 
-
-def _scores_classes(weigher: Any, X: Any, y: AnyArray) -> bool:
-    """Return whether the weigher is the F-statistic for classes, and the table an array of numbers without categories.
-
-    Such a table has been checked by the selection, and the scores need no fit of an estimator.
+    ``X`` is the table, or a `ScoredTable` of it.
     """
-    return (
-        type(weigher) is ScoreWeigher
-        and (weigher.target_type == "classes" or y.dtype.kind != "f")  # labels that are no floats are classes
-        and weigher.target_type != "numeric"
-        and (weigher.score_func is None or weigher.score_func is f_classif)
-        and weigher.offset != "auto"
-        and (weigher.categorical_features is None or isinstance(weigher.categorical_features, str))
-        and isinstance(X, np.ndarray)
-        and X.dtype.kind == "f"
-    )
+    if isinstance(X, ScoredTable):
+        return np.stack([X.score(rows, y[rows]) for rows in halves])
+    return np.stack([fit_feature_scores(weigher, X, y, rows, seed) for rows, seed in zip(halves, seeds, strict=True)])
 
 
 @dataclass
@@ -158,7 +143,7 @@ class HalfFits:
     Parameters
     ----------
     weigher, X
-        The weigher and the table.
+        The weigher, and the table or a `ScoredTable` of it.
     executor : Executor
     keeper : FitKeeper or None
     state : dict of arrays

@@ -26,6 +26,7 @@ from ..._warnings import warn
 from ...exceptions import InvalidDataError, NothingSelectedWarning
 from ...weighers.evolution.lock import hold_checkpoint
 from ...weighers.score import ScoreWeigher
+from ...weighers.scored_table import ScoredTable
 from ...weights import Weights
 from ..targets import decide_target_type, expected_target, told_model
 from .halves import group_codes, strata_of_target, usable_rows
@@ -310,7 +311,7 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         n_blocks = 1 + (int(self.n_permutations) if self.null == "permutation" else 0)
         fits = HalfFits(
             weigher=self.weigher_,
-            X=rows,
+            X=ScoredTable.of(self.weigher_, rows, numeric=self.target_type_ == "numeric") or rows,
             executor=executor_for(client, self.n_jobs),
             keeper=keeper,
             state=state,
