@@ -1,9 +1,11 @@
 """Checks for fuzzing of learners: shared fits, selectors, strata, learned votes, WIB-K, stability selection, NPDR."""
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 from naive import instances, intervals, kernel_votes, neighbors, relief, relief_numeric, stability_selection, strata
+from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import clone
 from vote_tables import coded_table
@@ -13,6 +15,7 @@ import weighbors.weighers.shared_rows as shared_rows
 from fuzz.checks import dyadic, labels, table
 from weighbors._random import generators
 from weighbors.evaluation.stability_selection import paths
+from weighbors.weighers import neighborhoods, surf
 from weighbors.weighers.instances.drop import select_drop3, select_drop5
 from weighbors.weighers.instances.editing import edit_rows
 from weighbors.weighers.instances.fcnn import select_fcnn
@@ -20,6 +23,7 @@ from weighbors.weighers.instances.hmnei import select_hmnei
 from weighbors.weighers.instances.icf import select_icf
 from weighbors.weighers.instances.instance_based import select_ib2, select_ib3
 from weighbors.weighers.instances.rows import LabelledRows
+from weighbors.weighers.scored_table import ScoredTable
 from weighbors.weighers.tables import SharedTable
 
 
@@ -71,6 +75,38 @@ def check_shared_fits(rng):
     targets = [rng.permutation(y) for _ in range(int(rng.integers(1, 6)))]
     found = table_of_lists.fit_many([clone(weigher) for _ in targets], targets)
     np.testing.assert_array_equal(found, [clone(weigher).fit(X, target).feature_weights_ for target in targets])
+
+
+def check_sparse_zones(rng):
+    """The SURF family gives sparse rows the weights that the loops give, whatever is stored in them."""
+    n, m = int(rng.integers(6, 26)), int(rng.integers(2, 12))
+    X = np.where(rng.random((n, m)) < rng.choice([0.05, 0.3, 0.8]), rng.integers(-4, 9, size=(n, m)) / 4, 0.0)
+    X[:, int(rng.integers(m))] += float(rng.choice([0.0, 3.0, 1000.0]))
+    X[int(rng.integers(n))] = X[int(rng.integers(n))]
+    y, multi, star = labels(rng, n), bool(rng.integers(2)), bool(rng.integers(2))
+    y[:2] = 0, 1
+    model = {(0, 0): wb.SURF, (0, 1): wb.SURFStar, (1, 0): wb.MultiSURF, (1, 1): wb.MultiSURFStar}[multi, star]
+    rows = sparse.coo_matrix(X)
+    if rng.random() < 0.3:  # entries that are stored twice add up
+        rows = sparse.coo_matrix((np.tile(rows.data / 2, 2), (np.tile(rows.row, 2), np.tile(rows.col, 2))), X.shape)
+    with mock.patch.object(surf, "DENSE_BYTES", 1), mock.patch.object(neighborhoods, "DENSE_BYTES", 1):
+        found = model(n_jobs=int(rng.integers(1, 4))).fit(rows, y).feature_weights_
+    np.testing.assert_allclose(found, relief.surf(X.tolist(), y.tolist(), multi=multi, star=star), rtol=0, atol=1e-10)
+
+
+def check_scored_tables(rng):
+    """Scores of parts of a table that is coded once are those of fits to these parts."""
+    X, nominal = table(rng)
+    y = rng.normal(size=len(X)) if rng.random() < 0.5 else labels(rng, len(X))
+    numeric = y.dtype.kind == "f"
+    weigher = wb.ScoreWeigher(target_type="numeric" if numeric else "classes", categorical_features=nominal)
+    coded = ScoredTable.of(weigher, X, numeric=numeric)
+    rows = rng.permutation(len(X))[: int(rng.integers(min(4, len(X)), len(X) + 1))]
+    if len(np.unique(y[rows])) < 2:
+        return
+    wanted = weigher.fit(X[rows], y[rows]).feature_weights_
+    usual = wanted < 1e6  # a column that decides the target has a score that is mostly rounding
+    np.testing.assert_allclose(coded.score(rows, y[rows])[usual], wanted[usual], rtol=1e-6, atol=1e-9)
 
 
 def check_selectors(rng):
@@ -204,5 +240,6 @@ def check_npdr(rng):
     np.testing.assert_allclose(model.feature_weights_, wanted[:, 1], rtol=1e-5, atol=1e-8)
 
 
-LEARNER_CHECKS = [check_relief_relatives, check_relief_numbers, check_shared_fits, check_selectors, check_strata,
+LEARNER_CHECKS = [check_relief_relatives, check_relief_numbers, check_shared_fits, check_sparse_zones,
+                  check_scored_tables, check_selectors, check_strata,
                   check_kernel_votes, check_wibk, check_stability_paths, check_npdr]  # fmt: skip
