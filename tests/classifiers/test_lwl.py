@@ -1,6 +1,7 @@
 """LWL: weights by nearness, and the small models fitted to them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from lazy_tables import generated
 from naive.lazy import KERNELS, lwl, naive_bayes, stump
@@ -135,3 +136,13 @@ def test_bad_input():
     assert set(LWL(DecisionTreeClassifier(max_depth=1)).fit(holes, y).predict(holes[:3])) <= {0, 1, 2}
     with pytest.raises(InvalidDataError, match="infinity"):
         LWL().fit(X, y).predict(np.where(Q > 0, np.inf, Q))
+
+
+@pytest.mark.parametrize("first", ["red", "green"])
+def test_of_two_equal_tests_that_of_the_first_row_is_taken(first):
+    """A category that is not known fails the test, so that it is answered by the rows of the other category."""
+    other = "green" if first == "red" else "red"
+    X = pd.DataFrame({"colour": [first, other] * 6})
+    y = np.array([0, 1] * 5 + [1, 0])
+    share = LWL(kernel="constant").fit(X, y).predict_proba(pd.DataFrame({"colour": ["blue"]}))
+    np.testing.assert_allclose(share, [[1 / 6, 5 / 6]])

@@ -31,7 +31,8 @@ class Generated:
         self.nominal = [not pd.api.types.is_numeric_dtype(frame[name]) for name in frame]
         coded = frame.copy()
         for name in frame.columns[self.nominal]:
-            codes = frame[name].cat.codes.astype(float)
+            # Categories are numbered by their first rows, which decide between tests that are equally good.
+            codes = pd.Series(pd.factorize(frame[name])[0], index=frame.index, dtype=float)
             coded[name] = codes.where(codes >= 0)
         coded = coded.to_numpy(dtype=float)
         self.rows, self.queries = coded[:n], coded[n:]

@@ -82,7 +82,7 @@ class BaseStump(ABC):
 
     A numeric feature is compared with the middle between two neighbouring values. A categorical feature is compared
     with one category. Missing values form a third branch. If several tests leave the same impurity, the earliest
-    feature is used, and in this feature the lowest value.
+    feature is used, and in this feature the lowest value, or the category whose first row comes first.
 
     What the rows of a branch add up to is a table. Its first axis is the classes, or the moments of a numeric target.
 
