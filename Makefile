@@ -69,9 +69,10 @@ $(VENV)/needs-%: pyproject.toml
 demo: $(VENV)/demo
 	@$(BIN)/weighbors demo --force
 
-# Two processes share two cores: threads of BLAS on top of them would only wait for each other.
+# Two processes share two cores: threads of BLAS on top of them would only wait for each other. Each process gets the
+# tests of whole files at first, which share what takes long to set up, and takes tests from the other in the end.
 test: $(VENV)/with-test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 slow: $(VENV)/with-test
 	$(BIN)/python -m pytest -m slow
