@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def best_of(
-    contestants: dict[str, Callable[[], object]], rounds: int = 9, *, seconds: float = 0.0
-) -> dict[str, float]:
+def best_of(contestants: dict[str, Callable[[], object]], rounds: int = 9, *, seconds: float = 0.0) -> dict[str, float]:
     """Best time of each contestant in seconds; they alternate, so that a busy machine slows down all of them.
 
     There are at least ``rounds`` rounds, and more until every contestant was timed for ``seconds`` in total: the best
