@@ -1,9 +1,11 @@
 """The thread pool: row ranges, results in order, errors, concurrent calls, and the meaning of n_jobs."""
 
+import os
 import threading
 
 import pytest
 
+from weighbors import _native
 from weighbors._parallel.threads import effective_n_jobs, row_ranges, run_ranges, run_with_helpers
 
 
@@ -89,3 +91,67 @@ def test_a_call_does_not_wait_for_threads_that_serve_another():
     finally:
         release.set()
         first.join()
+
+
+def allowed_cpus(thread_id=0):
+    """Return the CPUs that a thread may use, or skip the test where that has no meaning."""
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("this system does not tell on which CPUs a thread may run")
+    cpus = os.sched_getaffinity(thread_id)
+    if thread_id == 0 and len(cpus) < 2:
+        pytest.skip("one CPU leaves nothing to choose")
+    return cpus
+
+
+def test_a_thread_forbids_its_cpu_to_another_and_the_other_allows_it_again():
+    whole, forbidden, allow, seen = allowed_cpus(), threading.Event(), threading.Event(), []
+
+    def wait():
+        seen.append(threading.get_native_id())
+        forbidden.set()
+        allow.wait()
+        _native.allow_cpus_of(threading.main_thread().native_id)
+        seen.append(os.sched_getaffinity(0))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    forbidden.wait()
+    assert _native.forbid_this_cpu([seen[0]])
+    left = os.sched_getaffinity(seen[0])
+    assert left < whole
+    assert len(left) == len(whole) - 1
+    allow.set()
+    thread.join()
+    assert seen[1] == whole
+
+
+def test_threads_that_are_gone_are_passed_over():
+    whole, ids = allowed_cpus(), []
+    thread = threading.Thread(target=lambda: ids.append(threading.get_native_id()))
+    thread.start()
+    thread.join()
+    assert _native.forbid_this_cpu(ids)
+    _native.allow_cpus_of(ids[0])
+    assert os.sched_getaffinity(0) == whole
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, 12])
+def test_work_may_use_all_cpus_of_its_caller(n_jobs):
+    """Threads of other libraries that start in it, such as those of BLAS, keep the CPUs that they begin with."""
+    whole = allowed_cpus()
+    for _ in range(20):
+        found = run_ranges(lambda b, e: os.sched_getaffinity(0), [(i, i + 1) for i in range(40)], n_jobs)
+        assert found == [whole] * 40
+    assert os.sched_getaffinity(0) == whole
+
+
+def test_a_caller_that_is_bound_to_one_cpu_stays_there():
+    whole = allowed_cpus()
+    one = {min(whole)}
+    os.sched_setaffinity(0, one)
+    try:
+        assert run_ranges(lambda b, e: b, [(i, i + 1) for i in range(40)], 2) == list(range(40))
+        assert not _native.forbid_this_cpu([threading.get_native_id()])
+        assert os.sched_getaffinity(0) == one
+    finally:
+        os.sched_setaffinity(0, whole)

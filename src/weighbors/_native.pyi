@@ -19,6 +19,7 @@ Who calls what::
     kernel.local            -> solve_local_votes
     weighers.shared_rows    -> pick_nearest
     _null_weights           -> count_between
+    _parallel.threads       -> forbid_this_cpu, allow_cpus_of, HelperThreads
     weighers.evolution      -> count_differences, cross_halves, draw_subsets
 
 All arguments are keyword-only. All arrays are C-contiguous and are never converted; all float arrays of one
@@ -46,6 +47,8 @@ class HelperThreads:
     def help(self) -> None: ...  # computes parts until close is called
     def close(self) -> None: ...
 
+def forbid_this_cpu(thread_ids: list[int]) -> bool: ...  # whether the threads have other CPUs; if not, nothing changes
+def allow_cpus_of(thread_id: int) -> None: ...  # allows the calling thread the CPUs of another thread
 def cpu_level() -> str: ...
 def set_cpu_level(name: str) -> None: ...
 def pack(

@@ -7,15 +7,44 @@ on how the rows are cut into ranges.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
 
 from .. import _native
 
 Result = TypeVar("Result")
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+_MOST_PLACED = 8  # threads; among more, one that waits behind its leader hardly matters
+
+
+class _Pool:
+    """Threads that are kept between calls, and wake up on other CPUs than the thread that calls them."""
+
+    def __init__(self, size: int) -> None:
+        self._thread_ids: list[int] = []  # a thread adds its number when it starts
+        self._executor = ThreadPoolExecutor(
+            size, "weighbors", initializer=lambda: self._thread_ids.append(threading.get_native_id())
+        )
+        self._size = size
+
+    def submit(self, work: Callable[[], None]) -> list[Future[None]]:
+        """Let every thread of the pool call ``work`` beside the calling thread."""
+        leader = threading.get_native_id()
+        # A thread that wakes up behind its leader would wait for milliseconds: see cpu_places.hpp.
+        placed = self._size <= _MOST_PLACED and _native.forbid_this_cpu(self._thread_ids)
+
+        def help_leader() -> None:
+            if placed:
+                # First of all, because threads that are started in ``work`` inherit the CPUs of this one.
+                _native.allow_cpus_of(leader)
+            work()
+
+        return [self._executor.submit(help_leader) for _ in range(self._size)]
+
+
+_pools: dict[int, _Pool] = {}
 if hasattr(os, "register_at_fork"):  # a forked child process does not have the threads of its parent
     os.register_at_fork(after_in_child=_pools.clear)
 
@@ -67,8 +96,8 @@ def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]]
                 todo.clear()
                 raise
 
-    pool = _pools.get(helpers) or _pools.setdefault(helpers, ThreadPoolExecutor(helpers, "weighbors"))
-    futures = [pool.submit(work) for _ in range(helpers)]
+    pool = _pools.get(helpers) or _pools.setdefault(helpers, _Pool(helpers))
+    futures = pool.submit(work)
     try:
         work()
     finally:
