@@ -145,13 +145,29 @@ def test_work_may_use_all_cpus_of_its_caller(n_jobs):
     assert os.sched_getaffinity(0) == whole
 
 
-def test_a_caller_that_is_bound_to_one_cpu_stays_there():
+def test_helpers_of_a_caller_that_is_bound_to_one_cpu_stay_there():
     whole = allowed_cpus()
     one = {min(whole)}
     os.sched_setaffinity(0, one)
     try:
-        assert run_ranges(lambda b, e: b, [(i, i + 1) for i in range(40)], 2) == list(range(40))
+        found = run_ranges(lambda b, e: os.sched_getaffinity(0), [(i, i + 1) for i in range(40)], 2)
+        assert found == [one] * 40
         assert not _native.forbid_this_cpu([threading.get_native_id()])
         assert os.sched_getaffinity(0) == one
     finally:
         os.sched_setaffinity(0, whole)
+
+
+def test_helpers_keep_all_cpus_while_several_callers_use_them():
+    whole, found = allowed_cpus(), []
+
+    def call():
+        for _ in range(30):
+            found.extend(run_ranges(lambda b, e: os.sched_getaffinity(0), [(i, i + 1) for i in range(10)], 3))
+
+    threads = [threading.Thread(target=call) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [whole] * 1800

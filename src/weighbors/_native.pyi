@@ -30,6 +30,8 @@ missing value or a mismatch of categories counts. A call processes the rows [beg
 several threads can share one set of arrays.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,7 +49,7 @@ class HelperThreads:
     def help(self) -> None: ...  # computes parts until close is called
     def close(self) -> None: ...
 
-def forbid_this_cpu(thread_ids: list[int]) -> bool: ...  # whether the threads have other CPUs; if not, nothing changes
+def forbid_this_cpu(thread_ids: Sequence[int]) -> bool: ...  # False, and no effect, if the caller has no other CPU
 def allow_cpus_of(thread_id: int) -> None: ...  # allows the calling thread the CPUs of another thread
 def cpu_level() -> str: ...
 def set_cpu_level(name: str) -> None: ...

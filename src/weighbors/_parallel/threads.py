@@ -23,25 +23,34 @@ class _Pool:
     """Threads that are kept between calls, and wake up on other CPUs than the thread that calls them."""
 
     def __init__(self, size: int) -> None:
+        self._size = size
         self._thread_ids: list[int] = []  # a thread adds its number when it starts
+        self._unfinished: list[Future[None]] = []
+        self._lock = threading.Lock()  # callers that come at the same time place the threads one after the other
         self._executor = ThreadPoolExecutor(
             size, "weighbors", initializer=lambda: self._thread_ids.append(threading.get_native_id())
         )
-        self._size = size
 
     def submit(self, work: Callable[[], None]) -> list[Future[None]]:
         """Let every thread of the pool call ``work`` beside the calling thread."""
-        leader = threading.get_native_id()
-        # A thread that wakes up behind its leader would wait for milliseconds: see cpu_places.hpp.
-        placed = self._size <= _MOST_PLACED and _native.forbid_this_cpu(self._thread_ids)
+        leader, place = threading.get_native_id(), self._size <= _MOST_PLACED
 
         def help_leader() -> None:
-            if placed:
+            """Call ``work`` in a thread of the pool."""
+            if place:
                 # First of all, because threads that are started in ``work`` inherit the CPUs of this one.
                 _native.allow_cpus_of(leader)
             work()
 
-        return [self._executor.submit(help_leader) for _ in range(self._size)]
+        with self._lock:
+            self._unfinished = [future for future in self._unfinished if not future.done()]
+            if place and not self._unfinished:  # threads that work for another leader are awake
+                # A thread that wakes up behind its leader would wait for milliseconds: see cpu_places.hpp. The tuple is
+                # a copy, since new threads add their numbers meanwhile.
+                _native.forbid_this_cpu(tuple(self._thread_ids))
+            futures = [self._executor.submit(help_leader) for _ in range(self._size)]
+            self._unfinished += futures
+        return futures
 
 
 _pools: dict[int, _Pool] = {}
