@@ -147,7 +147,7 @@ def test_headers_that_numpy_cannot_parse_are_damage(tmp_path, text):
     with pytest.raises(InvalidDataError, match="cannot be mapped"):
         open_source(plain, None, piece_bytes=2**20)
     with pytest.raises(SystemExit) as ended:
-        main(["report", str(path), "--target", "y"])
+        main(["report", str(path), "--target", "y", "-o", str(tmp_path / "report.html")])
     assert ended.value.code == 3
 
 

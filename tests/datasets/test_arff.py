@@ -161,5 +161,5 @@ def test_quotes_without_an_end_are_refused(tmp_path, line, text):
     with pytest.raises(InvalidDataError, match=f"line {line} of"):
         read_table(path)
     with pytest.raises(SystemExit) as ended:
-        main(["report", str(path), "--target", "c"])
+        main(["report", str(path), "--target", "c", "-o", str(tmp_path / "report.html")])
     assert ended.value.code == 3
