@@ -95,29 +95,29 @@ def test_a_call_does_not_wait_for_threads_that_serve_another():
         first.join()
 
 
-def allowed_cpus(thread_id=0):
-    """Return the CPUs that a thread may use, or skip the test where that has no meaning."""
+def allowed_cpus():
+    """Return the CPUs that this thread may use, or skip the test where they cannot be chosen."""
     if not hasattr(os, "sched_getaffinity"):
         pytest.skip("this system does not tell on which CPUs a thread may run")
-    cpus = os.sched_getaffinity(thread_id)
-    if thread_id == 0 and len(cpus) < 2:
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
         pytest.skip("one CPU leaves nothing to choose")
     return cpus
 
 
 def test_a_thread_forbids_its_cpu_to_another_and_the_other_allows_it_again():
-    whole, forbidden, allow, seen = allowed_cpus(), threading.Event(), threading.Event(), []
+    whole, started, allow, seen = allowed_cpus(), threading.Event(), threading.Event(), []
 
     def wait():
         seen.append(threading.get_native_id())
-        forbidden.set()
+        started.set()
         allow.wait()
         _native.allow_cpus_of(threading.main_thread().native_id)
         seen.append(os.sched_getaffinity(0))
 
     thread = threading.Thread(target=wait)
     thread.start()
-    forbidden.wait()
+    started.wait()
     assert _native.forbid_this_cpu([seen[0]])
     left = os.sched_getaffinity(seen[0])
     assert left < whole

@@ -1,9 +1,9 @@
 // The CPUs on which helper threads wake up.
 //
-// A virtual CPU that has been idle for some milliseconds is halted, and Linux on a virtual machine takes it for one
-// that the host has given to somebody else. A thread that is woken is then queued on the CPU of the thread that woke
-// it, and both share this CPU for milliseconds while the other one stays idle. So a leading thread forbids its own CPU
-// to its helpers before it wakes them, and each helper allows itself all CPUs of its leader again as soon as it runs.
+// On a virtual machine with Linux, a thread that is woken after a pause is often queued on the CPU of the thread that
+// woke it, and both share this CPU for milliseconds while another one is idle (docs/decisions.md has the figures). So a
+// leading thread forbids its own CPU to its helpers before it wakes them, and each helper allows itself all CPUs of its
+// leader again as soon as it runs.
 //
 // Nothing depends on whether this succeeds, so errors of the operating system are ignored. Other systems have no such
 // calls, or need none.
