@@ -16,15 +16,15 @@ else
 HERE := CMAKE_ARGS="-DWEIGHBORS_MARCH_NATIVE=ON -DWEIGHBORS_OPTIMIZATION=-O2"
 endif
 
-.PHONY: help demo test slow sanitize fuzz kills bench lint docs docs-look house clean
+.PHONY: help demo test test-data slow sanitize fuzz kills bench lint stub docs docs-look house clean
 
 help:
 	@echo "make demo   tell what matters in real data: a summary here, and report.html"
-	@echo "make test   run the tests (make slow: the long studies)"
+	@echo "make test   run the tests (make slow: the long studies; make test-data: those that need the papers' data sets)"
 	@echo "make sanitize  run the tests of the compiled core under the address, undefined and thread sanitizers"
 	@echo "make bench  measure against scikit-learn, FAISS and fast-select"
 	@echo "make lint   ruff, mypy, clang-format, and the rules of imports"
-	@echo "make house  show the packages, the imports between them, and the way of four calls through them"
+	@echo "make house  count code lines, parameters, and the functions that some calls go through"
 	@echo "make docs   build the documentation into docs/_build/html (make docs-look: look at it in a browser)"
 
 $(VENV)/made:
@@ -54,7 +54,7 @@ $(VENV)/demo: $(VENV)/made $(COMPILER) $(SOURCES)
 	@touch $@
 
 $(VENV)/built $(VENV)/built-here: $(SOURCES)
-	@echo "building weighbors ..."
+	@echo "building weighbors: compiling the core takes one or two minutes ..."
 	@rm -rf $@-wheel
 	@$(BUILD) $(if $(filter %-here,$@),$(HERE)) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	  --config-settings build-dir=build/$(notdir $@) --wheel-dir $@-wheel .
@@ -73,6 +73,12 @@ demo: $(VENV)/demo
 # tests of whole files at first, which share what takes long to set up, and takes tests from the other in the end.
 test: $(VENV)/with-test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+# The tests that need the papers' data sets; WEIGHBORS_DATA names their directory. Without a summary line: see docs-look.
+test-data: $(VENV)/with-test
+	@test -f "$(WEIGHBORS_DATA)/MANIFEST.csv" || { echo "set WEIGHBORS_DATA to the directory of the data sets"; exit 2; }
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -qq -n 2 --dist worksteal -m "data and not slow"
+	@echo "the tests that need the papers' data sets passed"
 
 slow: $(VENV)/with-test
 	$(BIN)/python -m pytest -m slow
@@ -102,6 +108,11 @@ lint: $(VENV)/with-lint
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror src/native/*
 	$(BIN)/python tools/house.py --check
+	$(BIN)/python tools/native_stub.py --check
+
+# The typed contract of the compiled core, from the core as it is built.
+stub: $(VENV)/with-lint
+	$(BIN)/python tools/native_stub.py
 
 house: $(VENV)/with-lint
 	@$(BIN)/python tools/house.py

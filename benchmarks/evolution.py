@@ -21,17 +21,10 @@ from sklearn.datasets import make_classification
 from sklearn.neighbors import NearestNeighbors
 
 from weighbors import EvolutionaryWeigher
+from weighbors._targets import check_target
 from weighbors.engine.population import PopulationNeighbors
-from weighbors.weighers.evolution import (
-    EvolutionSearch,
-    Fitness,
-    Genome,
-    NeighborPredictor,
-    NumericPerformance,
-    Performance,
-    Settings,
-    default_alphas,
-)
+from weighbors.weighers.evolution import EvolutionSearch, Fitness, Genome
+from weighbors.weighers.evolution.fitness import NeighborPredictor, build_score, default_alphas
 
 THREADS, N, M, P = 2, 2000, 30, 100
 
@@ -120,10 +113,9 @@ def numeric_targets() -> None:
     def repeated_evaluations(tasks: tuple[str, ...], density: float, times: int, *, numeric: bool):
         genome = Genome(tasks, N, M)
         people = genome.random(P, np.random.default_rng(0), density=density)
-        codes, given = (np.zeros(N, dtype=int), numbers) if numeric else (y, None)
-        predictor = NeighborPredictor(genome, X, codes, 2, numbers=given, n_jobs=THREADS)
-        score = NumericPerformance("r2", numbers) if numeric else Performance("accuracy", y, np.arange(2))
-        fitness = Fitness(genome, predictor, score, default_alphas(tasks))
+        target = check_target(numbers if numeric else y, "numeric" if numeric else "classes")
+        score = build_score("accuracy", target)  # of a number it is R²
+        fitness = Fitness(genome, NeighborPredictor(genome, X, target, n_jobs=THREADS), score, default_alphas(tasks))
         return lambda: [fitness(people) for _ in range(times)]
 
     # Tasks, share of the rows that is selected, and how often the population is evaluated in one measurement.
@@ -142,7 +134,7 @@ def search_alone() -> None:
     genome, seconds = Genome(("IS", "FS", "FW"), N, M), []
     fitness = np.random.default_rng(1)
     for _ in range(5):  # fresh searches: all individuals cross in early generations
-        search = EvolutionSearch(genome, Settings(P), np.random.default_rng(0))
+        search = EvolutionSearch(genome, P, np.random.default_rng(0))
         search.tell(fitness.random(len(search.ask())))
         for _ in range(10):
             begun = time.perf_counter()

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pymoo.indicators.hv import HV
 from sklearn.preprocessing import StandardScaler
 
 import weighbors as wb
 from weighbors.datasets import load_dataset
-from weighbors.weighers.evolution import hypervolume, non_dominated_ranks
+from weighbors.weighers.evolution.pareto import non_dominated_ranks
 
 PROBLEMS = ["ionosphere", "wdbc", "australian", "pima", "vehicle"]
 POPULATION, EVALUATIONS = 100, 1000
@@ -37,7 +38,7 @@ def compare(name: str, n_jobs: int) -> dict[str, object]:
     """Hypervolumes of the front and of the single searches on a problem, and their numbers of trade-offs."""
     grid = [(a, b) for a in (0.1, 0.3, 0.5, 0.7, 0.9) for b in (0.2, 0.5, 0.8)]
     alphas = [(a, (1 - a) * b, (1 - a) * (1 - b)) for a, b in grid]
-    reference = np.array([1.0, 1.0, 1.0])
+    hypervolume = HV(ref_point=np.ones(3))
     X, y = load(name)
     options = {"population_size": POPULATION, "random_state": 0, "n_jobs": n_jobs}
     several = wb.EvolutionaryWeigher("IS+FS", objective="pareto", max_evaluations=EVALUATIONS * len(alphas), **options)
@@ -45,7 +46,7 @@ def compare(name: str, n_jobs: int) -> dict[str, object]:
     row: dict[str, object] = {
         "data": name,
         "evaluations": EVALUATIONS * len(alphas),
-        "pareto": hypervolume(front, reference),
+        "pareto": hypervolume(front),
         "pareto points": len(front),
     }
     for start in ("half", "spread"):
@@ -55,7 +56,7 @@ def compare(name: str, n_jobs: int) -> dict[str, object]:
             one.fit(X, y)
             points.append([1 - one.performance_, one.instance_support_.mean(), one.feature_support_.mean()])
         single = np.array(points)
-        row[f"15 single, {start}"] = hypervolume(single, reference)
+        row[f"15 single, {start}"] = hypervolume(single)
         row[f"points, {start}"] = int((non_dominated_ranks(single) == 0).sum())
     return row
 

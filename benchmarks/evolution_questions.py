@@ -151,8 +151,8 @@ def margins() -> Iterator[tuple[str, str, int, Callable[[], dict[str, Any]]]]:
     methods = {
         "none": None,
         "FW, accuracy": {},
-        "FW, front of class margins": {"objective": "pareto", "goals": ["margins"]},
-        "FW, front of error and class margins": {"objective": "pareto", "goals": ["error", "margins"]},
+        "FW, front of class margins": {"objective": "margins"},
+        "FW, front of error and class margins": {"objective": ["error", "margins"]},
     }
     for name in PROBLEMS:
         for fold, split in enumerate(folds(name, 10)):

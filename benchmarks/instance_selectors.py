@@ -26,8 +26,8 @@ from weighbors.exceptions import LostClassWarning
 THREADS = 2
 SELECTORS: dict[str, Callable[[], object]] = {
     "FCNN": lambda: FCNN(n_jobs=THREADS),
-    "IB2": lambda: IB2(shuffle=True, random_state=0, n_jobs=THREADS),
-    "IB3": lambda: IB3(shuffle=True, random_state=0, n_jobs=THREADS),
+    "IB2": lambda: IB2(n_jobs=THREADS),
+    "IB3": lambda: IB3(n_jobs=THREADS),
     "DROP3": lambda: DROP3(n_jobs=THREADS),
     "DROP5": lambda: DROP5(n_jobs=THREADS),
     "ICF": lambda: ICF(n_jobs=THREADS),
@@ -95,7 +95,9 @@ def measure(name: str) -> dict[str, tuple[float, float]]:
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
     methods = {"all rows": None, **SELECTORS}
     found: dict[str, list[tuple[float, float]]] = {method: [] for method in methods}
-    for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
+    rng = np.random.default_rng(0)
+    for part, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
+        train = rng.permutation(part)  # IB2 and IB3 take the rows as they come, and some tables are sorted by class
         scaler = StandardScaler().fit(X[train])
         rows, queries = scaler.transform(X[train]), scaler.transform(X[test])
         for method, make in methods.items():

@@ -24,6 +24,8 @@ from weighbors import DROP3, FCNN, HMNEI, IB2, IB3, ICF, WeightedKNeighborsClass
 from weighbors._random import generators
 from weighbors.datasets import data_directory, load_dataset
 from weighbors.exceptions import LostClassWarning
+from weighbors.weighers.instances.instance_based import select_ib2, select_ib3
+from weighbors.weighers.instances.rows import LabelledRows
 from weighbors.weighers.instances.selector import InstanceSelector
 
 GROUP = "D_keel_partitions"
@@ -293,6 +295,32 @@ class Pair:
     alike: Callable[[], set[int]] | None = None
 
 
+class ShuffledIB2(IB2):
+    """IB2 that visits the rows in a random order."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.seed = seed
+
+    def select_rows(self, table: LabelledRows) -> np.ndarray:
+        """Return which rows IB2 keeps."""
+        (rng,) = generators(self.seed, 1)
+        return select_ib2(table, rng.permutation(table.n))
+
+
+class ShuffledIB3(IB3):
+    """IB3 that visits the rows in a random order."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.seed = seed
+
+    def select_rows(self, table: LabelledRows) -> np.ndarray:
+        """Return which rows IB3 keeps."""
+        (rng,) = generators(self.seed, 1)
+        return select_ib3(table, rng.permutation(table.n), self.acceptance, self.removal, rng)
+
+
 def pairs(rows: np.ndarray, codes: np.ndarray) -> Iterator[Pair]:
     """Yield the pairs, IB2 and IB3 once for each seed."""
     d = distances(rows)
@@ -302,8 +330,8 @@ def pairs(rows: np.ndarray, codes: np.ndarray) -> Iterator[Pair]:
         (rng,) = generators(seed, 1)
         order = rng.permutation(len(codes))
         ib2 = partial(keel_ib2, d, codes, order)
-        yield Pair("IB2", IB2(shuffle=True, random_state=seed), ib2, partial(ib2, copies=True))
-        yield Pair("IB3", IB3(shuffle=True, random_state=seed), partial(keel_ib3, d, codes, order, rng, 0.9, 0.7))
+        yield Pair("IB2", ShuffledIB2(seed), ib2, partial(ib2, copies=True))
+        yield Pair("IB3", ShuffledIB3(seed), partial(keel_ib3, d, codes, order, rng, 0.9, 0.7))
     for k in (1, 3):  # KEEL's default and ours
         yield Pair(f"DROP3, k = {k}", DROP3(k), partial(keel_drop3, d, codes, k))
     for k in (1, 3):

@@ -58,7 +58,6 @@ def measure_large(rng):
     Q, truth = make_table(10_000, 20, rng)
     for name, model in {
         "100 nearest": KernelVotesClassifier(n_jobs=2),
-        "1000 stored": KernelVotesClassifier(n_neighbors=None, n_stored=1000, n_jobs=2),
     }.items():
         begin = time.perf_counter()
         model.fit(X, y)

@@ -26,7 +26,6 @@ from sklearn.feature_selection import f_classif
 
 from weighbors import IRelief, ReliefF, ScoreWeigher, StabilitySelection
 from weighbors._files import atomic_write
-from weighbors.evaluation.stability_selection.paths import integrate_paths, list_sizes, rank_paths
 
 N, P, BLOCK, TARGETS = 100, 1000, 5, (0.1, 0.2)
 
@@ -48,23 +47,13 @@ def make_table(number):
 
 
 def stability(weigher, **options):
-    """Lists by stability selection: by permuted labels, and from the same half samples by the bounds of the papers."""
+    """Lists by stability selection."""
 
     def run(X, y, seed):
         model = StabilitySelection(weigher, target_fp=float(P), random_state=seed, **options).fit(X, y)
-        return {"permuted labels": model.q_values_, **model_bounds(model)}
+        return {"permuted labels": model.q_values_}
 
     return run
-
-
-def model_bounds(model):
-    """The q-values by the bounds of order 1, 2 and 3, from the weights that a fitted selection keeps."""
-    weights, pairs, out = model.half_weights_, model.n_pairs, {}
-    for order in (1, 2, 3):
-        sizes = list_sizes(P, pairs, order=order)
-        paths, selected = rank_paths(weights, sizes)
-        out[f"bound of order {order}"] = integrate_paths(paths, selected, 1 / sizes, pairs, order=order).q_values
-    return out
 
 
 def run_ipss(X, y, seed):

@@ -41,7 +41,7 @@ def data(n, m):
 
 def problem_of(X, y):
     table = CodedTable(X, y, np.unique(y), np.zeros(X.shape[1], dtype=bool), np.ones(len(X)))
-    return make_problem(table, 1.0, scale=False)[0]
+    return make_problem(table)[0]
 
 
 def peer(name):
@@ -83,7 +83,7 @@ def against_ncfs(n=2000, m=100, rounds=2) -> None:
 def _ours(X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return NCAWeights(scale=False, max_iter=ITERATIONS, n_jobs=THREADS).fit(X, y)
+        return NCAWeights(max_iter=ITERATIONS, n_jobs=THREADS).fit(X, y)
 
 
 def _ncfs(ncfs, X, y, iterations):

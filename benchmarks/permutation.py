@@ -35,7 +35,7 @@ def sums(X, y, k):
     n, rng = len(X), np.random.default_rng(0)
     neighbor, weight = rng.integers(0, n, (n, 2 * k)), np.full((n, 2 * k), 0.1)
     lists = ListedPairs(np.arange(n), neighbor, weight, np.zeros_like(neighbor), 1)
-    return sum_listed(X, X.shape[1], lists, 1)
+    return sum_listed(X, X.shape[1], [lists], 1)
 
 
 def main():

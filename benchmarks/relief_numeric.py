@@ -71,7 +71,6 @@ def ours():
     return {
         "RReliefF": run(RReliefF(10)),
         "RReliefF, sigma=20": run(RReliefF(50, sigma=20)),
-        "RReliefF, by distance": run(RReliefF(10, neighbor_weights="distance")),
         "SURF": run(SURF(target_type="numeric")),
         "MultiSURF": run(MultiSURF(target_type="numeric")),
     }

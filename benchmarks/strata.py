@@ -44,20 +44,20 @@ def data(n: int, table: int = TABLES[0]) -> tuple[np.ndarray, np.ndarray, np.nda
     return X[:n], y[:n], X[n:], y[n:]
 
 
-def stratified(seed: int, *, short: bool = False) -> Stratified:
+def stratified(n: int, seed: int, *, short: bool = False) -> Stratified:
     size, evaluations = (10, 100) if short else (30, 2000)
     search = EvolutionaryWeigher("IS", population_size=size, max_evaluations=evaluations)
-    return Stratified(search, stratum_size=200, random_state=seed)
+    return Stratified(search, n // 200, random_state=seed)
 
 
-def democratic(seed: int, *, short: bool = False) -> Democratic:
+def democratic(n: int, seed: int, *, short: bool = False) -> Democratic:
     size, evaluations = (20, 60) if short else (20, 1000)
     search = EvolutionaryWeigher("IS", population_size=size, max_evaluations=evaluations)
-    return Democratic(search, 3, stratum_size=250, random_state=seed)
+    return Democratic(search, 3, n_strata=n // 250, random_state=seed)
 
 
-def whole(seed: int) -> EvolutionaryWeigher:
-    evaluations = SMALL // 200 * 2000  # those of the strata together
+def whole(n: int, seed: int) -> EvolutionaryWeigher:
+    evaluations = n // 200 * 2000  # those of the strata together
     return EvolutionaryWeigher("IS", max_evaluations=evaluations, random_state=seed)
 
 
@@ -82,7 +82,7 @@ def losses(table: int) -> None:
     plain = WeightedKNeighborsClassifier(1).fit(X, y).score(X_test, y_test)
     print(f"  1-NN with all rows: accuracy {100 * plain:.1f}")
     means = {
-        make.__name__: np.mean([measured(make(seed), SMALL, table)[1:] for seed in SEEDS], axis=0)
+        make.__name__: np.mean([measured(make(SMALL, seed), SMALL, table)[1:] for seed in SEEDS], axis=0)
         for make in (whole, stratified, democratic)
     }
     for name in ("stratified", "democratic"):
@@ -92,8 +92,8 @@ def losses(table: int) -> None:
 
 
 def growth(make: Any, sizes: tuple[int, ...], *, short: bool) -> None:
-    print(f"growth, {make.__name__}, {make(0, short=short).weigher.max_evaluations} evaluations per stratum")
-    seconds = np.array([measured(make(0, short=short), n)[0] for n in sizes])
+    print(f"growth, {make.__name__}, {make(SMALL, 0, short=short).weigher.max_evaluations} evaluations per stratum")
+    seconds = np.array([measured(make(n, 0, short=short), n)[0] for n in sizes])
     rows = np.array(sizes, dtype=float)
     slope, start = np.polyfit(rows, seconds, 1)
     fitted = slope * rows + start

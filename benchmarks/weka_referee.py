@@ -2,7 +2,6 @@
 
 Weka (Debian package ``weka``, with Java) is an independent referee: neither users nor the tests need
 it. Every fold is written as ARFF, one JVM runs one scheme on it, and predictions are compared.
-Numeric targets are in ``weka_numbers.py``.
 
     python benchmarks/weka_referee.py [--weka /usr/share/java/weka.jar] [--sets tae haberman ...] [--repeats 1]
 """

@@ -1,25 +1,32 @@
-"""Where the papers' data sets are: WEIGHBORS_DATA, or ../shared/data beside the project."""
+"""Options of the test run, and which tests need the data sets of the papers, whose directory WEIGHBORS_DATA names."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-_BESIDE = Path(__file__).parents[2] / "shared" / "data"
-if "WEIGHBORS_DATA" not in os.environ and (_BESIDE / "MANIFEST.csv").is_file():
-    os.environ["WEIGHBORS_DATA"] = str(_BESIDE)
+from weighbors.datasets import data_directory
+from weighbors.exceptions import InvalidDataError
 
 
 @pytest.fixture(scope="session")
 def papers_data() -> Path:
-    """The directory of data sets; tests that need it are skipped without it."""
-    from weighbors.datasets import data_directory
-    from weighbors.exceptions import InvalidDataError
+    """The directory of the papers' data sets. A test that uses it gets the marker ``data``."""
+    return data_directory()
 
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects by markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use `papers_data`, and skip all marked tests if the data sets are not here."""
     try:
-        return data_directory()
+        data_directory()
+        skip = None
     except InvalidDataError as error:
-        pytest.skip(f"the papers' data sets are not here: {error}")
+        skip = pytest.mark.skip(reason=f"the papers' data sets are not here: {error}")
+    for item in items:
+        if "papers_data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.data)
+        if skip and item.get_closest_marker("data"):
+            item.add_marker(skip)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

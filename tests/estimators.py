@@ -14,14 +14,21 @@ def _search(tasks="IS+FS", **options):
 _MADE = {
     "Democratic": lambda: weighers.Democratic(_search(), 2, random_state=0),
     "EvolutionaryWeigher": _search,
+    "FeatureSelector": lambda: weighers.FeatureSelector(weighers.ReliefF(5), 0.5),
     "InstanceSampler": lambda: weighers.InstanceSampler(_search("IS")),
     "RepresentativeIntervals": lambda: weighers.RepresentativeIntervals(discretize="mdlp"),
-    "IB3": lambda: weighers.IB3(random_state=0),
     "Simba": lambda: weighers.Simba(random_state=0),
     "SimbaMBIW": lambda: weighers.SimbaMBIW(random_state=0),
-    "StabilitySelection": lambda: evaluation.StabilitySelection(n_pairs=3, n_permutations=2, target_fp=100.0),
+    "GradientWeights": lambda: weighers.GradientWeights(random_state=0),
+    "KernelVotesClassifier": lambda: classifiers.KernelVotesClassifier(random_state=0),
+    "KernelVotesRegressor": lambda: regressors.KernelVotesRegressor(random_state=0),
+    "StabilitySelection": lambda: evaluation.StabilitySelection(
+        n_pairs=3, n_permutations=2, target_fp=100.0, random_state=0
+    ),
     "Stratified": lambda: weighers.Stratified(_search(), random_state=0),
     "WIBK": lambda: classifiers.WIBK(3, discretize="mdlp"),
+    "distributed.KernelVotesClassifier": lambda: distributed.KernelVotesClassifier(random_state=0),
+    "distributed.KernelVotesRegressor": lambda: distributed.KernelVotesRegressor(random_state=0),
     "distributed.RepresentativeIntervals": lambda: distributed.RepresentativeIntervals(discretize="mdlp"),
 }
 

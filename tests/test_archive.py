@@ -34,7 +34,7 @@ def bomb(tmp_path):
 
 
 def fitted_from(path):
-    EvolutionaryWeigher(population_size=4, max_evaluations=4, checkpoint=path, resume=True).fit(np.eye(4), [0, 0, 1, 1])
+    EvolutionaryWeigher(population_size=4, max_evaluations=4, checkpoint=path).fit(np.eye(4), [0, 0, 1, 1])
 
 
 @pytest.mark.parametrize(("read", "error"), [(read_archive, ValueError), (TableClassifier.load, ModelFileError),

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from weighbors import EvolutionaryWeigher, ReliefF
+from weighbors import ReliefF
 from weighbors._identity import describe, describe_function, digest
 
 TEMPLATE = """
@@ -101,12 +101,6 @@ def test_code_of_installed_packages_is_known_by_its_name():
     told = describe(make_pipeline(ReliefF(3), LogisticRegression()))
     assert "code" not in str(told)
     assert describe(np.median)["function"] == "numpy.median"
-
-
-def test_a_later_parameter_at_its_neutral_value_changes_nothing():
-    told = describe(EvolutionaryWeigher(keep_classes=False))
-    assert "keep_classes" not in told["params"]
-    assert describe(EvolutionaryWeigher())["params"]["keep_classes"] is True
 
 
 def test_a_study_computes_the_cell_of_an_edited_measure_again(tmp_path):

@@ -136,10 +136,10 @@ CLASS_ONLY = {
     "WIBK": "Use WeightedKNeighborsRegressor",
     "WeightedKNeighborsClassifier": "Use WeightedKNeighborsRegressor",
     "KernelVotesClassifier": "Use KernelVotesRegressor",
-    "IB1": "Use IB1Regressor",
-    "IBk": "Use IBkRegressor",
-    "LWL": "Use LWLRegressor",
-    "KStar": "Use KStarRegressor",
+    "IB1": "Use WeightedKNeighborsRegressor",
+    "IBk": "Use WeightedKNeighborsRegressor",
+    "LWL": "Use WeightedKNeighborsRegressor",
+    "KStar": "Use WeightedKNeighborsRegressor",
     **dict.fromkeys(
         ("DROP3", "DROP5", "FCNN", "HMNEI", "IB2", "IB3", "ICF"), "Use EvolutionaryWeigher with the task IS"
     ),

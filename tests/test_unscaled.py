@@ -74,8 +74,8 @@ def test_who_warns(name):
         WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
         KernelVotesClassifier(weigher=Simba(random_state=0)),
         DROP3(1, Simba(random_state=0)),
-        Stratified(SEARCH, stratum_size=20),
-        WeightedKNeighborsClassifier(1, Stratified(MBIW(), stratum_size=20)),
+        Stratified(SEARCH, 2),
+        WeightedKNeighborsClassifier(1, Stratified(MBIW(), 2)),
     ],
     ids=repr,
 )

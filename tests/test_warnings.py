@@ -61,7 +61,7 @@ CALLS = {
         exceptions.LonelyClassWarning,
     ),
     "rare class": (
-        lambda: wb.Stratified(wb.MBIW(), "auto", stratum_size=4).fit(X, (np.arange(40) < 4).astype(int)),
+        lambda: wb.Stratified(wb.MBIW()).fit(np.tile(X, (125, 1)), (np.arange(125 * len(X)) < 4).astype(int)),
         exceptions.RareClassWarning,
     ),
     "undefined": (lambda: kuncheva_index(np.ones((2, 3), dtype=bool)), exceptions.UndefinedStabilityWarning),

@@ -1,10 +1,10 @@
-"""How the sources hang together: sizes of the packages, imports between them, and four journeys.
+"""How heavy the sources are and how they hang together: code lines, imports, parameters, and the way of some calls.
 
-    python tools/house.py            # print all of it; the journeys need an installed weighbors
+    python tools/house.py            # print all of it; journeys and parameters need an installed weighbors
     python tools/house.py --check    # print what is wrong and fail: import cycles, private modules of other packages
 
-A journey runs one small example and prints, in the order of their first call, the functions of weighbors that
-it goes through. It answers "where does this call end up?" for a reader who is new to the sources.
+A journey counts the distinct functions of weighbors that one call goes through, the files these are in, and how deep
+they are nested, beside two calls of scikit-learn counted in the same way.
 """
 
 from __future__ import annotations
@@ -13,21 +13,16 @@ import argparse
 import ast
 import io
 import sys
-import tempfile
-import threading
 import tokenize
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 SOURCE = Path(__file__).parents[1] / "src" / "weighbors"
-#: Bytes of code below which a function that calls nothing of weighbors is too short to be a step of a journey.
-TINY = 90
 Name = tuple[str, ...]  # of a module, from the package on: ("engine", "plan"); a package's own module is ("engine",)
 
 
@@ -204,17 +199,48 @@ def measure_packages(source: Path) -> dict[str, Size]:
     return dict(sorted(sizes.items()))
 
 
+def count_native(directory: Path) -> Size:
+    """Size of the C++ sources: lines that are not blank and hold more than a comment."""
+    size = Size()
+    for path in sorted(directory.glob("*.?pp")):
+        lines = [line.strip() for line in path.read_text(encoding="utf8").splitlines()]
+        comments = sum("//" in line for line in lines)
+        code = sum(bool(line.partition("//")[0].strip()) for line in lines)
+        size.add(Size(1, len(lines), 0, code, comments))
+    return size
+
+
 def print_sizes(source: Path) -> None:
-    """One line per package."""
-    head = ("package", "files", "lines", "functions", "comments per 100 lines of code")
-    print(f"{head[0]:<22}{head[1]:>7}{head[2]:>8}{head[3]:>11}{head[4]:>33}")
-    total = Size()
+    """One line per package, then all of them, the tests, and the C++ sources."""
+    head = ("package", "files", "functions", "code lines", "comments per 100 of them")
+    print(f"{head[0]:<30}{head[1]:>7}{head[2]:>11}{head[3]:>12}{head[4]:>26}")
+    total, tests = Size(), Size()
     sizes = measure_packages(source)
     for size in sizes.values():
         total.add(size)
-    for name, size in [*sizes.items(), ("all", total)]:
+    for size in measure_packages(source.parents[1] / "tests").values():
+        tests.add(size)
+    native = count_native(source.parent / "native")
+    for name, size in [*sizes.items(), ("all Python", total), ("tests", tests), ("C++", native)]:
         share = 100 * size.comments / max(1, size.code)
-        print(f"{name:<22}{size.files:>7}{size.lines:>8}{size.functions:>11}{share:>33.1f}")
+        print(f"{name:<30}{size.files:>7}{size.functions or '':>11}{size.code:>12}{share:>26.1f}")
+
+
+def print_parameters() -> None:
+    """How many parameters the public estimators have together, and which have most."""
+    from sklearn.base import BaseEstimator
+
+    import weighbors
+
+    public = [getattr(weighbors, name) for name in weighbors.__all__]
+    counts = {
+        kind.__name__: len(kind._get_param_names())
+        for kind in public
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator)
+    }
+    most = sorted(counts.items(), key=lambda item: -item[1])[:5]
+    print(f"{len(counts)} public estimators have {sum(counts.values())} parameters; most have")
+    print(", ".join(f"{name} ({count})" for name, count in most))
 
 
 def print_graph(source: Path) -> None:
@@ -235,166 +261,75 @@ def print_graph(source: Path) -> None:
 
 
 @dataclass
-class Step:
-    """One function of a journey, at the depth of the call that is printed."""
+class Journey:
+    """Which functions of a package a call goes through in the main thread. ``sys.setprofile`` calls this object.
 
-    file: str
-    function: str
-    depth: int
-    calls: int = 1
-    leaf: bool = True  # it calls no other function of weighbors
-
-
-@dataclass
-class Trace:
-    """Collects the functions of weighbors that the main thread enters, each once, in the order of first calls.
-
-    Helpers at the top of the package and special methods are passed over: what they call counts as called by
-    whoever called them. A function that is called from several depths is printed where it is called from least
-    deep, so that the engine shows below `predict` though a weigher has used it before.
+    Comprehensions and lambdas are not counted: whether they have frames of their own depends on the Python version.
     """
 
-    most_depth: int
-    steps: dict[tuple[str, str], Step] = field(default_factory=dict)
-    stack: list[Step | None] = field(default_factory=list)
-    visible: int = 0
+    package: str
+    functions: set[tuple[str, str]] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    depth: int = 0
+    most_depth: int = 0
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        """Count a call; ``sys.setprofile`` calls this on every entry to and exit from a function."""
-        if event not in ("call", "return"):
-            return
+        """Count an entry to a function, or an exit from it."""
         code = frame.f_code
-        file = _place(code.co_filename)
-        if file is None or code.co_name.startswith("<"):  # files of others; lambdas, comprehensions and modules
+        file = code.co_filename.replace("\\", "/")
+        if event not in ("call", "return") or f"/{self.package}/" not in file or code.co_name.startswith("<"):
             return
         if event == "return":
-            self.leave()
-        else:
-            special = code.co_name.startswith("__") and code.co_name not in ("__init__", "__call__")
-            hidden = file.startswith("_") or special
-            self.enter(None if hidden else (file, code.co_qualname), tiny=len(code.co_code) < TINY)
-
-    def enter(self, key: tuple[str, str] | None, *, tiny: bool = False) -> None:
-        """Go one call down; ``key`` is None for a function that is passed over."""
-        if key is None:
-            self.stack.append(None)
+            self.depth -= 1
             return
-        step = self.steps.get(key)
-        if step is None:
-            step = self.steps[key] = Step(*key, self.visible, leaf=tiny)
-        else:
-            step.calls += 1
-            if self.visible < step.depth:
-                del self.steps[key]
-                self.steps[key] = step
-                step.depth = self.visible
-        caller = next((one for one in reversed(self.stack) if one is not None), None)
-        if caller is not None:
-            caller.leaf = False
-        self.stack.append(step)
-        self.visible += 1
-
-    def leave(self) -> None:
-        """Go one call up; a call that began before the trace did is not on the stack."""
-        if self.stack and self.stack.pop() is not None:
-            self.visible -= 1
-
-    def lines(self) -> Iterator[str]:
-        """The journey as text, without the shortest functions (properties, most of them)."""
-        for step in self.steps.values():
-            if step.depth <= self.most_depth and not step.leaf:
-                calls = f"  × {step.calls}" if step.calls > 1 else ""
-                yield f"  {'  ' * step.depth}{step.file}: {step.function.replace('.<locals>', '')}{calls}"
+        self.functions.add((file, code.co_qualname))
+        self.files.add(file)
+        self.depth += 1
+        self.most_depth = max(self.most_depth, self.depth)
 
 
-def _place(file: str) -> str | None:
-    """Path of a file inside the package; None for files of others."""
-    _, inside, rest = file.replace("\\", "/").rpartition("/weighbors/")
-    return rest if inside else None
-
-
-@contextmanager
-def native_calls(trace: Trace) -> Iterator[None]:
-    """Let the trace see calls of the compiled core, which Python does not report."""
-    from weighbors import _native
-
-    core, main = vars(_native), threading.get_ident()
-    functions = {name: value for name, value in core.items() if type(value).__name__ == "nb_func"}
-
-    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **options: Any) -> Any:
-            if threading.get_ident() == main:
-                trace.enter(("src/native", name))
-                trace.leave()
-            return function(*args, **options)
-
-        return call
-
-    core.update({name: watched(name, function) for name, function in functions.items()})
+def walk(package: str, run: Callable[[], Any]) -> Journey:
+    """Run a call and return its journey through the package."""
+    journey = Journey(package)
+    sys.setprofile(journey)
     try:
-        yield
+        run()
     finally:
-        core.update(functions)
+        sys.setprofile(None)
+    return journey
 
 
-def knn_journey() -> Callable[[], Any]:
-    """A k-NN under the weights that SIMBAMBIW learns: fit, then predict."""
-    from weighbors import SimbaMBIW, WeightedKNeighborsClassifier
-    from weighbors.datasets import load_builtin
+def named_calls() -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Calls whose journeys are printed, each with its name and its package; two of scikit-learn stand beside ours."""
+    from sklearn.datasets import load_wine
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.neighbors import KNeighborsClassifier
 
-    data = load_builtin("wine")
-    X, y = data.X.to_numpy(), data.y
-    return lambda: WeightedKNeighborsClassifier(5, SimbaMBIW()).fit(X, y).predict(X)
+    from weighbors import ReliefF, SimbaMBIW, StabilitySelection, TableClassifier, WeightedKNeighborsClassifier
 
-
-def search_journey() -> Callable[[], Any]:
-    """An evolutionary search for instances and features."""
-    from weighbors import EvolutionaryWeigher
-    from weighbors.datasets import load_builtin
-
-    data = load_builtin("iris")
-    X, y = data.X.to_numpy(), data.y
-    return lambda: EvolutionaryWeigher("IS+FS", population_size=10, max_evaluations=40, random_state=0).fit(X, y)
-
-
-def report_journey() -> Callable[[], Any]:
-    """A report on a table, as Markdown."""
-    from weighbors.datasets import load_builtin
-    from weighbors.report import build_report
-
-    data = load_builtin("iris")
-    return lambda: build_report(data.X[::3], data.y[::3]).to_markdown()
+    X, y = load_wine(return_X_y=True)
+    frame = load_wine(as_frame=True).data
+    weighted, table = WeightedKNeighborsClassifier(5, SimbaMBIW()).fit(X, y), TableClassifier().fit(frame, y)
+    calls = {
+        "ReliefF(10).fit": lambda: ReliefF(10).fit(X, y),
+        "k-NN with SimbaMBIW, fit": lambda: WeightedKNeighborsClassifier(5, SimbaMBIW()).fit(X, y),
+        "k-NN with SimbaMBIW, predict": lambda: weighted.predict(X),
+        "TableClassifier, fit": lambda: TableClassifier().fit(frame, y),
+        "TableClassifier, predict": lambda: table.predict(frame),
+        "StabilitySelection(ReliefF()).fit": lambda: StabilitySelection(ReliefF()).fit(X, y),
+    }
+    for name, run in calls.items():
+        yield name, "weighbors", run
+    yield "k-NN of scikit-learn, fit", "sklearn", lambda: KNeighborsClassifier().fit(X, y)
+    yield "forest of scikit-learn, fit", "sklearn", lambda: RandomForestClassifier(10).fit(X, y)
 
 
-def study_journey() -> Callable[[], Any]:
-    """A study of one data set and two methods."""
-    from weighbors import ReliefF, WeightedKNeighborsClassifier
-    from weighbors.datasets import load_builtin
-    from weighbors.evaluation import Study
-
-    data = load_builtin("iris")
-    methods = {"plain": WeightedKNeighborsClassifier(3), "ReliefF": WeightedKNeighborsClassifier(3, ReliefF(5))}
-    place = tempfile.mkdtemp()
-    return lambda: Study({"iris": (data.X, data.y)}, methods, place, cv=3).run().table()
-
-
-#: The journeys, and how many calls deep each is printed: to the kernel, to the operators, to the methods.
-JOURNEYS = ((knn_journey, 9), (search_journey, 7), (report_journey, 4), (study_journey, 5))
-
-
-def record(prepare: Callable[[], Callable[[], Any]], most_depth: int) -> list[str]:
-    """Run a journey and return its lines."""
-    trace = Trace(most_depth)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        run = prepare()
-        with native_calls(trace):
-            sys.setprofile(trace)
-            try:
-                run()
-            finally:
-                sys.setprofile(None)
-    return list(trace.lines())
+def print_journeys() -> None:
+    """How many functions of how many files each call goes through, and how deep they are nested."""
+    print(f"{'call':<36}{'functions':>10}{'files':>7}{'depth':>7}")
+    for name, package, run in named_calls():
+        journey = walk(package, run)
+        print(f"{name:<36}{len(journey.functions):>10}{len(journey.files):>7}{journey.most_depth:>7}")
 
 
 def main() -> int:
@@ -409,9 +344,11 @@ def main() -> int:
     print_sizes(SOURCE)
     print("\nImports between packages, with the number of imported names")
     print_graph(SOURCE)
-    for journey, most_depth in JOURNEYS:
-        print(f"\n{journey.__doc__}")
-        print(*record(journey, most_depth), sep="\n")
+    warnings.simplefilter("ignore")
+    print("\nDistinct functions that run in a call, the files they are in, and the depth of the stack")
+    print_journeys()
+    print()
+    print_parameters()
     return 0
 
 

@@ -30,7 +30,6 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tools")]
 
 import learned_votes as study  # noqa: E402 - a script of benchmarks/
 import learned_votes_methods as rivals  # noqa: E402
-import stored_votes  # noqa: E402
 from page_marks import Tables, fill_marks, markdown_table  # noqa: E402 - a script of this folder
 
 RESULTS = ROOT / "docs" / "results" / "learned_votes"
@@ -319,27 +318,9 @@ def cells_of_numbers() -> str:
     return every_table("numeric", "r2")
 
 
-def stored() -> str:
-    """Return accuracy and stored share of the ways to choose the stored rows (`benchmarks/stored_votes.py`)."""
-    cells = stored_votes.read_store(RESULTS / "stored.csv")
-    found = stored_votes.summarize(cells)
-    rows = [
-        [
-            name,
-            f"{100 * row.share:.0f} %",
-            number(row.accuracy, 3),
-            *([""] * 2 if name == "all rows" else [f"{100 * loss:.1f}" for loss in (row.loss, row.median_loss)]),
-        ]
-        for name, row in found.iterrows()
-    ]
-    tables = f"accuracy ({found.attrs['tables']} tables)"
-    head = ["stored rows", "share", tables, "points below all rows, mean", "median table"]
-    return markdown_table(head, rows)
-
-
 PAGES: dict[str, Tables] = {
     "README.md": {"learned votes": headline},
-    "docs/guide/kernel_votes.md": {"headline": headline, "stored": stored},
+    "docs/guide/kernel_votes.md": {"headline": headline},
     "docs/guide/learned_votes_study.md": {
         "headline": headline, "made": made, "accuracy": accuracy, "distinct": distinct, "log_loss": log_loss,
         "brier": brier, "numeric": numeric, "unfinished": unfinished, "variants": variants, "seconds": seconds,

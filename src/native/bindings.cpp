@@ -2,14 +2,10 @@
 // bindings define.
 #include "bindings.hpp"
 
-#include <nanobind/stl/vector.h>
-
-#include "cpu_places.hpp"
-
 NB_MODULE(_native, m) {
   using namespace wb::bindings;
-  using namespace nb::literals;
   m.doc() = "Compiled core of weighbors: single-threaded primitives over row ranges.";
+  nb::set_leak_warnings(false);  // Objects that a program keeps to its end are no leaks.
   bind_search(m);
   bind_weighers(m);
   bind_population(m);
@@ -19,8 +15,6 @@ NB_MODULE(_native, m) {
   m.attr("BYTE_LANES") = wb::BYTE_LANES;
   m.attr("ROUNDED_PANEL") = wb::ROUNDED_PANEL;
   m.attr("VECTOR_EXTENSIONS") = bool(WB_VECTOR_EXTENSIONS);
-  m.def("forbid_this_cpu", &wb::forbid_this_cpu, "thread_ids"_a);
-  m.def("allow_cpus_of", &wb::allow_cpus_of, "thread_id"_a);
   m.def("cpu_level", [] { return level->name; });
   m.def("set_cpu_level", [](const std::string& name) {
     for (const wb::Level* each : wb::levels())

@@ -10,12 +10,31 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "kernels.hpp"
+
+// A view is an array argument, or None where that is allowed. The caster keeps the array alive during the call.
+template <class T, int N> struct nanobind::detail::type_caster<wb::View<T, N>> {
+  using Inner = make_caster<nanobind::ndarray<T, nanobind::ndim<N>, nanobind::c_contig, nanobind::device::cpu>>;
+  using Viewed = wb::View<T, N>;
+  NB_TYPE_CASTER(Viewed, Inner::Name)
+  Inner array;
+
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+    if (!array.from_python(source, flags, cleanup)) return false;
+    value = {};
+    if (!array.value.is_valid()) return true;
+    value.data = array.value.data();
+    for (std::size_t axis = 0; axis < N; ++axis) value.shape[axis] = std::int64_t(array.value.shape(axis));
+    return true;
+  }
+};
 
 namespace wb::bindings {
 
@@ -70,11 +89,61 @@ SparseRows<T> sparse_rows(const Array<int64_t, 1>& start, const Array<int32_t, 1
 }
 
 // Lists of the k nearest: (n_queries, n_groups, k) both.
-template <class T>
-void require_lists(const Output<T, 3>& distance, const Output<int64_t, 3>& id, int64_t n_queries, int64_t n_groups) {
-  require(dim(distance, 0) == n_queries && dim(distance, 1) == n_groups && dim(distance, 2) >= 1 &&
-              dim(id, 0) == dim(distance, 0) && dim(id, 1) == dim(distance, 1) && dim(id, 2) == dim(distance, 2),
+template <class T> void require_lists(const Lists<T>& lists, int64_t n_queries, int64_t n_groups) {
+  require(lists.distance.size() == n_queries && lists.n_groups() == n_groups && lists.k() >= 1 &&
+              lists.id.shape == lists.distance.shape,
           "distance, id: (n_queries, n_groups, k) is needed");
+}
+
+// One field of a job: its name in Python, and a function or pointer that leads to its place in the job.
+template <class Place, bool OPTIONAL> struct Field {
+  const char* name;
+  Place place;
+
+  template <class Job> using In = std::remove_cvref_t<std::invoke_result_t<Place, Job&>>;
+  template <class Job> static auto argument(const char* name) {
+    if constexpr (!std::is_class_v<In<Job>>) return nb::arg(name);
+    else if constexpr (OPTIONAL) return array_or_none(name);
+    else return array(name);
+  }
+};
+template <class Place> Field<Place, false> field(const char* name, Place place) { return {name, place}; }
+template <class Place> Field<Place, true> field_or_none(const char* name, Place place) { return {name, place}; }
+
+// The lists of a job.
+inline const auto DISTANCE_OF_LISTS = field("distance", [](auto& job) -> auto& { return job.lists.distance; });
+inline const auto ID_OF_LISTS = field("id", [](auto& job) -> auto& { return job.lists.id; });
+
+// Defines a function of Python. Its keyword-only arguments fill a job by name; then `run(job, begin, end)` checks the
+// job and the range of rows, and calls the kernel.
+template <class Job, class Run, class... F> void def_job(nb::module_& m, const char* name, Run run, F... fields) {
+  m.def(
+      name,
+      [=](typename F::template In<Job>... values, int64_t begin, int64_t end) {
+        Job job;
+        ((std::invoke(fields.place, job) = values), ...);
+        return run(job, begin, end);
+      },
+      nb::kw_only(), F::template argument<Job>(fields.name)..., nb::arg("begin"), nb::arg("end"),
+      nb::call_guard<nb::gil_scoped_release>());
+}
+
+// Defines a class of Python without methods, and the function that makes and checks such an object once. The object
+// keeps the arrays alive that it views.
+template <class Job, class Check, class... F>
+void def_object(nb::module_& m, const char* class_name, const char* name, Check check, F... fields) {
+  nb::class_<Job>(m, class_name);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    m.def(
+        name,
+        [=](typename F::template In<Job>... values) {
+          Job job;
+          ((std::invoke(fields.place, job) = values), ...);
+          check(job);
+          return job;
+        },
+        nb::kw_only(), F::template argument<Job>(fields.name)..., nb::keep_alive<0, I + 1>()...);
+  }(std::index_sequence_for<F...>());
 }
 
 // The CPU level in use: the best one, unless a test chose another.

@@ -109,7 +109,6 @@ WB_INLINE void exact_distances(const T* query, const T* const (&row)[ROWS_AT_ONC
 // One call of `find_k_nearest_by_bytes`.
 template <class T> struct ByteSearch {
   const ByteJob<T>& job;
-  const Lists<T>& lists;
   std::vector<float> scratch = {};
   std::vector<std::int64_t> found = {};
   std::int64_t measured = 0;
@@ -117,7 +116,7 @@ template <class T> struct ByteSearch {
   // A bound on |d - delta * sum| for sums up to `largest_sum`: the residuals, and the rounding of d in type T.
   WB_INLINE double error(std::int64_t query, double largest_sum) const {
     const double rounding =
-        double(job.m + 16) * double(std::numeric_limits<T>::epsilon()) * (largest_sum + 1) * job.delta;
+        double(job.source.width() + 16) * double(std::numeric_limits<T>::epsilon()) * (largest_sum + 1) * job.delta;
     return job.query_residual[query] + job.largest_residual + 2 * rounding;
   }
 
@@ -128,17 +127,16 @@ template <class T> struct ByteSearch {
 
   // Inserts those rows of one group that are near into the list of a query. `sums` are those of n lanes from `at` on.
   WB_INLINE void offer(std::int64_t query, std::int64_t g, float* sums, std::int64_t at, std::int64_t n) {
-    const std::int64_t k = lists.k, entry = (query * job.n_groups + g) * k;
-    T* list = lists.distance + entry;
-    std::int64_t* list_id = lists.id + entry;
+    const List<T> list(job.lists, query, g);
+    const std::int64_t k = list.k;
     const std::int64_t own = job.own_lane ? job.own_lane[query] : -1;
     // The query itself, and the padding at the end of a group, must not be found.
     if (at <= own && own < at + n) sums[own - at] = std::numeric_limits<float>::infinity();
     for (std::int64_t lane = n; lane > 0 && job.ids[at + lane - 1] < 0; --lane)
       sums[lane - 1] = std::numeric_limits<float>::infinity();
     double limit = limit_of(query, upper_bound_of_kth(sums, n, k, scratch));
-    if (list[0] < std::numeric_limits<T>::infinity())  // The list of earlier parts may be a tighter bound.
-      limit = std::min(limit, limit_of(query, double(list[0]) / job.delta));
+    if (list.worst() < std::numeric_limits<T>::infinity())  // The list of earlier parts may be a tighter bound.
+      limit = std::min(limit, limit_of(query, double(list.worst()) / job.delta));
     find_positions_up_to(sums, n, std::min(float(limit), std::numeric_limits<float>::max()), found);
     const double near = error(query, limit);
     const auto nearer = [&](std::int64_t a, std::int64_t b) { return sums[a] < sums[b]; };
@@ -153,18 +151,17 @@ template <class T> struct ByteSearch {
       std::size_t count = 0;
       for (; i < found.size() && count < ROWS_AT_ONCE; ++i) {
         // The list may have improved so much that this row is certainly farther than all of it.
-        if (double(sums[found[i]]) * job.delta - near > double(list[0])) continue;
+        if (double(sums[found[i]]) * job.delta - near > double(list.worst())) continue;
         id[count] = job.ids[at + found[i]];
-        row[count] = job.source + id[count] * job.m;
+        row[count] = job.source[id[count]];
         ++count;
       }
       if (count == 0) continue;
       measured += std::int64_t(count);
       for (std::size_t c = count; c < ROWS_AT_ONCE; ++c) row[c] = row[0];  // Fill up; the results are ignored.
       T d[ROWS_AT_ONCE];
-      exact_distances<T>(job.queries + query * job.m, row, job.m, d);
-      for (std::size_t c = 0; c < count; ++c)
-        if (worse(list[0], list_id[0], d[c], id[c])) replace_worst(list, list_id, k, d[c], id[c]);
+      exact_distances<T>(job.queries[query], row, job.source.width(), d);
+      for (std::size_t c = 0; c < count; ++c) list.offer(d[c], id[c]);
     }
   }
 };
@@ -172,25 +169,24 @@ template <class T> struct ByteSearch {
 // Continues the lists of the queries [begin, end); returns the number of exact distances it computed, by which the
 // caller decides whether rows differ enough as bytes.
 template <class T>
-WB_KERNEL std::int64_t find_k_nearest_by_bytes(const ByteJob<T>& job, const Lists<T>& lists, std::int64_t begin,
-                                               std::int64_t end) {
+WB_KERNEL std::int64_t find_k_nearest_by_bytes(const ByteJob<T>& job, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t CACHE_BYTES = 512 * 1024;  // References at a time, so that all queries find them in the cache.
-  const std::int64_t words = job.words, n_blocks = job.group_start[job.n_groups];
+  const std::int64_t words = job.packed.width(), n_blocks = job.packed.size();
   const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (words * BYTE_LANES * 8));
-  ByteSearch<T> search{.job = job, .lists = lists};
+  ByteSearch<T> search{.job = job};
   std::vector<std::uint64_t> tile_rows(std::size_t(words * TILE_QUERIES));
   std::vector<float> sums(std::size_t(TILE_QUERIES * std::min(part, n_blocks) * BYTE_LANES));
   for (std::int64_t from = 0; from < n_blocks; from += part)
     for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-      gather_tile(job.query_words, first, end, words, 0, words, tile_rows.data());
-      for (std::int64_t g = 0; g < job.n_groups; ++g) {
+      gather_tile(job.query_words.data, first, end, words, 0, words, tile_rows.data());
+      for (std::int64_t g = 0; g < job.lists.n_groups(); ++g) {
         const std::int64_t start = std::max(from, job.group_start[g]),
                            stop = std::min(from + part, job.group_start[g + 1]);
         if (start >= stop) continue;
         const std::int64_t width = (stop - start) * BYTE_LANES;
         for (std::int64_t block = start; block < stop; ++block) {
           float tile_sums[TILE_QUERIES][BYTE_LANES];
-          accumulate_byte_tile(tile_rows.data(), job.packed + block * words * BYTE_LANES, words, tile_sums);
+          accumulate_byte_tile(tile_rows.data(), job.packed[block], words, tile_sums);
           for (int q = 0; q < TILE_QUERIES; ++q)
             std::memcpy(sums.data() + q * width + (block - start) * BYTE_LANES, tile_sums[q], sizeof tile_sums[q]);
         }
@@ -198,20 +194,21 @@ WB_KERNEL std::int64_t find_k_nearest_by_bytes(const ByteJob<T>& job, const List
           search.offer(first + q, g, sums.data() + q * width, start * BYTE_LANES, width);
       }
     }
-  for (std::int64_t entry = begin * job.n_groups; entry < end * job.n_groups; ++entry)
-    sort_list(lists.distance + entry * lists.k, lists.id + entry * lists.k, lists.k);
+  each_list(job.lists, begin, end, [](const List<T>& list) { list.sort(); });
   return search.measured;
 }
 
 // Rounds rows to bytes, round((x - low) / delta), clipped to 0 .. 255, and computes the residual of each row. Bytes
 // beyond the features are 0, to fill whole words.
 template <class T>
-WB_KERNEL void round_to_bytes(const T* rows, std::int64_t m, const double* low, double delta, std::uint8_t* bytes,
-                              std::int64_t width, double* residual, std::int64_t begin, std::int64_t end) {
+WB_KERNEL void round_to_bytes(const Rows<T>& rows, const Values<double>& low, double delta,
+                              const View<std::uint8_t, 2>& bytes, const View<double, 1>& residual, std::int64_t begin,
+                              std::int64_t end) {
+  const std::int64_t m = rows.width(), width = bytes.width();
   const double share = 1 / delta;
   for (std::int64_t row = begin; row < end; ++row) {
-    const T* x = rows + row * m;
-    std::uint8_t* out = bytes + row * width;
+    const T* x = rows[row];
+    std::uint8_t* out = bytes[row];
     double moved = 0;
     for (std::int64_t j = 0; j < m; ++j) {
       const double at = (double(x[j]) - low[j]) * share;

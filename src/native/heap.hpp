@@ -40,19 +40,40 @@ template <class T> void sort_list(T* distance, std::int64_t* id, std::int64_t k)
   }
 }
 
-// Makes heaps of the sorted lists of the rows [begin, end), so that a search can continue them.
-template <class T> void open_lists(const Lists<T>& lists, std::int64_t n_groups, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t list = begin * n_groups; list < end * n_groups; ++list) {  // A descending list is a max-heap.
-    std::reverse(lists.distance + list * lists.k, lists.distance + (list + 1) * lists.k);
-    std::reverse(lists.id + list * lists.k, lists.id + (list + 1) * lists.k);
-  }
-}
+// One list of the k nearest, and the heap that it is while a search runs.
+template <class T> struct List {
+  static constexpr T NONE =
+      std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  T* distance;
+  std::int64_t* id;
+  std::int64_t k;
 
-// Sorts the heaps of the rows [begin, end).
-template <class T>
-void close_lists(const Lists<T>& lists, std::int64_t n_groups, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t list = begin * n_groups; list < end * n_groups; ++list)
-    sort_list(lists.distance + list * lists.k, lists.id + list * lists.k, lists.k);
+  List(const Lists<T>& lists, std::int64_t row, std::int64_t group)
+      : distance(lists.distance[row] + group * lists.k()), id(lists.id[row] + group * lists.k()), k(lists.k()) {}
+
+  T worst() const { return distance[0]; }
+  void clear() const {
+    std::fill(distance, distance + k, NONE);
+    std::fill(id, id + k, std::int64_t(-1));
+  }
+  // Replaces the worst entry.
+  void replace(T d, std::int64_t i) const { replace_worst(distance, id, k, d, i); }
+  // Takes an entry if it belongs to the k best.
+  void offer(T d, std::int64_t i) const {
+    if (worse(distance[0], id[0], d, i)) replace(d, i);
+  }
+  // Makes a heap of a sorted list, so that a search can continue it: a descending list is a max-heap.
+  void open() const {
+    std::reverse(distance, distance + k);
+    std::reverse(id, id + k);
+  }
+  void sort() const { sort_list(distance, id, k); }
+};
+
+// Calls `use` for the lists of the rows [begin, end).
+template <class T, class Use> void each_list(const Lists<T>& lists, std::int64_t begin, std::int64_t end, Use use) {
+  for (std::int64_t row = begin; row < end; ++row)
+    for (std::int64_t group = 0; group < lists.n_groups(); ++group) use(List<T>(lists, row, group));
 }
 
 }  // namespace wb

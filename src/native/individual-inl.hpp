@@ -8,24 +8,16 @@
 
 namespace wb::WB_LEVEL {
 
-constexpr int NO_PREDICTION = -1;  // No instance is selected, except perhaps the row itself.
-
 // One individual, ready for comparison: the selected instances, packed by set of weights, with the selected features
 // only.
 //
-// If weights differ from 1, rows are folded, (x - center) * sqrt(a), with the heaviest features first, so that partial
-// sums grow fast and a comparison can end early. Folded distances propose candidates, whose distances are then computed
-// with exact differences. If instances have scales, those with the smallest scales come first, since they are near to
-// everything and bring the limits down, in runs that are sorted by the first feature: most blocks of a run are then too
-// far in that feature alone.
+// If weights differ from 1, rows are folded, (x - center) * sqrt(a). Folded distances propose candidates, whose
+// distances are then computed with exact differences.
 template <class T> struct Individual {
   std::vector<std::int64_t> columns;        // Selected features, numeric first.
   std::vector<T> weights;                   // (n_sets, columns) a
-  std::vector<std::int64_t> tile_columns;   // The same features in the order of the packed blocks.
-  std::vector<T> factor, missing_distance;  // (n_sets, tile_columns) root of a (1 for nominal), folded missing_distance
-  std::vector<T> packed, scales;            // (n_blocks, tile_columns, lanes); v^2 per lane
-  std::vector<T> least, inverse;            // (n_blocks,) smallest scale, and a little more than 1 over it
-  std::vector<T> low, high;                 // (n_blocks,) of the first feature
+  std::vector<T> factor, missing_distance;  // (n_sets, columns) root of a (1 for nominal), folded missing_distance
+  std::vector<T> packed, scales;            // (n_blocks, columns, lanes); v^2 per lane
   std::vector<std::int64_t> ids;            // row per lane, -1: padding
   std::vector<std::int64_t> set_start;      // (n_sets + 1,) first block
   std::vector<T> norm;                      // (n_sets,) largest folded norm among the selected
@@ -36,7 +28,7 @@ template <class T> struct Individual {
   std::int64_t width() const { return std::int64_t(columns.size()); }
 };
 
-// Sets the selected features of individual i, their weights, and the order in which they are packed.
+// Sets the selected features of individual i and their weights.
 template <class T> WB_KERNEL void choose_features(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
   const std::int64_t m = job.features.count, sets = job.n_sets;
   const T* a = job.weights ? job.weights + i * sets * m : nullptr;
@@ -57,26 +49,13 @@ template <class T> WB_KERNEL void choose_features(const PopulationJob<T>& job, s
   out.weights.assign(std::size_t(sets * width), T(1));
   for (std::int64_t s = 0; a && s < sets; ++s)
     for (std::int64_t c = 0; c < width; ++c) out.weights[s * width + c] = a[s * m + out.columns[c]];
-  std::vector<std::int64_t> order(static_cast<std::size_t>(width));
-  std::iota(order.begin(), order.end(), std::int64_t(0));
-  if (out.folded) {
-    const auto weight = [&](std::int64_t c) {
-      const T missing_distance = job.features.missing_distance[out.columns[c]];
-      return out.weights[c] * missing_distance * missing_distance;
-    };
-    std::stable_sort(order.begin(), order.begin() + out.numeric,
-                     [&](std::int64_t c, std::int64_t d) { return weight(c) > weight(d); });
-  }
-  out.tile_columns.resize(std::size_t(width));
   out.factor.assign(std::size_t(sets * width), T(1));
   out.missing_distance.resize(std::size_t(sets * width));
-  for (std::int64_t c = 0; c < width; ++c) out.tile_columns[c] = out.columns[order[c]];
   for (std::int64_t s = 0; s < sets; ++s)
     for (std::int64_t c = 0; c < width; ++c) {
-      const T root = std::sqrt(out.weights[s * width + order[c]]);
+      const T root = std::sqrt(out.weights[s * width + c]);
       if (c < out.numeric) out.factor[s * width + c] = root;
-      out.missing_distance[s * width + c] =
-          job.features.missing_distance[out.tile_columns[c]] * (out.folded ? root : T(1));
+      out.missing_distance[s * width + c] = job.features.missing_distance[out.columns[c]] * (out.folded ? root : T(1));
     }
 }
 
@@ -85,12 +64,12 @@ template <class T>
 WB_INLINE void write_tile_row(const PopulationJob<T>& job, const Individual<T>& individual, std::int64_t row,
                               std::int64_t set, T* to, std::int64_t stride) {
   const std::int64_t width = individual.width(), base = row * job.features.count;
-  const std::int64_t* tile_columns = individual.tile_columns.data();
+  const std::int64_t* columns = individual.columns.data();
   const T* factor = individual.factor.data() + set * width;
   std::int64_t c = 0;
   if (individual.folded)
-    for (; c < individual.numeric; ++c) to[c * stride] = job.centered[base + tile_columns[c]] * factor[c];
-  for (; c < width; ++c) to[c * stride] = job.rows[base + tile_columns[c]];
+    for (; c < individual.numeric; ++c) to[c * stride] = job.centered[base + columns[c]] * factor[c];
+  for (; c < width; ++c) to[c * stride] = job.rows[base + columns[c]];
 }
 
 // Euclidean norm of the numeric features of a row that `write_tile_row` wrote; missing values count 0.
@@ -108,50 +87,17 @@ template <class T> WB_INLINE T just_above(T d) {
   return d + (d * (2 * std::numeric_limits<T>::epsilon()) + std::numeric_limits<T>::min());
 }
 
-// A bound on what folding changes in the distance (not squared) of a gathered query and any instance of a set: 8 eps
+// A bound on what folding changes in the distance (not squared) of a query and any instance of a set: 8 eps
 // times the norms of both rows, since the subtraction of the center, the factor and their product round once each on
 // either side; the rest is margin.
 template <class T> WB_INLINE T folding_slack(const Individual<T>& individual, const T* query, std::int64_t set) {
-  const T norm = folded_norm(individual, query, TILE_QUERIES) + individual.norm[set];
+  const T norm = folded_norm(individual, query, 1) + individual.norm[set];
   return 8 * std::numeric_limits<T>::epsilon() * norm * individual.largest_scale_root;
 }
 
-// All rows sorted by the first packed feature; null if the caller gave no orders or the feature is not numeric.
-template <class T>
-WB_INLINE const std::int32_t* first_order(const PopulationJob<T>& job, const Individual<T>& individual) {
-  return job.orders && individual.numeric > 0 ? job.orders + individual.tile_columns[0] * job.n : nullptr;
-}
-
-// Sorts the instances from position `first` on by scale, roughly: runs of about RUN rows between equal steps of v, each
-// run sorted by its first feature. A counting sort over rows that are sorted already, so it takes linear time.
-template <class T>
-WB_KERNEL void sort_by_scale(const PopulationJob<T>& job, Individual<T>& out, const T* scales, std::size_t first) {
-  constexpr std::size_t RUN = 192;
-  std::vector<std::int64_t> rows(out.ids.begin() + std::ptrdiff_t(first), out.ids.end());
-  const std::size_t runs = 1 + rows.size() / RUN;
-  T most = 0;
-  for (const std::int64_t row : rows) most = std::max(most, scales[row]);
-  const T step = most > 0 ? T(runs) / std::sqrt(most) : T(0);
-  std::vector<std::int32_t> run_of(std::size_t(job.n), -1);
-  std::vector<std::size_t> start(runs + 1, 0);
-  for (const std::int64_t row : rows) {
-    run_of[row] = std::int32_t(std::min(runs - 1, std::size_t(std::sqrt(scales[row]) * step)));
-    ++start[std::size_t(run_of[row]) + 1];
-  }
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  const std::int32_t* order = first_order(job, out);
-  for (std::int64_t at = 0; at < job.n; ++at) {
-    const std::int64_t row = order ? order[at] : at;
-    if (run_of[row] >= 0) out.ids[first + start[std::size_t(run_of[row])]++] = row;
-  }
-}
-
-template <class T> WB_KERNEL void measure_blocks(Individual<T>& out, const T* scales);
-
-// Packs individual i: selected instances in blocks of lanes, padded per set of weights with rows at infinity.
-// `by_scale`: instances that have scales are sorted by them, otherwise all instances are in the order of their rows.
-template <class T>
-WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out, bool by_scale) {
+// Packs individual i: selected instances in blocks of lanes, in the order of their rows, padded per set of weights with
+// rows at infinity.
+template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   const std::int64_t n = job.n, sets = job.n_sets;
   choose_features(job, i, out);
@@ -161,10 +107,8 @@ WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Indi
   out.ids.clear();
   out.set_start.assign(1, 0);
   for (std::int64_t s = 0; s < sets; ++s) {
-    const std::size_t first = out.ids.size();
     for (std::int64_t row = 0; row < n; ++row)
       if ((!kept || kept[row]) && (sets == 1 || job.codes[row] == s)) out.ids.push_back(row);
-    if (scales && by_scale) sort_by_scale(job, out, scales, first);
     while (out.ids.size() % LANES) out.ids.push_back(-1);
     out.set_start.push_back(std::int64_t(out.ids.size()) / LANES);
   }
@@ -183,31 +127,13 @@ WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Indi
   out.scaled = scales != nullptr;
   out.largest_scale_root = 1;
   if (!out.scaled) return;
-  measure_blocks(out, scales);
-}
-
-// Scales of the lanes, the smallest one of each block, and the range of the block's first feature, for early exits.
-template <class T> WB_KERNEL void measure_blocks(Individual<T>& out, const T* scales) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>;
-  constexpr T infinity = std::numeric_limits<T>::infinity();
-  const std::size_t blocks = out.ids.size() / LANES;
-  out.scales.assign(out.ids.size(), T(1));
-  out.least.assign(blocks, infinity);
-  out.inverse.resize(blocks);
-  out.low.assign(blocks, infinity);
-  out.high.assign(blocks, -infinity);
-  for (std::size_t at = 0; at < out.ids.size(); ++at) {
-    const std::size_t block = at / LANES;
-    if (out.ids[at] < 0) continue;
-    out.scales[at] = scales[out.ids[at]];
-    out.largest_scale_root = std::max(out.largest_scale_root, std::sqrt(out.scales[at]));
-    out.least[block] = std::min(out.least[block], out.scales[at]);
-    const T x = out.numeric ? out.packed[block * std::size_t(out.width()) * LANES + at % LANES] : T(0);
-    out.low[block] = x == x ? std::min(out.low[block], x) : -infinity;  // A missing value may be near to anything.
-    out.high[block] = x == x ? std::max(out.high[block], x) : infinity;
-  }
-  for (std::size_t block = 0; block < blocks; ++block)
-    out.inverse[block] = (1 + 16 * std::numeric_limits<T>::epsilon()) / out.least[block];
+  // That of padding is infinite, so that it is no nearer than any instance.
+  out.scales.assign(out.ids.size(), std::numeric_limits<T>::infinity());
+  for (std::size_t lane = 0; lane < out.ids.size(); ++lane)
+    if (out.ids[lane] >= 0) {
+      out.scales[lane] = scales[out.ids[lane]];
+      out.largest_scale_root = std::max(out.largest_scale_root, std::sqrt(out.scales[lane]));
+    }
 }
 
 // Squared distance (without scale) of two rows with exact differences over the selected features, in the order and with

@@ -1,4 +1,4 @@
-// Bindings of what learned votes need: the votes of the k nearest rows, and the gradients that weigh features.
+// Binding of learned votes of the k nearest rows.
 #include "bindings.hpp"
 
 namespace wb::bindings {
@@ -33,19 +33,6 @@ void py_solve_local_votes(Array<T, 2> rows, Array<T, 1> missing_distance, int64_
   level->of<T>().solve_local_votes[p - 1][missing](job, votes.data(), begin, end);
 }
 
-void py_sum_signs(Array<double, 2> queries, Array<double, 3> packed, int64_t n_numeric, Array<double, 2> coefficient,
-                  Output<double, 2> sums, int64_t begin, int64_t end) {
-  const int64_t m = dim(queries, 1), blocks = dim(packed, 0);
-  require_packed<double>(packed, m);
-  require(0 <= n_numeric && n_numeric <= m, "n_numeric: at most the number of features");
-  require_range(begin, end, dim(queries, 0));
-  require(dim(coefficient, 0) == end - begin && dim(coefficient, 1) == blocks * BLOCK_LANES<double>,
-          "coefficient: (end - begin, lanes) is needed");
-  require(dim(sums, 0) == end - begin && dim(sums, 1) == n_numeric, "sums: (end - begin, n_numeric) is needed");
-  const Features<double> features{.numeric = n_numeric, .count = m};
-  level->sum_signs(queries.data(), packed.data(), features, blocks, coefficient.data(), sums.data(), begin, end);
-}
-
 template <class T> void bind_for(nb::module_& m) {
   using namespace nb::literals;
   m.def("solve_local_votes", &py_solve_local_votes<T>, nb::kw_only(), array("rows"), array("missing_distance"),
@@ -56,11 +43,8 @@ template <class T> void bind_for(nb::module_& m) {
 }  // namespace
 
 void bind_kernel_votes(nb::module_& m) {
-  using namespace nb::literals;
   bind_for<float>(m);
   bind_for<double>(m);
-  m.def("sum_signs", &py_sum_signs, nb::kw_only(), array("queries"), array("packed"), "n_numeric"_a,
-        array("coefficient"), array("sums"), "begin"_a, "end"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace wb::bindings

@@ -8,47 +8,49 @@
 
 #include <span>
 
-#include "helper_threads.hpp"
+#include "types.hpp"
 
 namespace wb {
 
 template <class T> struct Kernels {
-  using Rows = std::int64_t;  // A range of rows is [begin, end).
+  using Index = std::int64_t;  // A range of rows is [begin, end).
 
-  void (*find_k_nearest[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
-                                  const Lists<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
-  void (*find_within[2][2][2])(const Queries<T>&, const References<T>&, const Features<T>&, const Recheck<T>&,
-                               const T* limits, Hits<T>&, Rows begin, Rows end);  // [p - 1][weights][missing]
-  void (*compute_symmetric_distances[2][2])(const SymmetricJob<T>&, std::span<const PairTile>);  // [p - 1][missing]
-  void (*select_nearest)(const SymmetricJob<T>&, const std::int64_t* group_start, std::int64_t n_groups,
-                         const Lists<T>&, Rows begin, Rows end);
-  void (*rerank[2])(const Candidates<T>&, const Features<T>&, const Lists<T>&, Rows begin, Rows end);  // [p - 1]
+  void (*find_k_nearest[2][2][2])(const Queries<T>&, const Lists<T>&, Index begin,
+                                  Index end);  // [p - 1][weights][missing]
+  void (*find_within[2][2][2])(const Queries<T>&, const Values<T>& limits, Hits<T>&, Index begin,
+                               Index end);  // [p - 1][weights][missing]
+  void (*compute_symmetric_distances[2][2])(const SymmetricJob<T>&, const PairLayout&,
+                                            std::span<const PairTile>);  // [p - 1][missing]
+  void (*select_nearest)(const Rows<T>& pair_distance, const Values<Index>& order, const Values<Index>& group_start,
+                         const Lists<T>&, Index begin, Index end);
+  void (*rerank[2])(const Candidates<T>&, Index begin, Index end);  // [p - 1]
+  void (*measure_pairs)(const Rows<T>& rows, const Rows<Index>& pairs, const View<T, 1>& distance, Index begin,
+                        Index end);
   void (*compute_distances[2][2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
-                                  T* distance, Rows begin, Rows end);  // [p - 1][missing]
+                                  T* distance, Index begin, Index end);  // [p - 1][missing]
   void (*compute_zone_coefficients[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
-                                       const Zones&, T* coefficient, Rows begin, Rows end);  // [missing]
+                                       const Zones&, T* coefficient, Index begin, Index end);  // [missing]
   void (*add_differences[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
-                             const T* coefficient, double* total, Rows begin, Rows end);  // [missing]
-  void (*add_listed_differences)(const ListedPairs<T>&, double* total, Rows begin, Rows end);
-  void (*sum_distances)(const T* queries, const T* packed, const Features<T>&, std::int64_t n, double* sums, Rows begin,
-                        Rows end);
-  void (*round_to_bytes)(const T* rows, std::int64_t m, const double* low, double delta, std::uint8_t* bytes,
-                         std::int64_t width, double* residual, Rows begin, Rows end);
-  void (*round_to_levels)(const LevelsJob<T>&, Rows begin, Rows end);
-  std::int64_t (*find_k_nearest_by_bytes)(const ByteJob<T>&, const Lists<T>&, Rows begin, Rows end);
-  void (*predict_by_scan[2])(const PopulationJob<T>&, std::int64_t first, std::int64_t last, Rows begin,
-                             Rows end);                                                            // [missing]
-  void (*compute_squared_distances[2])(const PopulationJob<T>&, T* square, Rows begin, Rows end);  // [missing]
-  void (*predict_from_matrix)(const PopulationJob<T>&, const T* square, std::int64_t stride, std::int64_t first,
-                              std::int64_t last, Rows begin, Rows end);
-  void (*solve_local_votes[2][2])(const LocalVotesJob<T>&, double* votes, Rows begin, Rows end);  // [p - 1][missing]
+                             const T* coefficient, double* total, Index begin, Index end);  // [missing]
+  void (*add_listed_differences)(const ListedPairs<T>&, double* total, Index begin, Index end);
+  void (*sum_distances)(const T* queries, const T* packed, const Features<T>&, std::int64_t n, double* sums,
+                        Index begin, Index end);
+  void (*round_to_bytes)(const Rows<T>&, const Values<double>& low, double delta, const View<std::uint8_t, 2>& bytes,
+                         const View<double, 1>& residual, Index begin, Index end);
+  void (*round_to_levels)(const LevelsJob<T>&, Index begin, Index end);
+  std::int64_t (*find_k_nearest_by_bytes)(const ByteJob<T>&, Index begin, Index end);
+  void (*predict_by_scan[2])(const PopulationJob<T>&, std::int64_t first, std::int64_t last, Index begin,
+                             Index end);  // [missing]
+  void (*predict_from_matrix)(const PopulationJob<T>&, const T* square, std::int64_t stride, std::int64_t count,
+                              Index begin, Index end);
+  void (*solve_local_votes[2][2])(const LocalVotesJob<T>&, double* votes, Index begin, Index end);  // [p - 1][missing]
 };
 
 // The kernels of rounded-inl.hpp for 16-bit integers.
 struct RoundedKernels {
   bool multiplies_pairs;  // whether the level has an instruction for them; if not, they do nothing
   void (*propose)(const RoundedJob&, std::int64_t begin, std::int64_t end);
-  void (*propose_pairs)(const RoundedPairsJob&, std::span<const PairTile>);
+  void (*propose_pairs)(const RoundedPairsJob&, const PairLayout&, std::span<const PairTile>);
 };
 
 struct Level {
@@ -62,20 +64,11 @@ struct Level {
   void (*add_zone_differences)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
   void (*add_sparse_zone_differences)(const SparseZoneJob&, const Zones&, double* total, double* coefficient_sums,
                                       std::int64_t begin, std::int64_t end);
-  std::pair<std::int64_t, std::int64_t> (*take_simba_steps[2])(const MarginJob&, HelperThreads&, double* w,
-                                                               std::int64_t begin,
-                                                               std::int64_t end);  // [mixed]
+  void (*take_simba_steps[2])(const MarginJob&, double* w, std::int64_t begin, std::int64_t end);  // [mixed]
   void (*sum_signs)(const double* queries, const double* packed, const Features<double>&, std::int64_t n_blocks,
                     const double* coefficient, double* out, std::int64_t begin, std::int64_t end);
   RoundedKernels rounded;
-  void (*predict_classes_from_ranks)(const RankJob<std::int32_t>&, std::int64_t begin, std::int64_t end);
-  void (*predict_numbers_from_ranks)(const RankJob<double>&, std::int64_t begin, std::int64_t end);
-  void (*measure_float_pairs)(const float* rows, std::int64_t m, const std::int64_t* pairs, float* distance,
-                              std::int64_t begin, std::int64_t end);
-  void (*measure_double_pairs)(const double* rows, std::int64_t m, const std::int64_t* pairs, double* distance,
-                               std::int64_t begin, std::int64_t end);
-  std::int64_t (*find_k_nearest_mixed[2][2])(const Queries<float>&, const References<float>&, const Features<float>&,
-                                             const MixedJob&, const Lists<double>&, std::int64_t begin,
+  std::int64_t (*find_k_nearest_mixed[2][2])(const MixedJob&, const Lists<double>&, std::int64_t begin,
                                              std::int64_t end);  // [p - 1][missing]
 
   template <class T> const Kernels<T>& of() const {

@@ -42,11 +42,8 @@
 #include "sparse_zones-inl.hpp"
 #include "simba-inl.hpp"
 #include "individual-inl.hpp"
-#include "population_minima-inl.hpp"
 #include "population_pairs-inl.hpp"
 #include "population_scan-inl.hpp"
-#include "population_matrix-inl.hpp"
-#include "population_ranks-inl.hpp"
 #include "kernel_votes-inl.hpp"
 #endif
 // clang-format on
@@ -80,6 +77,7 @@ constexpr Kernels<T> KERNELS = {
                                      compute_symmetric_distances<T, 2, true>}},
     .select_nearest = select_nearest<T>,
     .rerank = {rerank<T, 1>, rerank<T, 2>},
+    .measure_pairs = measure_pairs<T>,
     .compute_distances = {{compute_distances<T, 1, false>, compute_distances<T, 1, true>},
                           {compute_distances<T, 2, false>, compute_distances<T, 2, true>}},
     .compute_zone_coefficients = {compute_zone_coefficients<T, false>, compute_zone_coefficients<T, true>},
@@ -90,7 +88,6 @@ constexpr Kernels<T> KERNELS = {
     .round_to_levels = round_to_levels<T>,
     .find_k_nearest_by_bytes = find_k_nearest_by_bytes<T>,
     .predict_by_scan = {predict_by_scan<T, false>, predict_by_scan<T, true>},
-    .compute_squared_distances = {compute_squared_distances<T, false>, compute_squared_distances<T, true>},
     .predict_from_matrix = predict_from_matrix<T>,
     .solve_local_votes = {{solve_local_votes<T, 1, false>, solve_local_votes<T, 1, true>},
                           {solve_local_votes<T, 2, false>, solve_local_votes<T, 2, true>}},
@@ -120,10 +117,6 @@ constinit const Level LEVEL = {
     .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
     .sum_signs = sum_signs,
     .rounded = {MULTIPLIES_PAIRS, propose_rounded, propose_rounded_pairs},
-    .predict_classes_from_ranks = predict_from_ranks<std::int32_t>,
-    .predict_numbers_from_ranks = predict_from_ranks<double>,
-    .measure_float_pairs = measure_pairs<float>,
-    .measure_double_pairs = measure_pairs<double>,
     .find_k_nearest_mixed = {{find_k_nearest_mixed<1, false>, find_k_nearest_mixed<1, true>},
                              {find_k_nearest_mixed<2, false>, find_k_nearest_mixed<2, true>}},
 };

@@ -17,15 +17,13 @@ namespace wb::WB_LEVEL {
 // The collector of `scan_tiles` for this search.
 template <int P> struct MixedCollector {
   static constexpr float INFINITE = std::numeric_limits<float>::infinity(), NONE = -1;
-  const Queries<float>& queries;
-  const References<float>& refs;
   const MixedJob& job;
   const Lists<double>& lists;
   std::int64_t& measured;  // the number of distances in double so far
 
   // The limit below which the folded sum of a row is if `root` bounds its scaled distance (not squared).
   WB_KERNEL float limit_of_root(std::int64_t row, double root) const {
-    const double terms = double(job.exact.features.count + 8);
+    const double terms = double(job.source.width() + 8);
     const double share = 1 - terms * std::numeric_limits<float>::epsilon();
     if (!(share > 0.5)) return INFINITE;  // Millions of features: the bound says nothing.
     root = (root * (1 + terms * std::numeric_limits<double>::epsilon()) + job.shift[row]) / share;
@@ -38,32 +36,30 @@ template <int P> struct MixedCollector {
   }
   WB_KERNEL float limit(std::int64_t row, std::int64_t group) const {
     if (measured > job.most_measured) return NONE;
-    return entry_limit(row, lists.distance[(row * refs.n_groups + group) * lists.k]);
+    return entry_limit(row, List<double>(lists, row, group).worst());
   }
-  std::int64_t first_wanted() const { return lists.k + (queries.ids != nullptr); }
+  std::int64_t first_wanted() const { return lists.k() + bool(job.queries.own); }
   WB_KERNEL float limit_of_kth(std::int64_t row, float kth) const {
     if (kth == INFINITE) return INFINITE;
-    const double terms = double(job.exact.features.count + 8);
+    const double terms = double(job.source.width() + 8);
     const double root = P == 2 ? std::sqrt(double(kth)) : double(kth);
     return limit_of_root(row, root * (1 + terms * std::numeric_limits<float>::epsilon()) + job.shift[row]);
   }
   // Not inlined, because its registers would push the sums of the tile out of theirs.
   WB_NOINLINE WB_KERNEL float take(const TilePosition& place, unsigned lanes, const float* sums, float limit) const {
-    const std::int64_t m = job.exact.features.count, k = lists.k, row = place.row;
-    double* list = lists.distance + (row * refs.n_groups + place.group) * k;
-    std::int64_t* list_id = lists.id + (row * refs.n_groups + place.group) * k;
+    const List<double> list(lists, place.row, place.group);
     for (; lanes; lanes &= lanes - 1) {
       const int lane = std::countr_zero(lanes);
       if (!(sums[lane] < limit)) continue;  // The limit may have fallen since the lanes were found.
-      const std::int64_t id = refs.ids[place.block * BLOCK_LANES<float> + lane];
-      if (id < 0 || (queries.ids && queries.ids[row] == id)) continue;
+      const std::int64_t id = job.queries.references->ids[place.block * BLOCK_LANES<float> + lane];
+      if (is_excluded(job.queries, place.row, id)) continue;
       if (++measured > job.most_measured) return NONE;
-      const double d = exact_distance<double, P>(job.exact.queries + row * m, job.exact.source + id * m,
-                                                 job.exact.weights, job.exact.features);
+      const double d = exact_distance<double, P>(job.exact_queries[place.row], job.source[id], job.exact_weights.data,
+                                                 job.exact_features());
       // Rows ascend within a group, so of equal distances the one in the list has the lower row and stays.
-      if (!(d < list[0])) continue;
-      replace_worst(list, list_id, k, d, id);
-      limit = std::min(limit, entry_limit(row, list[0]));
+      if (!(d < list.worst())) continue;
+      list.replace(d, id);
+      limit = std::min(limit, entry_limit(place.row, list.worst()));
     }
     return limit;
   }
@@ -72,14 +68,13 @@ template <int P> struct MixedCollector {
 // Continues the lists of the queries [begin, end) and returns the number of distances in double. If it exceeds
 // `most_measured`, the lists have no meaning. MISSING: numeric values may be missing.
 template <int P, bool MISSING>
-WB_KERNEL std::int64_t find_k_nearest_mixed(const Queries<float>& queries, const References<float>& refs,
-                                            const Features<float>& features, const MixedJob& job,
-                                            const Lists<double>& lists, std::int64_t begin, std::int64_t end) {
+WB_KERNEL std::int64_t find_k_nearest_mixed(const MixedJob& job, const Lists<double>& lists, std::int64_t begin,
+                                            std::int64_t end) {
   std::int64_t measured = 0;
-  const MixedCollector<P> collector{.queries = queries, .refs = refs, .job = job, .lists = lists, .measured = measured};
-  open_lists(lists, refs.n_groups, begin, end);
-  scan_tiles<float, P, false, MISSING>(queries, refs, features, collector, begin, end);
-  close_lists(lists, refs.n_groups, begin, end);
+  const MixedCollector<P> collector{.job = job, .lists = lists, .measured = measured};
+  each_list(lists, begin, end, [](const List<double>& list) { list.open(); });
+  scan_tiles<float, P, false, MISSING>(job.queries, collector, begin, end);
+  each_list(lists, begin, end, [](const List<double>& list) { list.sort(); });
   return measured;
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "view.hpp"
+
 namespace wb {
 
 struct PairTile {
@@ -55,18 +57,17 @@ inline std::vector<PairTile> list_pair_tiles(const PairLayout& layout, std::int6
   return tiles;
 }
 
-// Writes the distances of a tile, (width, block_lanes), to both places of each pair in `distance`: (stride, stride).
+// Writes the distances of a tile, (width, block_lanes), to both places of each pair in `distance`.
 // Each pair belongs to one tile, since two threads must not write the same place.
 template <class T>
-void write_pair_tile(const PairLayout& layout, const PairTile& tile, const T* tile_distance, std::int64_t stride,
-                     T* distance) {
+void write_pair_tile(const PairLayout& layout, const PairTile& tile, const T* tile_distance,
+                     const View<T, 2>& distance) {
   const std::int64_t block_lane = tile.block * layout.block_lanes, block_end = block_lane + layout.block_lanes;
   for (std::int64_t lane = tile.lane; lane < std::min(tile.lane + layout.width, layout.n_lanes); ++lane) {
     const T* row = tile_distance + (lane - tile.lane) * layout.block_lanes - block_lane;
     const std::int64_t first = tile.tail ? block_lane : std::max(block_lane, lane);
     const std::int64_t end = tile.tail ? std::min(block_end, lane + 1) : block_end;
-    for (std::int64_t other = first; other < end; ++other)
-      distance[lane * stride + other] = distance[other * stride + lane] = row[other];
+    for (std::int64_t other = first; other < end; ++other) distance[lane][other] = distance[other][lane] = row[other];
   }
 }
 

@@ -7,209 +7,123 @@ namespace wb::bindings {
 
 namespace {
 
-// What rows contribute to a prediction: codes of classes, which must be in range, or numeric targets.
-template <class V> void require_values(const Array<V, 1>& values, int64_t n, int64_t n_classes, int64_t k) {
-  require(dim(values, 0) == n && k >= 1, "values: one per row; k: at least 1");
-  if constexpr (std::is_integral_v<V>)
-    for (size_t i = 0; i < values.size(); ++i)
-      require(0 <= values.data()[i] && values.data()[i] < n_classes, "values: class out of range");
-}
+// The rows of a search and what they contribute to predictions, checked once for all calls. Predictions are classes
+// (int32), or numbers (double) if there are numeric targets.
+template <class T> class PopulationTable {
+ public:
+  using Predicted = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-template <class T>
-void set_values(PopulationJob<T>& job, const Array<int32_t, 1>& codes, double, const Output<int32_t, 2>& predicted) {
-  job.codes = codes.data();
-  job.predicted = predicted.data();
-}
-
-template <class T>
-void set_values(PopulationJob<T>& job, const Array<double, 1>& targets, double otherwise,
-                const Output<double, 2>& predicted) {
-  job.targets = targets.data();
-  job.otherwise = otherwise;
-  job.numbers = predicted.data();
-}
-
-// Instances and features of every individual, and the queries, as `predict_by_scan` and `predict_from_matrix` take
-// them.
-template <class T, class V>
-void require_individuals(const Optional<T, 2>& scales, const Optional<bool, 2>& kept, const Array<int64_t, 1>& query,
-                         const Output<V, 2>& predicted, int64_t n, int64_t first, int64_t last, int64_t begin,
-                         int64_t end) {
-  const int64_t count = dim(predicted, 0);
-  require(!scales || (dim(*scales, 0) == count && dim(*scales, 1) == n), "scales: (n_individuals, n)");
-  require(!kept || (dim(*kept, 0) == count && dim(*kept, 1) == n), "kept: (n_individuals, n)");
-  require(predicted.shape(1) == query.shape(0), "predicted: one column per query is needed");
-  require_range(first, last, count);
-  require_range(begin, end, dim(query, 0));
-  for (int64_t i = begin; i < end; ++i)
-    require(0 <= query.data()[i] && query.data()[i] < n, "query: row outside the data");
-}
-
-bool is_every_row(const Array<int64_t, 1>& query, int64_t n) {
-  for (int64_t i = 0; i < dim(query, 0); ++i)
-    if (query.data()[i] != i) return false;
-  return dim(query, 0) == n;
-}
-
-template <class T, class V>
-void py_predict_by_scan(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> missing_distance, int64_t n_numeric,
-                        bool missing, Array<V, 1> values, V otherwise, int64_t n_classes, int64_t k,
-                        Optional<T, 3> weights, Optional<T, 2> scales, Optional<bool, 2> kept,
-                        Optional<int32_t, 2> orders, Array<int32_t, 2> guesses, Optional<float, 2> columns,
-                        Optional<double, 1> half_range, Array<int64_t, 1> query, Output<V, 2> predicted, int64_t first,
-                        int64_t last, int64_t begin, int64_t end) {
-  const int64_t n = dim(rows, 0), m = dim(rows, 1), sets = weights ? dim(*weights, 1) : 1;
-  require(dim(centered, 0) == n && dim(centered, 1) == m, "centered: the shape of rows is needed");
-  require_features(missing_distance, n_numeric, m);
-  require(!weights || (dim(*weights, 0) == dim(predicted, 0) && dim(*weights, 2) == m &&
-                       (sets == 1 || (sets == n_classes && std::is_integral_v<V>))),
-          "weights: (n_individuals, 1 or n_classes, m) is needed");
-  require_individuals(scales, kept, query, predicted, n, first, last, begin, end);
-  require_values(values, n, n_classes, k);
-  require(!orders || (dim(*orders, 0) == m && dim(*orders, 1) == n), "orders: (m, n) is needed");
-  require(dim(guesses, 0) == n, "guesses: one list per row is needed");
-  for (size_t i = 0; i < guesses.size(); ++i)
-    require(0 <= guesses.data()[i] && guesses.data()[i] < n, "guesses: row outside");
-  require(!columns || (half_range && dim(*columns, 0) == m && dim(*columns, 1) == n && dim(*half_range, 0) == m),
-          "columns: (m, n) with half_range: (m,) is needed");
-  require(!columns || (!missing && n_numeric == m), "columns: all features must be numbers, none missing");
-  PopulationJob<T> job{
-      .rows = rows.data(),
-      .centered = centered.data(),
-      .n = n,
-      .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
-      .n_classes = n_classes,
-      .k = k,
-      .weights = data_or_null(weights),
-      .n_sets = sets,
-      .scales = data_or_null(scales),
-      .kept = data_or_null(kept),
-      .query = query.data(),
-      .n_queries = dim(query, 0),
-      .all_rows = is_every_row(query, n),
-      .orders = data_or_null(orders),
-      .guesses = guesses.data(),
-      .n_guesses = dim(guesses, 1),
-      .columns = data_or_null(columns),
-      .half_range = data_or_null(half_range),
-  };
-  set_values(job, values, double(otherwise), predicted);
-  if (begin == end) return;
-  level->of<T>().predict_by_scan[missing](job, first, last, begin, end);
-}
-
-template <class T>
-void py_compute_squared_distances(Array<T, 2> rows, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
-                                  Array<int64_t, 1> query, Output<T, 2> square, int64_t begin, int64_t end) {
-  const int64_t n = dim(rows, 0), m = dim(rows, 1), lanes = BLOCK_LANES<T>;
-  require_features(missing_distance, n_numeric, m);
-  require_range(begin, end, n);
-  require(dim(square, 0) == end - begin && dim(square, 1) == (n + lanes - 1) / lanes * lanes,
-          "square: one row per row of the range, whole blocks of lanes");
-  require(is_every_row(query, n), "query: all rows in order");
-  // One individual that selects everything; without weights nothing is folded, so `centered` is not read.
-  const PopulationJob<T> job{
-      .rows = rows.data(),
-      .centered = rows.data(),
-      .n = n,
-      .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
-      .query = query.data(),
-      .n_queries = n,
-      .all_rows = true,
-  };
-  level->of<T>().compute_squared_distances[missing](job, square.data(), begin, end);
-}
-
-template <class T, class V>
-void py_predict_from_matrix(Array<T, 2> square, Array<V, 1> values, V otherwise, int64_t n_classes, int64_t k,
-                            Optional<T, 2> scales, Optional<bool, 2> kept, Array<int64_t, 1> query,
-                            Output<V, 2> predicted, int64_t first, int64_t last, int64_t begin, int64_t end) {
-  const int64_t n = dim(square, 0), stride = dim(square, 1);
-  require(stride >= n && stride % BLOCK_LANES<T> == 0, "square: whole blocks of lanes are needed");
-  require_individuals(scales, kept, query, predicted, n, first, last, begin, end);
-  require_values(values, n, n_classes, k);
-  PopulationJob<T> job{
-      .n = n,
-      .n_classes = n_classes,
-      .k = k,
-      .scales = data_or_null(scales),
-      .kept = data_or_null(kept),
-      .query = query.data(),
-      .n_queries = dim(query, 0),
-  };
-  set_values(job, values, double(otherwise), predicted);
-  level->of<T>().predict_from_matrix(job, square.data(), stride, first, last, begin, end);
-}
-
-template <class V>
-void py_predict_from_lists(Array<int32_t, 2> lists, Array<uint64_t, 2> selected, Array<V, 1> values, V otherwise,
-                           V unlisted, int64_t n_classes, int64_t k, Output<V, 2> predicted, int64_t begin,
-                           int64_t end) {
-  const int64_t n = dim(lists, 0), width = dim(lists, 1), count = dim(predicted, 0);
-  require(dim(selected, 0) == n && dim(selected, 1) == (count + 63) / 64, "selected: (n, n_individuals / 64)");
-  require(dim(predicted, 1) == n, "predicted: one per row");
-  require_range(begin, end, n);
-  require_values(values, n, n_classes, k);
-  const NeighborListJob<V> job{
-      .lists = lists.data(),
-      .width = width,
-      .complete = width == n - 1,
-      .selected = selected.data(),
-      .n_words = dim(selected, 1),
-      .values = values.data(),
-      .otherwise = otherwise,
-      .unlisted = unlisted,
-      .n = n,
-      .n_individuals = count,
-      .n_classes = n_classes,
-      .k = k,
-      .predicted = predicted.data(),
-  };
-  predict_from_lists(job, begin, end);
-}
-
-template <class V>
-void py_predict_from_ranks(Array<int16_t, 3> ranks, int code_bits, Array<int32_t, 1> selected, Array<int64_t, 1> start,
-                           Array<V, 1> values, V otherwise, Output<V, 2> predicted, int64_t begin, int64_t end) {
-  const int64_t n = dim(ranks, 1), count = dim(predicted, 0), total = dim(selected, 0);
-  require(n <= NO_RANK && dim(ranks, 0) == (n + RANKS_AT_ONCE - 1) / RANKS_AT_ONCE && dim(ranks, 2) == RANKS_AT_ONCE,
-          "ranks: (n_blocks, n, 64) is needed");
-  require(begin % RANKS_AT_ONCE == 0, "begin: the first row of a block");
-  require(dim(values, 0) == n && dim(predicted, 1) == n, "values, predicted: one per row");
-  require(0 <= code_bits && code_bits < (std::is_integral_v<V> ? 15 : 1), "code_bits: 0 to 14, for classes only");
-  require(dim(start, 0) == count + 1 && start.data()[0] == 0 && start.data()[count] == total,
-          "start: one per individual, and the end");
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t selects = start.data()[i + 1] - start.data()[i];
-    require(0 <= selects && selects <= n, "start: ascending, at most n rows each");  // places are 16 bits wide
+  PopulationTable(Array<T, 2> rows, Array<T, 2> centered, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
+                  Array<int32_t, 1> codes, Optional<double, 1> targets, double otherwise, int64_t n_classes, int64_t k,
+                  Optional<float, 2> columns, Optional<double, 1> half_range)
+      : missing_(missing) {
+    const int64_t n = dim(rows, 0), m = dim(rows, 1);
+    require(dim(centered, 0) == n && dim(centered, 1) == m, "centered: the shape of rows is needed");
+    require_features(missing_distance, n_numeric, m);
+    require(dim(codes, 0) == n && (!targets || dim(*targets, 0) == n), "codes, targets: one per row is needed");
+    require(k >= 1, "k: at least 1 is needed");
+    for (int64_t i = 0; i < n; ++i)
+      require(0 <= codes.data()[i] && codes.data()[i] < n_classes, "codes: class out of range");
+    require(!columns || (half_range && dim(*columns, 0) == m && dim(*columns, 1) == n && dim(*half_range, 0) == m),
+            "columns: (m, n) with half_range: (m,) is needed");
+    require(!columns || (!missing && n_numeric == m), "columns: all features must be numbers, none missing");
+    job_ = {
+        .rows = rows.data(),
+        .centered = centered.data(),
+        .n = n,
+        .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
+        .codes = targets ? nullptr : codes.data(),
+        .targets = data_or_null(targets),
+        .otherwise = otherwise,
+        .n_classes = n_classes,
+        .k = k,
+        .columns = data_or_null(columns),
+        .half_range = data_or_null(half_range),
+    };
   }
-  for (int64_t s = 0; s < total; ++s)
-    require(0 <= selected.data()[s] && selected.data()[s] < n, "selected: row outside");
-  require_range(begin, end, n);
-  const RankJob<V> job{
-      .ranks = ranks.data(),
-      .selected = selected.data(),
-      .start = start.data(),
-      .code_bits = code_bits,
-      .values = values.data(),
-      .otherwise = otherwise,
-      .n = n,
-      .n_individuals = count,
-      .predicted = predicted.data(),
-  };
-  if constexpr (std::is_integral_v<V>) level->predict_classes_from_ranks(job, begin, end);
-  else level->predict_numbers_from_ranks(job, begin, end);
-}
 
-void py_draw_subsets(Array<bool, 2> mask, Array<int64_t, 1> size, Array<double, 1> uniform, Output<bool, 2> chosen) {
-  const int64_t count = dim(mask, 0), length = dim(mask, 1);
-  require(dim(size, 0) == count && chosen.shape(0) == mask.shape(0) && chosen.shape(1) == mask.shape(1),
-          "size, chosen: one per row, the shape of mask");
-  int64_t candidates = 0;
-  for (size_t i = 0; i < mask.size(); ++i) candidates += mask.data()[i];
-  require(dim(uniform, 0) > candidates, "uniform: one number per true place, and one more, is needed");
-  draw_subsets(mask.data(), count, length, size.data(), uniform.data(), chosen.data());
-}
+  // Predicts the rows `query` [begin, end) for the individuals [first, last).
+  void predict_by_scan(Optional<T, 3> weights, Optional<T, 2> scales, Optional<bool, 2> kept, Array<int64_t, 1> query,
+                       Predicted predicted, int64_t first, int64_t last, int64_t begin, int64_t end) const {
+    PopulationJob<T> job = make_job(scales, kept, predicted, dim(query, 0));
+    const int64_t sets = weights ? dim(*weights, 1) : 1;
+    require(!weights || (dim(*weights, 0) == dim(predicted, 0) && dim(*weights, 2) == job.features.count &&
+                         (sets == 1 || (sets == job.n_classes && !job.targets))),
+            "weights: (n_individuals, 1 or n_classes, m) is needed");
+    require_range(first, last, dim(predicted, 0));
+    require_range(begin, end, dim(query, 0));
+    job.weights = data_or_null(weights);
+    job.n_sets = sets;
+    job.query = query.data();
+    job.all_rows = dim(query, 0) == job.n;
+    for (int64_t i = 0; i < dim(query, 0); ++i) {
+      require(0 <= query.data()[i] && query.data()[i] < job.n, "query: row outside the data");
+      job.all_rows &= query.data()[i] == i;
+    }
+    if (begin < end) level->of<T>().predict_by_scan[missing_](job, first, last, begin, end);
+  }
+
+  // Predicts the rows [begin, end) for all individuals from the distances of all pairs of rows.
+  void predict_from_matrix(Array<T, 2> square, Optional<T, 2> scales, Optional<bool, 2> kept, Predicted predicted,
+                           int64_t begin, int64_t end) const {
+    const PopulationJob<T> job = make_job(scales, kept, predicted, job_.n);
+    const int64_t stride = dim(square, 1);
+    require(dim(square, 0) == job.n && stride >= job.n && stride % BLOCK_LANES<T> == 0,
+            "square: one row per row, whole blocks of lanes");
+    require_range(begin, end, job.n);
+    level->of<T>().predict_from_matrix(job, square.data(), stride, dim(predicted, 0), begin, end);
+  }
+
+  // Predicts the rows [begin, end) for all individuals from sorted neighbour lists.
+  void predict_from_lists(Array<int32_t, 2> lists, Array<uint64_t, 2> selected, Predicted predicted, int64_t begin,
+                          int64_t end) const {
+    const PopulationJob<T> job = make_job(std::nullopt, std::nullopt, predicted, job_.n);
+    require(dim(lists, 0) == job.n && dim(selected, 0) == job.n && dim(selected, 1) == (dim(predicted, 0) + 63) / 64,
+            "lists, selected: one per row, one word per 64 individuals");
+    require_range(begin, end, job.n);
+    const auto predict = [&]<class V>(const V* values, V otherwise, V unlisted, V* to) {
+      const NeighborListJob<V> list_job{
+          .lists = lists.data(),
+          .width = dim(lists, 1),
+          .selected = selected.data(),
+          .n_words = dim(selected, 1),
+          .values = values,
+          .otherwise = otherwise,
+          .unlisted = unlisted,
+          .n = job.n,
+          .n_individuals = dim(predicted, 0),
+          .n_classes = job.n_classes,
+          .k = job.k,
+          .predicted = to,
+      };
+      wb::predict_from_lists(list_job, begin, end);
+    };
+    if (job.targets) predict(job.targets, job.otherwise, std::numeric_limits<double>::infinity(), job.numbers);
+    else predict(job.codes, NO_PREDICTION, UNLISTED, job.predicted);
+  }
+
+ private:
+  // The job with instances and outputs of the individuals of one call.
+  PopulationJob<T> make_job(const Optional<T, 2>& scales, const Optional<bool, 2>& kept, const Predicted& predicted,
+                            int64_t n_queries) const {
+    PopulationJob<T> job = job_;
+    const int64_t count = dim(predicted, 0);
+    require(!scales || (dim(*scales, 0) == count && dim(*scales, 1) == job.n), "scales: (n_individuals, n)");
+    require(!kept || (dim(*kept, 0) == count && dim(*kept, 1) == job.n), "kept: (n_individuals, n)");
+    require(dim(predicted, 1) == n_queries, "predicted: one column per row is needed");
+    require(predicted.dtype() == (job.targets ? nb::dtype<double>() : nb::dtype<int32_t>()),
+            "predicted: float64 is needed for numeric targets, int32 for classes");
+    job.scales = data_or_null(scales);
+    job.kept = data_or_null(kept);
+    job.n_queries = n_queries;
+    if (job.targets) job.numbers = static_cast<double*>(predicted.data());
+    else job.predicted = static_cast<int32_t*>(predicted.data());
+    return job;
+  }
+
+  bool missing_;
+  PopulationJob<T> job_;
+};
 
 void py_count_true(Array<bool, 2> mask, Output<int64_t, 1> counts) {
   const int64_t length = dim(mask, 1);
@@ -239,55 +153,38 @@ void py_cross_halves(Array<bool, 2> target, Array<bool, 2> partner, Array<bool, 
   cross_halves(target.data(), partner.data(), count, length, other.data(), uniform.data(), child.data());
 }
 
-// V is what is predicted: int32 codes of classes, or numeric targets in double.
-template <class T, class V> void bind_predictions(nb::module_& m) {
+template <class T> void bind_table(nb::module_& m, const char* name) {
   using namespace nb::literals;
+  using Table = PopulationTable<T>;
   const auto release = nb::call_guard<nb::gil_scoped_release>();
-  m.def("predict_by_scan", &py_predict_by_scan<T, V>, nb::kw_only(), array("rows"), array("centered"),
-        array("missing_distance"), "n_numeric"_a, "missing"_a, array("values"), "otherwise"_a, "n_classes"_a, "k"_a,
-        array_or_none("weights"), array_or_none("scales"), array_or_none("kept"), array_or_none("orders"),
-        array("guesses"), array("columns").none(), array("half_range").none(), array("query"), array("predicted"),
-        "first"_a, "last"_a, "begin"_a, "end"_a, release);
-  m.def("predict_from_matrix", &py_predict_from_matrix<T, V>, nb::kw_only(), array("square"), array("values"),
-        "otherwise"_a, "n_classes"_a, "k"_a, array_or_none("scales"), array_or_none("kept"), array("query"),
-        array("predicted"), "first"_a, "last"_a, "begin"_a, "end"_a, release);
-}
-
-template <class V> void bind_lists(nb::module_& m) {
-  using namespace nb::literals;
-  m.def("predict_from_lists", &py_predict_from_lists<V>, nb::kw_only(), array("lists"), array("selected"),
-        array("values"), "otherwise"_a, "unlisted"_a, "n_classes"_a, "k"_a, array("predicted"), "begin"_a, "end"_a,
-        nb::call_guard<nb::gil_scoped_release>());
-  m.def("predict_from_ranks", &py_predict_from_ranks<V>, nb::kw_only(), array("ranks"), "code_bits"_a,
-        array("selected"), array("start"), array("values"), "otherwise"_a, array("predicted"), "begin"_a, "end"_a,
-        nb::call_guard<nb::gil_scoped_release>());
-}
-
-template <class T> void bind_for(nb::module_& m) {
-  using namespace nb::literals;
-  bind_predictions<T, int32_t>(m);
-  bind_predictions<T, double>(m);
-  m.def("compute_squared_distances", &py_compute_squared_distances<T>, nb::kw_only(), array("rows"),
-        array("missing_distance"), "n_numeric"_a, "missing"_a, array("query"), array("square"), "begin"_a, "end"_a,
-        nb::call_guard<nb::gil_scoped_release>());
+  nb::class_<Table>(m, name)
+      // The table points into its array arguments, which are numbers 2, 3, 4, 7, 8, 12 and 13 after itself.
+      .def(nb::init<Array<T, 2>, Array<T, 2>, Array<T, 1>, int64_t, bool, Array<int32_t, 1>, Optional<double, 1>,
+                    double, int64_t, int64_t, Optional<float, 2>, Optional<double, 1>>(),
+           nb::kw_only(), array("rows"), array("centered"), array("missing_distance"), "n_numeric"_a, "missing"_a,
+           array("codes"), array_or_none("targets"), "otherwise"_a, "n_classes"_a, "k"_a, array_or_none("columns"),
+           array_or_none("half_range"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>())
+      .def("predict_by_scan", &Table::predict_by_scan, nb::kw_only(), array_or_none("weights"), array_or_none("scales"),
+           array_or_none("kept"), array("query"), array("predicted"), "first"_a, "last"_a, "begin"_a, "end"_a, release)
+      .def("predict_from_matrix", &Table::predict_from_matrix, nb::kw_only(), array("square"), array_or_none("scales"),
+           array_or_none("kept"), array("predicted"), "begin"_a, "end"_a, release)
+      .def("predict_from_lists", &Table::predict_from_lists, nb::kw_only(), array("lists"), array("selected"),
+           array("predicted"), "begin"_a, "end"_a, release);
 }
 
 }  // namespace
 
 void bind_population(nb::module_& m) {
   using namespace nb::literals;
-  bind_for<float>(m);
-  bind_for<double>(m);
-  bind_lists<int32_t>(m);
-  bind_lists<double>(m);
-  m.def("count_true", &py_count_true, nb::kw_only(), array("mask"), array("counts"),
-        nb::call_guard<nb::gil_scoped_release>());
+  const auto release = nb::call_guard<nb::gil_scoped_release>();
+  bind_table<float>(m, "PopulationTableFloat32");
+  bind_table<double>(m, "PopulationTableFloat64");
+  m.def("count_true", &py_count_true, nb::kw_only(), array("mask"), array("counts"), release);
   m.def("count_differences", &py_count_differences, nb::kw_only(), array("one"), array("other"), array("counts"),
-        nb::call_guard<nb::gil_scoped_release>());
+        release);
   m.def("cross_halves", &py_cross_halves, nb::kw_only(), array("target"), array("partner"), array("other"),
-        array("uniform"), array("child"), nb::call_guard<nb::gil_scoped_release>());
-  m.def("draw_subsets", &py_draw_subsets, nb::kw_only(), array("mask"), array("size"), array("uniform"),
-        array("chosen"), nb::call_guard<nb::gil_scoped_release>());
+        array("uniform"), array("child"), release);
 }
 
 }  // namespace wb::bindings

@@ -17,9 +17,9 @@
 
 namespace wb::WB_LEVEL {
 
-// Row numbers must leave enough bits of a float for its distance. With more rows, more pairs end early in
-// `search_rows`: soonest if instances have scales, or if there are few features (measured with 135 to 8000 rows).
-constexpr std::int64_t MOST_PAIRED_ROWS = 8192, MOST_SCALED_INSTANCES = 2048, MOST_NARROW_ROWS = 4096;
+// Row numbers must leave enough bits of a float for its distance. With few features and more rows, `scan_individual` is
+// faster.
+constexpr std::int64_t MOST_PAIRED_ROWS = 8192, MOST_NARROW_ROWS = 4096;
 
 #if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
 
@@ -115,7 +115,7 @@ WB_KERNEL float round_rows(const PopulationJob<T>& job, const std::vector<std::i
 }
 
 // Rounds individual i, whose features were chosen. Returns false if its numbers are too large or too small for it, or
-// if `search_rows` is faster.
+// if `scan_individual` is faster.
 template <class T>
 WB_KERNEL bool round_individual(const PopulationJob<T>& job, std::int64_t i, const Individual<T>& individual,
                                 RoundedIndividual& out) {
@@ -136,8 +136,7 @@ WB_KERNEL bool round_individual(const PopulationJob<T>& job, std::int64_t i, con
     out.row[selected ? in++ : left++] = row;
     if (selected && scales) most = std::max(most, double(scales[row]));
   }
-  if (out.kept == 0 || (scales && out.kept > MOST_SCALED_INSTANCES) || (width < 4 && n > MOST_NARROW_ROWS))
-    return false;
+  if (out.kept == 0 || (width < 4 && n > MOST_NARROW_ROWS)) return false;
   // Sums of squares must be finite in type T, and fit in 31 bits as integers; twice a level must fit in 16 bits.
   if (!(square > 0) || !(most > 0) || !(16 * square * std::max(most, 1.0) < double(std::numeric_limits<T>::max())))
     return false;

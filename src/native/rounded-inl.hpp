@@ -42,14 +42,13 @@ WB_INLINE Ints add_pairs(Ints sum, Ints a, Ints b) {
 // Inserts the lanes of one query that are below `limit`; returns the new limit. Not inlined, because it is rare.
 WB_NOINLINE WB_KERNEL inline std::int32_t insert_rounded(const RoundedJob& job, std::int64_t row, std::int64_t block,
                                                          unsigned lanes, const std::int32_t* sums, std::int32_t limit) {
-  std::int32_t* list = job.distance + row * job.k;
-  std::int64_t* list_id = job.id + row * job.k;
+  const List<std::int32_t> list(job.lists, row, 0);
   for (; lanes; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
     const std::int64_t id = block * BLOCK_LANES<float> + lane;
     if (!(sums[lane] < limit) || id >= job.n || (job.own && job.own[row] == id)) continue;
-    replace_worst(list, list_id, job.k, sums[lane], id);
-    limit = list[0];
+    list.replace(sums[lane], id);
+    limit = list.worst();
   }
   return limit;
 }
@@ -65,30 +64,29 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
                                       [[maybe_unused]] std::int64_t end) {
 #if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
   constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>, CACHE_BYTES = 256 * 1024;
-  const std::int64_t pairs = job.pairs, blocks = (job.n + LANES - 1) / LANES;
+  const std::int64_t pairs = job.packed.width(), blocks = job.packed.size();
   const std::int64_t part = std::max<std::int64_t>(1, CACHE_BYTES / (pairs * LANES * 4));
   const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES;
   std::vector<std::int32_t> tiles(std::size_t(n_tiles * pairs * TILE_QUERIES));
   std::vector<std::int32_t> norms(std::size_t(n_tiles * TILE_QUERIES)), limits(norms.size());
   for (std::int64_t slot = 0; slot < n_tiles * TILE_QUERIES; ++slot) {
     const std::int64_t row = std::min(begin + slot, end - 1);  // A short tile repeats its last query.
-    const std::int32_t* query = job.queries + row * pairs;
+    const std::int32_t* query = job.queries[row];
     std::int32_t* to = tiles.data() + slot / TILE_QUERIES * pairs * TILE_QUERIES + slot % TILE_QUERIES;
     for (std::int64_t c = 0; c < pairs; ++c) to[c * TILE_QUERIES] = query[c];
     norms[slot] = job.query_norm[row];
     limits[slot] = begin + slot < end ? std::numeric_limits<std::int32_t>::max() : -1;
   }
-  std::fill(job.distance + begin * job.k, job.distance + end * job.k, std::numeric_limits<std::int32_t>::max());
-  std::fill(job.id + begin * job.k, job.id + end * job.k, std::int64_t(-1));
+  each_list(job.lists, begin, end, [](const List<std::int32_t>& list) { list.clear(); });
   for (std::int64_t from = 0; from < blocks; from += part)
     for (std::int64_t t = 0; t < n_tiles; ++t) {
       const std::int32_t* queries = tiles.data() + t * pairs * TILE_QUERIES;
       std::int32_t* limit = limits.data() + t * TILE_QUERIES;
       for (std::int64_t block = from; block < std::min(from + part, blocks); ++block) {
-        const std::int32_t* packed = job.packed + block * pairs * LANES;
+        const std::int32_t* packed = job.packed[block];
         Ints sum[TILE_QUERIES][TILE_VECTORS];
         WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
-          const Ints norm = load_ints(job.norm + block * LANES + v * WIDE);
+          const Ints norm = load_ints(&job.norm[block * LANES + v * WIDE]);
           WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = norm + norms[t * TILE_QUERIES + q];
         }
         for (std::int64_t c = 0; c < pairs; ++c) {
@@ -114,7 +112,7 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
         }
       }
     }
-  for (std::int64_t row = begin; row < end; ++row) sort_list(job.distance + row * job.k, job.id + row * job.k, job.k);
+  each_list(job.lists, begin, end, [](const List<std::int32_t>& list) { list.sort(); });
 #endif
 }
 
@@ -152,27 +150,29 @@ WB_NOINLINE WB_KERNEL void add_rounded_panels(const std::int32_t* query, const s
 // Squared distances of the listed tiles, as `compute_symmetric_distances` writes them, but of rows rounded to 16 bits:
 // |b_q|^2 + |b_x|^2 - 2 <b_q, b_x>. Does nothing where the instruction is missing.
 WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJob& job,
+                                            [[maybe_unused]] const PairLayout& layout,
                                             [[maybe_unused]] std::span<const PairTile> tiles) {
 #if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
   constexpr std::int64_t LANES = BLOCK_LANES<float>, TILE_SUMS = PAIR_QUERIES * LANES;
   constexpr std::int64_t NEAR = 4 * ROUNDED_PANEL;  // as the panels of `compute_symmetric_distances`
+  const std::int64_t pairs = job.packed.width();
   std::vector<float> products(tiles.size() * TILE_SUMS, 0.0f);
-  for (std::int64_t first = 0; first < job.pairs; first += NEAR) {
-    const std::int64_t last = std::min(first + NEAR, job.pairs), next = std::min(NEAR, job.pairs - last);
+  for (std::int64_t first = 0; first < pairs; first += NEAR) {
+    const std::int64_t last = std::min(first + NEAR, pairs), next = std::min(NEAR, pairs - last);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
       const PairTile& tile = tiles[i];
-      const std::int32_t* block = job.packed + tile.block * job.pairs * LANES;
-      const std::int32_t* query = job.packed + tile.lane / LANES * job.pairs * LANES + tile.lane % LANES;
+      const std::int32_t* block = job.packed[tile.block];
+      const std::int32_t* query = job.packed[tile.lane / LANES] + tile.lane % LANES;
       fetch_share(tile, block, last, next, LANES);
       float* sums = products.data() + i * TILE_SUMS;
-      if (job.layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
+      if (layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
         add_rounded_panels<PAIR_QUERIES / 2>(query, block, first, last, sums);
       else add_rounded_panels<PAIR_QUERIES>(query, block, first, last, sums);
-      if (last < job.pairs) continue;
+      if (last < pairs) continue;
       for (std::int64_t s = 0; s < TILE_SUMS; ++s)
         sums[s] =
             float(job.norm[tile.lane + s / LANES] + job.norm[tile.block * LANES + s % LANES] - 2.0 * double(sums[s]));
-      write_pair_tile(job.layout, tile, sums, job.n_blocks * LANES, job.square);
+      write_pair_tile(layout, tile, sums, job.square);
     }
   }
 #endif
@@ -184,12 +184,14 @@ template <class T> WB_KERNEL void round_to_levels(const LevelsJob<T>& job, std::
   // Adding this number and subtracting it again leaves no digits behind the point: doubles of its size have none. It
   // rounds halves to even, and needs no instruction that old CPUs lack.
   constexpr double TO_INTEGER = 6755399441055744.0;
+  const std::int64_t m = job.rows.width(), pairs_of_row = job.levels.width();
+  const bool packed = job.levels.shape[2] == LANES;
   for (std::int64_t row = begin; row < end; ++row) {
-    const T* x = job.rows + row * job.m;
+    const T* x = job.rows[row];
     double norm = 0, moved = 0;
-    for (std::int64_t from = 0; from < 2 * job.pairs; from += RUN) {
-      const std::int64_t count = std::clamp<std::int64_t>(job.m - from, 0, RUN);
-      const std::int64_t run = std::min(2 * job.pairs - from, RUN);
+    for (std::int64_t from = 0; from < 2 * pairs_of_row; from += RUN) {
+      const std::int64_t count = std::clamp<std::int64_t>(m - from, 0, RUN);
+      const std::int64_t run = std::min(2 * pairs_of_row - from, RUN);
       std::int16_t part[RUN] = {};
       double square[RUN], off[RUN];
       for (std::int64_t i = 0; i < count; ++i) {
@@ -204,11 +206,11 @@ template <class T> WB_KERNEL void round_to_levels(const LevelsJob<T>& job, std::
       std::int32_t pairs[RUN / 2];
       std::memcpy(pairs, part, sizeof pairs);
       const std::int64_t first = from / 2;
-      if (job.packed) {
-        std::int32_t* out = job.levels + (row / LANES * job.pairs + first) * LANES + row % LANES;
+      if (packed) {
+        std::int32_t* out = job.levels[row / LANES] + first * LANES + row % LANES;
         for (std::int64_t i = 0; i < run / 2; ++i) out[i * LANES] = pairs[i];
       } else {
-        std::copy(pairs, pairs + run / 2, job.levels + row * job.pairs + first);
+        std::copy(pairs, pairs + run / 2, job.levels[row] + first);
       }
     }
     job.norm[row] = std::int32_t(norm);

@@ -20,11 +20,10 @@ template <class T, int P> WB_INLINE T folded_limit(T worst, T slack, std::int64_
 }
 
 // The limit below which a distance of the tile may enter a list whose worst entry is `worst`.
-template <class T, int P>
-WB_INLINE T entry_limit(T worst, const Recheck<T>& recheck, std::int64_t row, std::int64_t m) {
+template <class T, int P> WB_INLINE T entry_limit(T worst, const Queries<T>& queries, std::int64_t row) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
-  if (worst == infinity) return infinity;
-  return recheck.source ? folded_limit<T, P>(worst, recheck.slack[row], m) : worst;
+  if (worst == infinity || !queries.exact) return worst;
+  return folded_limit<T, P>(worst, queries.slack[row], queries.references->n_features());
 }
 
 // Where the sums of a tile belong: first row of the queries, group and block of the references.
@@ -32,19 +31,45 @@ struct TilePosition {
   std::int64_t row, group, block;
 };
 
+// What `scan_tiles` gives distances to.
+template <class C, class T>
+concept Collector = requires(const C& collector, std::int64_t row, std::int64_t group, const TilePosition& place,
+                             unsigned lanes, const T* distance, T limit) {
+  { collector.limit(row, group) } -> std::same_as<T>;  // below which a sum is of interest, negative if none is
+  // Takes the lanes of a block that are below the limit, and returns the new one.
+  { collector.take(place, lanes, distance, limit) } -> std::same_as<T>;
+  { collector.first_wanted() } -> std::same_as<std::int64_t>;  // what `FirstBlocks` looks for; 0: it is not used
+  { collector.limit_of_kth(row, limit) } -> std::same_as<T>;   // if that many sums are at most the given one
+};
+
+// Whether a lane holds padding or the query itself.
+template <class T> WB_INLINE bool is_excluded(const Queries<T>& queries, std::int64_t row, std::int64_t id) {
+  return id < 0 || (queries.own && queries.own[row] == id);
+}
+
+// The exact distance of a lane, whose sum may be folded.
+template <class T, int P>
+WB_INLINE T settle_distance(const Queries<T>& queries, std::int64_t row, std::int64_t at, T sum) {
+  const References<T>& refs = *queries.references;
+  if (!queries.exact) return sum;
+  const T d = exact_distance<T, P>(queries.exact[row], refs.source[refs.order[at]], refs.exact_weights.data,
+                                   refs.exact_features());
+  return refs.scales ? d * refs.scales[at] : d;
+}
+
 // Multiplies the sums of a tile by the scales of the references.
 template <class T> WB_INLINE void scale_tile(const References<T>& refs, std::int64_t block, TileSums<T>& sum) {
   for (int v = 0; v < TILE_VECTORS; ++v) {
-    const Vec<T> scale = load<T>(refs.scales + block * BLOCK_LANES<T> + v * VECTOR_LANES<T>);
+    const Vec<T> scale = load<T>(&refs.scales[block * BLOCK_LANES<T> + v * VECTOR_LANES<T>]);
     for (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = sum[q][v] * scale;
   }
 }
 
 // Gives the distances of a tile that are below their query's limit to the collector. This is rare: one test of the
 // whole tile answers most calls.
-template <class T, class Collector>
-WB_INLINE void collect_tile(const References<T>& refs, const Collector& collector, const TilePosition& place,
-                            TileSums<T>& sum, T (&limit)[TILE_QUERIES]) {
+template <class T, Collector<T> C>
+WB_INLINE void collect_tile(const References<T>& refs, const C& collector, const TilePosition& place, TileSums<T>& sum,
+                            T (&limit)[TILE_QUERIES]) {
   if (refs.scales) scale_tile<T>(refs, place.block, sum);
   Mask<T> hit = no_lane<T>();
   WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
@@ -100,8 +125,8 @@ template <class T> WB_INLINE T find_kth(const T* values, std::int64_t sets, std:
 }
 
 // Fills the list of the query `place.row` from its sums of `count` blocks, and returns its limit. sums: (count, LANES).
-template <class T, class Collector>
-WB_INLINE T take_first_blocks(const Collector& collector, const FirstBlocks<T>& first, const TilePosition& place,
+template <class T, Collector<T> C>
+WB_INLINE T take_first_blocks(const C& collector, const FirstBlocks<T>& first, const TilePosition& place,
                               std::int64_t count, const T* sums, T limit) {
   using Blocks = FirstBlocks<T>;
   constexpr std::int64_t LANES = BLOCK_LANES<T>, WIDE = VECTOR_LANES<T>;
@@ -135,15 +160,14 @@ WB_INLINE T take_first_blocks(const Collector& collector, const FirstBlocks<T>& 
 // Computes the distances of a tile of queries to `count` blocks from `begin` on. stored: (TILE_QUERIES, count, LANES).
 // Not inlined, because its loop needs the registers for itself (`add_pair_panel` has the reason).
 template <class T, int P, bool W, bool MISSING>
-WB_NOINLINE WB_KERNEL void store_tiles(const T* queries, const References<T>& refs, const Features<T>& features,
-                                       std::int64_t begin, std::int64_t count, T* stored) {
+WB_NOINLINE WB_KERNEL void store_tiles(const T* queries, const References<T>& refs, std::int64_t begin,
+                                       std::int64_t count, T* stored) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
-  const std::int64_t m = features.count;
+  const Features<T> features = refs.features();
   for (std::int64_t b = 0; b < count; ++b) {
     const std::int64_t block = begin + b;
     TileSums<T> sum;
-    accumulate_tile<T, P, W, MISSING>(queries, refs.packed + block * m * LANES,
-                                      W ? refs.weights + block * m * LANES : nullptr, features, sum);
+    accumulate_tile<T, P, W, MISSING>(queries, refs.packed[block], W ? refs.weights[block] : nullptr, features, sum);
     if (refs.scales) scale_tile<T>(refs, block, sum);
     WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
       WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
@@ -153,12 +177,11 @@ WB_NOINLINE WB_KERNEL void store_tiles(const T* queries, const References<T>& re
 
 // Scans the blocks [place.block, place.block + count) for a tile of queries whose lists are empty, and sets their
 // limits. stored: room for (TILE_QUERIES, count, LANES) distances. Not inlined for the same reason.
-template <class T, int P, bool W, bool MISSING, class Collector>
-WB_NOINLINE WB_KERNEL void scan_first_blocks(const T* queries, const References<T>& refs, const Features<T>& features,
-                                             const Collector& collector, const FirstBlocks<T>& first,
-                                             const TilePosition& place, std::int64_t count, T* stored,
-                                             T (&limit)[TILE_QUERIES]) {
-  store_tiles<T, P, W, MISSING>(queries, refs, features, place.block, count, stored);
+template <class T, int P, bool W, bool MISSING, Collector<T> C>
+WB_NOINLINE WB_KERNEL void scan_first_blocks(const T* queries, const References<T>& refs, const C& collector,
+                                             const FirstBlocks<T>& first, const TilePosition& place, std::int64_t count,
+                                             T* stored, T (&limit)[TILE_QUERIES]) {
+  store_tiles<T, P, W, MISSING>(queries, refs, place.block, count, stored);
   for (int q = 0; q < TILE_QUERIES; ++q)
     if (limit[q] >= 0)  // Otherwise it repeats the last query, or it is not searched any more.
       limit[q] = take_first_blocks<T>(collector, first, {place.row + q, place.group, place.block}, count,
@@ -166,16 +189,13 @@ WB_NOINLINE WB_KERNEL void scan_first_blocks(const T* queries, const References<
 }
 
 // Scans all references for the queries [begin, end). P: exponent of the distance; W: references have weights of their
-// own per feature; MISSING: numeric values may be missing. A collector has
-//   limit(row, group)                     the limit below which a sum is of interest, negative if none is;
-//   take(place, lanes, distance, limit)   takes the lanes of a block that are below it, and returns the new limit;
-//   first_wanted()                        the number of neighbours that `FirstBlocks` looks for, 0: it is not used;
-//   limit_of_kth(row, kth)                the limit if that many sums are at most `kth`.
-template <class T, int P, bool W, bool MISSING, class Collector>
-WB_INLINE void scan_tiles(const Queries<T>& queries, const References<T>& refs, const Features<T>& features,
-                          const Collector& collector, std::int64_t begin, std::int64_t end) {
+// own per feature; MISSING: numeric values may be missing.
+template <class T, int P, bool W, bool MISSING, Collector<T> C>
+WB_INLINE void scan_tiles(const Queries<T>& queries, const C& collector, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES;
-  const std::int64_t m = features.count, groups = refs.n_groups;
+  const References<T>& refs = *queries.references;
+  const Features<T> features = refs.features();
+  const std::int64_t m = features.count, groups = refs.n_groups();
   const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES, n_blocks = refs.group_start[groups];
   const CacheBlocking<T> blocking(m, n_tiles, W ? 2 : 1);
 
@@ -190,12 +210,13 @@ WB_INLINE void scan_tiles(const Queries<T>& queries, const References<T>& refs, 
     for (std::int64_t first = 0; first < m; first += blocking.panel) {
       const std::int64_t last = std::min(first + blocking.panel, m);
       for (std::int64_t t = tiles; t < tiles_end; ++t)
-        gather_tile(queries.rows, begin + t * TILE_QUERIES, end, m, first, last,
+        gather_tile(queries.rows.data, begin + t * TILE_QUERIES, end, m, first, last,
                     packed.data() + (t - tiles) * blocking.panel * TILE_QUERIES);
       for (std::int64_t part = 0; part < n_blocks; part += blocking.blocks) {
         const std::int64_t part_end = std::min(part + blocking.blocks, n_blocks);
         const std::int64_t first_group =
-            std::upper_bound(refs.group_start, refs.group_start + groups + 1, part) - refs.group_start - 1;
+            std::upper_bound(refs.group_start.data, refs.group_start.data + groups + 1, part) - refs.group_start.data -
+            1;
         for (std::int64_t t = tiles; t < tiles_end; ++t) {
           const T* tile_queries = packed.data() + (t - tiles) * blocking.panel * TILE_QUERIES;
           for (std::int64_t g = first_group; g < groups && refs.group_start[g] < part_end; ++g) {
@@ -210,7 +231,7 @@ WB_INLINE void scan_tiles(const Queries<T>& queries, const References<T>& refs, 
             if (most_first > 0 && limit[0] == std::numeric_limits<T>::infinity()) {
               const std::int64_t count = std::min(first_blocks.count(stop - block), most_first);
               if (count > 0)
-                scan_first_blocks<T, P, W, MISSING>(tile_queries, refs, features, collector, first_blocks,
+                scan_first_blocks<T, P, W, MISSING>(tile_queries, refs, collector, first_blocks,
                                                     {begin + t * TILE_QUERIES, g, block}, count, stored.data(), limit);
               block += count;
             }
@@ -219,9 +240,8 @@ WB_INLINE void scan_tiles(const Queries<T>& queries, const References<T>& refs, 
               TileSums<T> sum;
               if (first == 0) clear<T>(sum);
               else restore<T>(kept, sum);
-              accumulate_tile<T, P, W, MISSING>(
-                  GatheredQueries<T>{tile_queries, first}, refs.packed + block * m * LANES,
-                  W ? refs.weights + block * m * LANES : nullptr, features, first, last, sum);
+              accumulate_tile<T, P, W, MISSING>(GatheredQueries<T>{tile_queries, first}, refs.packed[block],
+                                                W ? refs.weights[block] : nullptr, features, first, last, sum);
               if (last < m) save<T>(sum, kept);
               else collect_tile<T>(refs, collector, {begin + t * TILE_QUERIES, g, block}, sum, limit);
             }

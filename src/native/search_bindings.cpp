@@ -7,183 +7,75 @@ namespace wb::bindings {
 
 namespace {
 
-template <class T>
-double py_pack(Array<T, 2> source, Array<int64_t, 1> order, Output<T, 3> packed, T fill, Optional<T, 1> center,
-               Optional<T, 1> factor, int64_t n_numeric, int p, int64_t begin, int64_t end) {
-  const int64_t n = dim(source, 0), m = dim(source, 1);
-  require_packed<T>(packed, m);
-  require(order.shape(0) == packed.shape(0) * packed.shape(2), "order: one entry per lane is needed");
-  require(bool(center) == bool(factor), "center and factor come together");
-  require(!factor || (dim(*factor, 0) == m && dim(*center, 0) == m), "factor: one per feature");
-  require_range(begin, end, dim(packed, 0));
-  for (int64_t i = begin * BLOCK_LANES<T>; i < end * BLOCK_LANES<T>; ++i)
-    require(order.data()[i] < n, "order: row outside the source");
-  const Packing<T> job{
-      .source = source.data(),
-      .order = order.data(),
-      .m = m,
-      .numeric = n_numeric,
-      .center = data_or_null(center),
-      .factor = data_or_null(factor),
-      .fill = fill,
-      .p = p,
-      .packed = packed.data(),
-  };
+// Whether a view has `size` rows, or is none.
+template <class V> bool fits(const V& view, int64_t size) { return !view || view.size() == size; }
+
+void require_exponent(int p) { require(p == 1 || p == 2, "p: 1 or 2 is needed"); }
+
+template <class T> void require_blocks(const View<T, 3>& packed, int64_t lanes) {
+  require(packed.shape[2] == lanes, "packed: wrong shape");
+}
+
+template <class T> void require_missing_distance(const Values<T>& missing_distance, int64_t n_numeric, int64_t m) {
+  require(missing_distance.size() == m && 0 <= n_numeric && n_numeric <= m,
+          "missing_distance: one per feature is needed");
+}
+
+// Every number of the view is below `size`.
+void require_below(const Values<int64_t>& rows, int64_t size, const char* message) {
+  for (int64_t i = 0; i < rows.size(); ++i) require(rows[i] < size, message);
+}
+
+template <class T> double run_pack(const Packing<T>& job, int64_t begin, int64_t end) {
+  constexpr int64_t LANES = BLOCK_LANES<T>;
+  const int64_t m = job.source.width();
+  require_blocks(job.packed, LANES);
+  require(job.packed.width() == m, "packed: wrong shape");
+  require(job.order.size() == job.packed.size() * LANES, "order: one entry per lane is needed");
+  require(bool(job.center) == bool(job.factor), "center and factor come together");
+  require(fits(job.factor, m) && fits(job.center, m), "factor: one per feature");
+  require_range(begin, end, job.packed.size());
+  require_below({job.order.data + begin * LANES, {(end - begin) * LANES}}, job.source.size(),
+                "order: row outside the source");
   return pack(job, begin, end);
 }
 
-// What a scan reads: queries, references and the recheck of folded distances, after their shapes were checked.
-template <class T> struct ScanJob {
+template <class T> void check_references(const References<T>& job) {
+  const int64_t m = job.n_features(), lanes = job.packed.size() * BLOCK_LANES<T>, groups = job.n_groups();
+  require_exponent(job.p);
+  require_blocks(job.packed, BLOCK_LANES<T>);
+  require(!job.weights || job.weights.shape == job.packed.shape, "weights: the shape of packed is needed");
+  require(job.ids.size() == lanes && fits(job.scales, lanes), "ids, scales: one per lane is needed");
+  require_missing_distance(job.missing_distance, job.n_numeric, m);
+  require(groups >= 1 && job.group_start[groups] == job.packed.size(), "group_start: wrong last block");
+  if (!job.source) return;
+  require(job.order && job.exact_weights && job.exact_missing_distance && job.order.size() == lanes &&
+              job.source.width() == m && job.exact_weights.size() == m && job.exact_missing_distance.size() == m,
+          "a recheck needs order, exact_weights and exact_missing_distance");
+  require_below(job.order, job.source.size(), "order: row outside the source");
+}
+
+template <class T> void check_queries(const Queries<T>& queries, int64_t begin, int64_t end) {
+  const int64_t n = queries.rows.size(), m = queries.references->n_features();
+  require(queries.rows.width() == m, "packed: wrong shape");
+  require(fits(queries.own, n), "own: one per query is needed");
+  require(bool(queries.exact) == bool(queries.references->source) && bool(queries.exact) == bool(queries.slack) &&
+              fits(queries.exact, n) && fits(queries.slack, n) && (!queries.exact || queries.exact.width() == m),
+          "a recheck needs exact_queries and slack");
+  require_range(begin, end, n);
+}
+
+template <class T> struct SearchJob {
   Queries<T> queries;
-  References<T> references;
-  Features<T> features;
-  Recheck<T> recheck;
+  Lists<T> lists;
 };
 
-template <class T>
-ScanJob<T> scan_job(const Array<T, 2>& queries, const Optional<int64_t, 1>& query_ids, const Array<T, 3>& packed,
-                    const Optional<T, 3>& weights, const Optional<T, 1>& scales, const Array<int64_t, 1>& ids,
-                    const Array<int64_t, 1>& group_start, const Array<T, 1>& missing_distance, int64_t n_numeric, int p,
-                    const Optional<T, 2>& source, const Optional<int64_t, 1>& order,
-                    const Optional<T, 2>& exact_queries, const Optional<T, 1>& exact_weights,
-                    const Optional<T, 1>& exact_missing_distance, const Optional<T, 1>& slack) {
-  const int64_t n = dim(queries, 0), m = dim(queries, 1), groups = dim(group_start, 0) - 1;
-  const auto lanes = packed.shape(0) * packed.shape(2);
-  require(p == 1 || p == 2, "p: 1 or 2 is needed");
-  require_packed<T>(packed, m);
-  require(!weights || (weights->shape(0) == packed.shape(0) && weights->shape(1) == packed.shape(1) &&
-                       weights->shape(2) == packed.shape(2)),
-          "weights: the shape of packed is needed");
-  require(ids.shape(0) == lanes && (!scales || scales->shape(0) == lanes), "ids, scales: one per lane is needed");
-  require_features(missing_distance, n_numeric, m);
-  require(groups >= 1 && group_start.data()[groups] == dim(packed, 0), "group_start: wrong last block");
-  require(!query_ids || dim(*query_ids, 0) == n, "query_ids: one per query is needed");
-  if (source) {
-    require(order && exact_queries && exact_weights && exact_missing_distance && slack && order->shape(0) == lanes &&
-                dim(*source, 1) == m && dim(*exact_queries, 0) == n && dim(*exact_queries, 1) == m &&
-                dim(*exact_weights, 0) == m && dim(*exact_missing_distance, 0) == m && dim(*slack, 0) == n,
-            "a recheck needs order, exact_queries, exact_weights, exact_missing_distance and slack");
-  }
-  const References<T> references{
-      .packed = packed.data(),
-      .weights = data_or_null(weights),
-      .scales = data_or_null(scales),
-      .ids = ids.data(),
-      .group_start = group_start.data(),
-      .n_groups = groups,
-  };
-  const Recheck<T> recheck{
-      .source = data_or_null(source),
-      .order = data_or_null(order),
-      .queries = data_or_null(exact_queries),
-      .weights = data_or_null(exact_weights),
-      .slack = data_or_null(slack),
-      .features = {.missing_distance = data_or_null(exact_missing_distance), .numeric = n_numeric, .count = m},
-  };
-  return {
-      .queries = {.rows = queries.data(), .ids = data_or_null(query_ids)},
-      .references = references,
-      .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
-      .recheck = recheck,
-  };
-}
-
-template <class T>
-void py_find_k_nearest(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Array<T, 3> packed, Optional<T, 3> weights,
-                       Optional<T, 1> scales, Array<int64_t, 1> ids, Array<int64_t, 1> group_start,
-                       Array<T, 1> missing_distance, int64_t n_numeric, bool missing, int p, Output<T, 3> distance,
-                       Output<int64_t, 3> id, Optional<T, 2> source, Optional<int64_t, 1> order,
-                       Optional<T, 2> exact_queries, Optional<T, 1> exact_weights,
-                       Optional<T, 1> exact_missing_distance, Optional<T, 1> slack, int64_t begin, int64_t end) {
-  const auto job =
-      scan_job<T>(queries, query_ids, packed, weights, scales, ids, group_start, missing_distance, n_numeric, p, source,
-                  order, exact_queries, exact_weights, exact_missing_distance, slack);
-  require_lists(distance, id, dim(queries, 0), job.references.n_groups);
-  require_range(begin, end, dim(queries, 0));
-  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
-  level->of<T>().find_k_nearest[p - 1][weights.has_value()][missing](job.queries, job.references, job.features,
-                                                                     job.recheck, lists, begin, end);
-}
-
-int64_t py_find_k_nearest_mixed(Array<float, 2> queries, Optional<int64_t, 1> query_ids, Array<float, 3> packed,
-                                Array<int64_t, 1> ids, Array<int64_t, 1> group_start, Array<float, 1> missing_distance,
-                                int64_t n_numeric, bool missing, int p, Array<double, 2> exact_queries,
-                                Array<double, 2> source, Optional<double, 1> exact_weights,
-                                Array<double, 1> exact_missing_distance, Array<double, 1> shift, double scale,
-                                int64_t most_measured, Output<double, 3> distance, Output<int64_t, 3> id, int64_t begin,
-                                int64_t end) {
-  const auto job = scan_job<float>(queries, query_ids, packed, {}, {}, ids, group_start, missing_distance, n_numeric, p,
-                                   {}, {}, {}, {}, {}, {});
-  const int64_t n = dim(queries, 0), m = dim(queries, 1);
-  require(dim(exact_queries, 0) == n && dim(exact_queries, 1) == m && dim(source, 1) == m && dim(shift, 0) == n,
-          "exact_queries, source, shift: wrong shape");
-  require(!exact_weights || dim(*exact_weights, 0) == m, "exact_weights: one per feature is needed");
-  require_features(exact_missing_distance, n_numeric, m);
-  require_lists(distance, id, n, job.references.n_groups);
-  require_range(begin, end, n);
-  for (int64_t i = 0; i < dim(ids, 0); ++i) require(ids.data()[i] < dim(source, 0), "ids: row outside the source");
-  const MixedJob mixed{
-      .exact = {.source = source.data(),
-                .queries = exact_queries.data(),
-                .weights = data_or_null(exact_weights),
-                .features = {.missing_distance = exact_missing_distance.data(), .numeric = n_numeric, .count = m}},
-      .shift = shift.data(),
-      .scale = scale,
-      .most_measured = most_measured,
-  };
-  const Lists<double> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
-  return level->find_k_nearest_mixed[p - 1][missing](job.queries, job.references, job.features, mixed, lists, begin,
-                                                     end);
-}
-
-template <class T> PairLayout pair_layout(int64_t n_lanes, int64_t first_block, int64_t blocks) {
-  return {.n_lanes = n_lanes,
-          .block_lanes = BLOCK_LANES<T>,
-          .width = level->pair_queries,
-          .first_block = first_block,
-          .blocks = blocks};
-}
-
-template <class T>
-void py_compute_symmetric_distances(Array<T, 2> source, Array<int64_t, 1> order, Array<T, 3> packed,
-                                    int64_t first_block, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
-                                    int p, Output<T, 2> distance, int64_t piece, int64_t n_pieces) {
-  const int64_t n = dim(source, 0), m = dim(source, 1), lanes = dim(order, 0);
-  require(p == 1 || p == 2, "p: 1 or 2 is needed");
-  require_packed<T>(packed, m);
-  require_features(missing_distance, n_numeric, m);
-  require(first_block >= 0 && (first_block + dim(packed, 0)) * BLOCK_LANES<T> <= lanes, "packed: blocks beyond order");
-  require(dim(distance, 0) == lanes && dim(distance, 1) == lanes, "distance: one row and column per lane is needed");
-  require(0 <= piece && piece < n_pieces, "piece: outside of all pieces");
-  int64_t used = lanes;
-  while (used > 0 && order.data()[used - 1] < 0) --used;
-  require(lanes % BLOCK_LANES<T> == 0 && lanes < used + BLOCK_LANES<T>, "order: whole blocks are needed");
-  for (int64_t i = 0; i < lanes; ++i) require(order.data()[i] < n, "order: row outside the source");
-  const SymmetricJob<T> job{
-      .source = source.data(),
-      .order = order.data(),
-      .n_lanes = lanes,
-      .packed = packed.data(),
-      .layout = pair_layout<T>(used, first_block, dim(packed, 0)),
-      .features = {.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m},
-      .distance = distance.data(),
-  };
-  level->of<T>().compute_symmetric_distances[p - 1][missing](job, list_pair_tiles(job.layout, piece, n_pieces));
-}
-
-template <class T>
-void py_select_nearest(Output<T, 2> pair_distance, Array<int64_t, 1> order, Array<int64_t, 1> group_start,
-                       Output<T, 3> distance, Output<int64_t, 3> id, int64_t begin, int64_t end) {
-  const int64_t lanes = dim(order, 0), groups = dim(group_start, 0) - 1;
-  require(dim(pair_distance, 0) == lanes && dim(pair_distance, 1) == lanes,
-          "pair_distance: one row per lane is needed");
-  require(groups >= 1 && group_start.data()[groups] * BLOCK_LANES<T> == lanes, "group_start: wrong last block");
-  require_lists(distance, id, dim(distance, 0), groups);
-  require_range(begin, end, lanes);
-  for (int64_t i = 0; i < lanes; ++i) require(order.data()[i] < dim(distance, 0), "order: row without a list");
-  const SymmetricJob<T> job{.order = order.data(), .n_lanes = lanes, .distance = pair_distance.data()};
-  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
-  level->of<T>().select_nearest(job, group_start.data(), groups, lists, begin, end);
+template <class T> void run_find_k_nearest(const SearchJob<T>& job, int64_t begin, int64_t end) {
+  const References<T>& refs = *job.queries.references;
+  check_queries(job.queries, begin, end);
+  require_lists(job.lists, job.queries.rows.size(), refs.n_groups());
+  level->of<T>().find_k_nearest[refs.p - 1][bool(refs.weights)][job.queries.missing](job.queries, job.lists, begin,
+                                                                                     end);
 }
 
 // A NumPy array that owns the values.
@@ -193,301 +85,325 @@ template <class V> nb::ndarray<nb::numpy, V, nb::ndim<1>> owned_array(std::vecto
   return nb::ndarray<nb::numpy, V, nb::ndim<1>>(held->data(), {held->size()}, owner);
 }
 
-// The GIL is released here and not by a guard of the call, since the arrays of the result are made with it.
-template <class T>
-nb::tuple py_find_within(Array<T, 2> queries, Optional<int64_t, 1> query_ids, Array<T, 3> packed,
-                         Optional<T, 3> weights, Optional<T, 1> scales, Array<int64_t, 1> ids,
-                         Array<int64_t, 1> group_start, Array<T, 1> missing_distance, int64_t n_numeric, bool missing,
-                         int p, Array<T, 1> limits, Optional<T, 2> source, Optional<int64_t, 1> order,
-                         Optional<T, 2> exact_queries, Optional<T, 1> exact_weights,
-                         Optional<T, 1> exact_missing_distance, Optional<T, 1> slack, int64_t begin, int64_t end) {
-  const auto job =
-      scan_job<T>(queries, query_ids, packed, weights, scales, ids, group_start, missing_distance, n_numeric, p, source,
-                  order, exact_queries, exact_weights, exact_missing_distance, slack);
-  require(dim(limits, 0) == dim(queries, 0), "limits: one per query is needed");
-  require_range(begin, end, dim(queries, 0));
+template <class T> struct WithinJob {
+  Queries<T> queries;
+  Values<T> limits;
+};
+
+template <class T> auto run_find_within(const WithinJob<T>& job, int64_t begin, int64_t end) {
+  const References<T>& refs = *job.queries.references;
+  check_queries(job.queries, begin, end);
+  require(job.limits.size() == job.queries.rows.size(), "limits: one per query is needed");
   Hits<T> hits;
-  {
-    const nb::gil_scoped_release release;
-    level->of<T>().find_within[p - 1][weights.has_value()][missing](job.queries, job.references, job.features,
-                                                                    job.recheck, limits.data(), hits, begin, end);
-  }
-  return nb::make_tuple(owned_array(std::move(hits.count)), owned_array(std::move(hits.distance)),
-                        owned_array(std::move(hits.id)));
+  level->of<T>().find_within[refs.p - 1][bool(refs.weights)][job.queries.missing](job.queries, job.limits, hits, begin,
+                                                                                  end);
+  const nb::gil_scoped_acquire acquire;  // The arrays of the result are made with it.
+  return std::tuple(owned_array(std::move(hits.count)), owned_array(std::move(hits.distance)),
+                    owned_array(std::move(hits.id)));
 }
 
-template <class T>
-void py_rerank(Array<T, 2> queries, Array<T, 2> source, Array<int64_t, 2> candidates, Optional<T, 2> weights,
-               Optional<int64_t, 1> weight_row, Optional<T, 1> scales, Optional<int64_t, 1> own_row,
-               Array<T, 1> missing_distance, int64_t n_numeric, int p, Output<T, 2> distance, Output<int64_t, 2> id,
-               int64_t begin, int64_t end) {
-  const int64_t n = dim(source, 0), m = dim(source, 1), width = dim(candidates, 1);
-  require(p == 1 || p == 2, "p: 1 or 2 is needed");
-  require(dim(queries, 1) == m && queries.shape(0) == candidates.shape(0), "queries: wrong shape");
-  require(!weights || dim(*weights, 1) == m, "weights: one column per feature is needed");
-  require((!weight_row || dim(*weight_row, 0) == n) && (!scales || dim(*scales, 0) == n),
-          "weight_row, scales: one per reference is needed");
-  require_features(missing_distance, n_numeric, m);
-  require(distance.shape(0) == queries.shape(0) && id.shape(0) == queries.shape(0) &&
-              id.shape(1) == distance.shape(1) && distance.shape(1) >= 1 &&
-              (!own_row || own_row->shape(0) == queries.shape(0)),
-          "distance, id, own_row: one row per query is needed");
-  require_range(begin, end, dim(queries, 0));
-  for (int64_t i = begin * width; i < end * width; ++i)
-    require(candidates.data()[i] < n, "candidate outside the source");
-  const Candidates<T> job{
-      .queries = queries.data(),
-      .source = source.data(),
-      .candidates = candidates.data(),
-      .width = width,
-      .weights = data_or_null(weights),
-      .weight_row = data_or_null(weight_row),
-      .scales = data_or_null(scales),
-      .own_row = data_or_null(own_row),
-  };
-  const Features<T> features{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = m};
-  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 1)};
-  level->of<T>().rerank[p - 1](job, features, lists, begin, end);
+struct MixedSearchJob : MixedJob {
+  Lists<double> lists;
+};
+
+int64_t run_find_k_nearest_mixed(const MixedSearchJob& job, int64_t begin, int64_t end) {
+  const References<float>& refs = *job.queries.references;
+  const int64_t n = job.queries.rows.size(), m = refs.n_features();
+  check_queries(job.queries, begin, end);
+  require(job.exact_queries.size() == n && job.exact_queries.width() == m && job.source.width() == m &&
+              job.shift.size() == n && fits(job.exact_weights, m),
+          "exact_queries, source, shift, exact_weights: wrong shape");
+  require_missing_distance(job.exact_missing_distance, refs.n_numeric, m);
+  require_lists(job.lists, n, refs.n_groups());
+  require_below(refs.ids, job.source.size(), "ids: row outside the source");
+  return level->find_k_nearest_mixed[refs.p - 1][job.queries.missing](job, job.lists, begin, end);
 }
 
-template <class T>
-void py_round_to_bytes(Array<T, 2> rows, Array<double, 1> low, double delta, Output<uint8_t, 2> bytes,
-                       Output<double, 1> residual, int64_t begin, int64_t end) {
-  require(low.shape(0) == rows.shape(1) && bytes.shape(0) == rows.shape(0) && bytes.shape(1) >= rows.shape(1) &&
-              residual.shape(0) == rows.shape(0) && delta > 0,
-          "low, bytes, residual: wrong shape");
-  require_range(begin, end, dim(rows, 0));
-  level->of<T>().round_to_bytes(rows.data(), dim(rows, 1), low.data(), delta, bytes.data(), dim(bytes, 1),
-                                residual.data(), begin, end);
+// The layout of the pairs of `n` rows, of which the blocks from `first_block` on are in memory.
+template <class T> PairLayout pair_layout(int64_t n, int64_t first_block, int64_t blocks) {
+  return {.n_lanes = n,
+          .block_lanes = BLOCK_LANES<T>,
+          .width = level->pair_queries,
+          .first_block = first_block,
+          .blocks = blocks};
 }
 
-template <class T>
-void py_find_k_nearest_sparse(Array<int64_t, 1> query_start, Array<int32_t, 1> query_feature, Array<T, 1> query_value,
-                              Array<int64_t, 1> start, Array<int32_t, 1> feature, Array<T, 1> value,
-                              Array<int64_t, 1> column_start, Array<int32_t, 1> column_row,
-                              Array<double, 1> column_value, Optional<T, 1> weights, Array<double, 1> query_norm,
-                              Array<double, 1> norm, Array<int64_t, 1> order, Array<int64_t, 1> group_start,
-                              Optional<int64_t, 1> own, int64_t p, Output<T, 3> distance, Output<int64_t, 3> id,
-                              int64_t begin, int64_t end) {
-  require(p == 1 || p == 2, "p: 1 or 2 is needed");
-  const int64_t n = dim(start, 0) - 1, m = dim(column_start, 0) - 1, n_queries = dim(query_start, 0) - 1;
-  const int64_t n_groups = dim(group_start, 0) - 1;
-  require(n > 0 && m > 0 && n_groups > 0, "references, features and groups are needed");
-  require(dim(norm, 0) == n && dim(order, 0) == n && dim(query_norm, 0) == n_queries,
-          "norm, order, query_norm: one per row is needed");
-  require(!weights || dim(*weights, 0) == m, "weights: one per feature is needed");
-  require(!own || dim(*own, 0) == n_queries, "own: one per query is needed");
-  require_lists(distance, id, n_queries, n_groups);
-  for (int64_t i = 0; i < n; ++i) require(0 <= order.data()[i] && order.data()[i] < n, "order: row outside");
-  require(group_start.data()[0] == 0 && group_start.data()[n_groups] == n, "group_start: all rows are needed");
-  for (int64_t g = 0; g < n_groups; ++g)
-    require(group_start.data()[g] <= group_start.data()[g + 1], "group_start: must ascend");
+// Here a range has one of `n_pieces` pieces.
+template <class T> void run_symmetric(const SymmetricJob<T>& job, int64_t piece, int64_t n_pieces) {
+  const References<T>& refs = *job.references;
+  const int64_t lanes = job.order.size();
+  require(job.source.width() == refs.n_features(), "packed: wrong shape");
+  require(job.first_block >= 0 && (job.first_block + refs.packed.size()) * BLOCK_LANES<T> <= lanes,
+          "packed: blocks beyond order");
+  require(job.distance.size() == lanes && job.distance.width() == lanes,
+          "distance: one row and column per lane is needed");
+  require(0 <= piece && piece < n_pieces, "piece: outside of all pieces");
+  int64_t used = lanes;
+  while (used > 0 && job.order[used - 1] < 0) --used;
+  require(lanes % BLOCK_LANES<T> == 0 && lanes < used + BLOCK_LANES<T>, "order: whole blocks are needed");
+  require_below(job.order, job.source.size(), "order: row outside the source");
+  const PairLayout layout = pair_layout<T>(used, job.first_block, refs.packed.size());
+  level->of<T>().compute_symmetric_distances[refs.p - 1][job.missing](job, layout,
+                                                                      list_pair_tiles(layout, piece, n_pieces));
+}
+
+template <class T> struct SelectJob {
+  Rows<T> pair_distance;  // (n_lanes, n_lanes)
+  Values<int64_t> order, group_start;
+  Lists<T> lists;
+};
+
+template <class T> void run_select_nearest(const SelectJob<T>& job, int64_t begin, int64_t end) {
+  const int64_t lanes = job.order.size(), groups = job.group_start.size() - 1;
+  require(job.pair_distance.size() == lanes && job.pair_distance.width() == lanes,
+          "pair_distance: one row per lane is needed");
+  require(groups >= 1 && job.group_start[groups] * BLOCK_LANES<T> == lanes, "group_start: wrong last block");
+  require_lists(job.lists, job.lists.distance.size(), groups);
+  require_range(begin, end, lanes);
+  require_below(job.order, job.lists.distance.size(), "order: row without a list");
+  level->of<T>().select_nearest(job.pair_distance, job.order, job.group_start, job.lists, begin, end);
+}
+
+template <class T> void run_rerank(const Candidates<T>& job, int64_t begin, int64_t end) {
+  const int64_t n = job.source.size(), m = job.source.width(), n_queries = job.queries.size();
+  require_exponent(job.p);
+  require(job.queries.width() == m && job.candidates.size() == n_queries, "queries: wrong shape");
+  require(!job.weights || job.weights.width() == m, "weights: one column per feature is needed");
+  require(fits(job.weight_row, n) && fits(job.scales, n), "weight_row, scales: one per reference is needed");
+  require_missing_distance(job.missing_distance, job.n_numeric, m);
+  require_lists(job.lists, n_queries, 1);
+  require(fits(job.own_row, n_queries), "own_row: one per query is needed");
   require_range(begin, end, n_queries);
-  SparseJob<T> job{
-      .queries = sparse_rows(query_start, query_feature, query_value, m),
-      .references = sparse_rows(start, feature, value, m),
-      .columns = sparse_rows(column_start, column_row, column_value, n),
-      .weights = data_or_null(weights),
-      .query_norm = query_norm.data(),
-      .norm = norm.data(),
-      .n = n,
-      .order = order.data(),
-      .group_start = group_start.data(),
-      .n_groups = n_groups,
-      .own = data_or_null(own),
-  };
-  for (int64_t i = 0; i < n; ++i) {
-    job.largest_norm = std::max(job.largest_norm, norm.data()[i]);
-    job.most_entries = std::max(job.most_entries, start.data()[i + 1] - start.data()[i]);
-  }
-  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(id, 2)};
-  (p == 1 ? find_k_nearest_sparse<T, 1> : find_k_nearest_sparse<T, 2>)(job, lists, level->fused, begin, end);
+  require_below({job.candidates[begin], {(end - begin) * job.candidates.width()}}, n, "candidate outside the source");
+  level->of<T>().rerank[job.p - 1](job, begin, end);
 }
 
-template <class T>
-void py_round_to_levels(Array<T, 2> rows, Array<double, 1> center, Array<double, 1> factor, Array<double, 1> most,
-                        int64_t times, bool packed, nb::ndarray<int32_t, nb::c_contig, nb::device::cpu> levels,
-                        Output<int32_t, 1> norm, Output<double, 1> residual, int64_t begin, int64_t end) {
-  const int64_t n = dim(rows, 0), m = dim(rows, 1);
-  require(dim(center, 0) == m && dim(factor, 0) == m && dim(most, 0) == m, "center, factor, most: one per feature");
-  for (int64_t j = 0; j < m; ++j)
-    require(0 <= most.data()[j] && most.data()[j] * double(std::abs(times)) < 32768,
-            "most: levels must fit in 16 bits");
-  require(levels.ndim() == (packed ? 3 : 2), "levels: (n, pairs), or (n_blocks, pairs, lanes) if they are packed");
-  const int64_t pairs = int64_t(levels.shape(1)), room = int64_t(levels.shape(0)) * (packed ? BLOCK_LANES<float> : 1);
-  require(2 * pairs >= m && room >= n && (!packed || levels.shape(2) == size_t(BLOCK_LANES<float>)),
-          "levels: wrong shape");
-  require(dim(norm, 0) >= n && dim(residual, 0) >= n, "norm, residual: one per row is needed");
+template <class T> struct PairsJob {
+  Rows<T> rows;
+  Rows<int64_t> pairs;  // (n_pairs, 2)
+  View<T, 1> distance;  // (n_pairs,)
+};
+
+template <class T> void run_measure_pairs(const PairsJob<T>& job, int64_t begin, int64_t end) {
+  require(job.pairs.width() == 2 && job.distance.size() == job.pairs.size(),
+          "pairs, distance: (n_pairs, 2) and (n_pairs,)");
+  require_range(begin, end, job.pairs.size());
+  for (int64_t i = 2 * begin; i < 2 * end; ++i)
+    require(0 <= job.pairs.data[i] && job.pairs.data[i] < job.rows.size(), "pairs: row outside the data");
+  if (begin < end) level->of<T>().measure_pairs(job.rows, job.pairs, job.distance, begin, end);
+}
+
+template <class T> struct BytesJob {
+  Rows<T> rows;
+  Values<double> low;
+  double delta = 0;
+  View<uint8_t, 2> bytes;    // (n, whole words)
+  View<double, 1> residual;  // (n,)
+};
+
+template <class T> void run_round_to_bytes(const BytesJob<T>& job, int64_t begin, int64_t end) {
+  require(job.low.size() == job.rows.width() && job.bytes.size() == job.rows.size() &&
+              job.bytes.width() >= job.rows.width() && job.residual.size() == job.rows.size() && job.delta > 0,
+          "low, bytes, residual: wrong shape");
+  require_range(begin, end, job.rows.size());
+  level->of<T>().round_to_bytes(job.rows, job.low, job.delta, job.bytes, job.residual, begin, end);
+}
+
+template <class T> int64_t run_find_by_bytes(const ByteJob<T>& job, int64_t begin, int64_t end) {
+  const int64_t n = job.queries.size(), m = job.source.width(), groups = job.group_start.size() - 1;
+  const int64_t words = job.packed.width();
+  require_blocks(job.packed, BYTE_LANES);
+  require(words * 8 >= m, "packed: wrong shape");
+  require(job.ids.size() == job.packed.size() * BYTE_LANES, "ids: one per lane is needed");
+  require(groups >= 1 && job.group_start[groups] == job.packed.size(), "group_start: wrong last block");
+  require(job.query_words.size() == n && job.query_words.width() == words && job.queries.width() == m &&
+              job.query_residual.size() == n && fits(job.own_lane, n),
+          "query_words, queries, query_residual, own_lane: wrong shape");
+  require_lists(job.lists, n, groups);
   require_range(begin, end, n);
-  const LevelsJob<T> job{
-      .rows = rows.data(),
-      .m = m,
-      .pairs = pairs,
-      .center = center.data(),
-      .factor = factor.data(),
-      .most = most.data(),
-      .times = int(times),
-      .packed = packed,
-      .levels = levels.data(),
-      .norm = norm.data(),
-      .residual = residual.data(),
-  };
+  require_below(job.ids, job.source.size(), "ids: row outside the data");
+  return level->of<T>().find_k_nearest_by_bytes(job, begin, end);
+}
+
+// Sparse rows as an object of Python.
+template <class T> struct CompressedRows {
+  Values<int64_t> start;
+  Values<int32_t> feature;
+  Values<T> value;
+  int64_t width = 0;
+
+  int64_t size() const { return start.size() - 1; }
+  operator SparseRows<T>() const { return {start.data, feature.data, value.data}; }
+};
+
+template <class T> void check_compressed(const CompressedRows<T>& rows) {
+  const int64_t n = rows.size(), entries = rows.feature.size();
+  require(n >= 0 && rows.value.size() == entries && rows.start[0] == 0 && rows.start[n] == entries,
+          "sparse rows: start, feature and value do not fit together");
+  for (int64_t i = 0; i < n; ++i) require(rows.start[i] <= rows.start[i + 1], "sparse rows: start must ascend");
+  for (int64_t i = 0; i < entries; ++i)
+    require(0 <= rows.feature[i] && rows.feature[i] < rows.width, "sparse rows: entry outside");
+}
+
+template <class T> struct SparseSearchJob : SparseJob<T> {
+  const CompressedRows<T>*query_rows = nullptr, *rows = nullptr;
+  const CompressedRows<double>* columns_of_rows = nullptr;
+  int p = 2;
+};
+
+template <class T> void run_find_sparse(SparseSearchJob<T> job, int64_t begin, int64_t end) {
+  const int64_t n = job.rows->size(), m = job.rows->width, n_queries = job.query_rows->size();
+  const int64_t n_groups = job.group_start.size() - 1;
+  require_exponent(job.p);
+  require(n > 0 && m > 0 && n_groups > 0, "references, features and groups are needed");
+  require(job.query_rows->width == m && job.columns_of_rows->size() == m && job.columns_of_rows->width == n,
+          "queries, references, columns: the same features are needed");
+  require(job.norm.size() == n && job.order.size() == n && job.query_norm.size() == n_queries,
+          "norm, order, query_norm: one per row is needed");
+  require(fits(job.weights, m), "weights: one per feature is needed");
+  require(fits(job.own, n_queries), "own: one per query is needed");
+  require_lists(job.lists, n_queries, n_groups);
+  for (int64_t i = 0; i < n; ++i) require(0 <= job.order[i] && job.order[i] < n, "order: row outside");
+  require(job.group_start[0] == 0 && job.group_start[n_groups] == n, "group_start: all rows are needed");
+  for (int64_t g = 0; g < n_groups; ++g)
+    require(job.group_start[g] <= job.group_start[g + 1], "group_start: must ascend");
+  require_range(begin, end, n_queries);
+  job.queries = *job.query_rows, job.references = *job.rows, job.columns = *job.columns_of_rows;
+  for (int64_t i = 0; i < n; ++i) {
+    job.largest_norm = std::max(job.largest_norm, job.norm[i]);
+    job.most_entries = std::max(job.most_entries, job.rows->start[i + 1] - job.rows->start[i]);
+  }
+  (job.p == 1 ? find_k_nearest_sparse<T, 1> : find_k_nearest_sparse<T, 2>)(job, level->fused, begin, end);
+}
+
+template <class T> void run_round_to_levels(const LevelsJob<T>& job, int64_t begin, int64_t end) {
+  const int64_t n = job.rows.size(), m = job.rows.width(), lanes = job.levels.shape[2];
+  require(job.center.size() == m && job.factor.size() == m && job.most.size() == m,
+          "center, factor, most: one per feature");
+  for (int64_t j = 0; j < m; ++j)
+    require(0 <= job.most[j] && job.most[j] * double(std::abs(job.times)) < 32768, "most: levels must fit in 16 bits");
+  require((lanes == 1 || lanes == BLOCK_LANES<float>) && 2 * job.levels.width() >= m && job.levels.size() * lanes >= n,
+          "levels: (n, pairs, 1), or (n_blocks, pairs, lanes) is needed");
+  require(job.norm.size() >= n && job.residual.size() >= n, "norm, residual: one per row is needed");
+  require_range(begin, end, n);
   level->of<T>().round_to_levels(job, begin, end);
 }
 
-template <class T>
-int64_t py_find_k_nearest_by_bytes(Array<uint64_t, 3> packed, Array<int64_t, 1> ids, Array<int64_t, 1> group_start,
-                                   double delta, double largest_residual, Array<T, 2> source,
-                                   Array<uint64_t, 2> query_words, Array<double, 1> query_residual, Array<T, 2> queries,
-                                   Optional<int64_t, 1> own_lane, Output<T, 3> distance, Output<int64_t, 3> id,
-                                   int64_t begin, int64_t end) {
-  const int64_t n = dim(queries, 0), m = dim(source, 1), groups = dim(group_start, 0) - 1;
-  const int64_t words = dim(packed, 1), lanes = dim(packed, 0) * BYTE_LANES;
-  require(dim(packed, 2) == BYTE_LANES && words * 8 >= m, "packed: wrong shape");
-  require(dim(ids, 0) == lanes, "ids: one per lane is needed");
-  require(groups >= 1 && group_start.data()[groups] == dim(packed, 0), "group_start: wrong last block");
-  require(dim(query_words, 0) == n && dim(query_words, 1) == words && dim(queries, 1) == m &&
-              dim(query_residual, 0) == n && (!own_lane || dim(*own_lane, 0) == n),
-          "query_words, queries, query_residual, own_lane: wrong shape");
-  require_lists(distance, id, n, groups);
-  require_range(begin, end, n);
-  for (int64_t i = 0; i < lanes; ++i) require(ids.data()[i] < dim(source, 0), "ids: row outside the data");
-  const ByteJob<T> job{
-      .packed = packed.data(),
-      .words = words,
-      .ids = ids.data(),
-      .group_start = group_start.data(),
-      .n_groups = groups,
-      .delta = delta,
-      .largest_residual = largest_residual,
-      .source = source.data(),
-      .m = m,
-      .query_words = query_words.data(),
-      .query_residual = query_residual.data(),
-      .queries = queries.data(),
-      .own_lane = data_or_null(own_lane),
-  };
-  const Lists<T> lists{.distance = distance.data(), .id = id.data(), .k = dim(distance, 2)};
-  return level->of<T>().find_k_nearest_by_bytes(job, lists, begin, end);
-}
-
-template <class T>
-void py_measure_pairs(Array<T, 2> rows, Array<int64_t, 2> pairs, Output<T, 1> distance, int64_t begin, int64_t end) {
-  require(dim(pairs, 1) == 2 && dim(distance, 0) == dim(pairs, 0), "pairs, distance: (n_pairs, 2) and (n_pairs,)");
-  require_range(begin, end, dim(pairs, 0));
-  for (int64_t i = 2 * begin; i < 2 * end; ++i)
-    require(0 <= pairs.data()[i] && pairs.data()[i] < dim(rows, 0), "pairs: row outside the data");
-  if (begin == end) return;
-  if constexpr (sizeof(T) == sizeof(float))
-    level->measure_float_pairs(rows.data(), dim(rows, 1), pairs.data(), distance.data(), begin, end);
-  else level->measure_double_pairs(rows.data(), dim(rows, 1), pairs.data(), distance.data(), begin, end);
-}
-
-template <class T> void bind_for(nb::module_& m) {
-  using namespace nb::literals;
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
-  m.def("pack", &py_pack<T>, nb::kw_only(), array("source"), array("order"), array("packed"), "fill"_a,
-        array_or_none("center"), array_or_none("factor"), "n_numeric"_a, "p"_a, "begin"_a, "end"_a, release);
-  m.def("find_k_nearest", &py_find_k_nearest<T>, nb::kw_only(), array("queries"), array_or_none("query_ids"),
-        array("packed"), array_or_none("weights"), array_or_none("scales"), array("ids"), array("group_start"),
-        array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a, array("distance"), array("id"),
-        array_or_none("source"), array_or_none("order"), array_or_none("exact_queries"), array_or_none("exact_weights"),
-        array_or_none("exact_missing_distance"), array_or_none("slack"), "begin"_a, "end"_a, release);
-  m.def("find_within", &py_find_within<T>, nb::kw_only(), array("queries"), array_or_none("query_ids"), array("packed"),
-        array_or_none("weights"), array_or_none("scales"), array("ids"), array("group_start"),
-        array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a, array("limits"), array_or_none("source"),
-        array_or_none("order"), array_or_none("exact_queries"), array_or_none("exact_weights"),
-        array_or_none("exact_missing_distance"), array_or_none("slack"), "begin"_a, "end"_a);
-  m.def("compute_symmetric_distances", &py_compute_symmetric_distances<T>, nb::kw_only(), array("source"),
-        array("order"), array("packed"), "first_block"_a, array("missing_distance"), "n_numeric"_a, "missing"_a, "p"_a,
-        array("distance"), "piece"_a, "n_pieces"_a, release);
-  m.def("select_nearest", &py_select_nearest<T>, nb::kw_only(), array("pair_distance"), array("order"),
-        array("group_start"), array("distance"), array("id"), "begin"_a, "end"_a, release);
-  m.def("measure_pairs", &py_measure_pairs<T>, nb::kw_only(), array("rows"), array("pairs"), array("distance"),
-        "begin"_a, "end"_a, release);
-  m.def("rerank", &py_rerank<T>, nb::kw_only(), array("queries"), array("source"), array("candidates"),
-        array_or_none("weights"), array_or_none("weight_row"), array_or_none("scales"), array_or_none("own_row"),
-        array("missing_distance"), "n_numeric"_a, "p"_a, array("distance"), array("id"), "begin"_a, "end"_a, release);
-  m.def("round_to_bytes", &py_round_to_bytes<T>, nb::kw_only(), array("rows"), array("low"), "delta"_a, array("bytes"),
-        array("residual"), "begin"_a, "end"_a, release);
-  m.def("find_k_nearest_sparse", &py_find_k_nearest_sparse<T>, nb::kw_only(), array("query_start"),
-        array("query_feature"), array("query_value"), array("start"), array("feature"), array("value"),
-        array("column_start"), array("column_row"), array("column_value"), array_or_none("weights"),
-        array("query_norm"), array("norm"), array("order"), array("group_start"), array_or_none("own"), "p"_a,
-        array("distance"), array("id"), "begin"_a, "end"_a, release);
-  m.def("round_to_levels", &py_round_to_levels<T>, nb::kw_only(), array("rows"), array("center"), array("factor"),
-        array("most"), "times"_a, "packed"_a, array("levels"), array("norm"), array("residual"), "begin"_a, "end"_a,
-        release);
-  m.def("find_k_nearest_by_bytes", &py_find_k_nearest_by_bytes<T>, nb::kw_only(), array("packed"), array("ids"),
-        array("group_start"), "delta"_a, "largest_residual"_a, array("source"), array("query_words"),
-        array("query_residual"), array("queries"), array_or_none("own_lane"), array("distance"), array("id"), "begin"_a,
-        "end"_a, release);
-}
-
-void py_propose_rounded(Array<int32_t, 3> packed, Array<int32_t, 1> norm, int64_t n, Array<int32_t, 2> queries,
-                        Array<int32_t, 1> query_norm, Optional<int64_t, 1> own, Output<int32_t, 2> distance,
-                        Output<int64_t, 2> id, int64_t begin, int64_t end) {
-  const int64_t blocks = dim(packed, 0), pairs = dim(packed, 1), n_queries = dim(queries, 0);
-  require(dim(packed, 2) == BLOCK_LANES<float> && dim(norm, 0) == blocks * BLOCK_LANES<float>, "norm: one per lane");
-  require(0 < n && n <= dim(norm, 0) && (n + BLOCK_LANES<float> - 1) / BLOCK_LANES<float> == blocks, "n: wrong");
-  require(dim(queries, 1) == pairs && dim(query_norm, 0) == n_queries, "queries: as wide as packed, with their norms");
-  require(!own || dim(*own, 0) == n_queries, "own: one per query is needed");
-  require(dim(distance, 0) == n_queries && dim(id, 0) == n_queries && dim(distance, 1) == dim(id, 1) && dim(id, 1) > 0,
-          "distance, id: (n_queries, k) is needed");
+void run_propose_rounded(const RoundedJob& job, int64_t begin, int64_t end) {
+  const int64_t n_queries = job.queries.size();
+  require_blocks(job.packed, BLOCK_LANES<float>);
+  require(job.norm.size() == job.packed.size() * BLOCK_LANES<float>, "norm: one per lane");
+  require(0 < job.n && job.n <= job.norm.size() && job.norm.size() < job.n + BLOCK_LANES<float>, "n: wrong");
+  require(job.queries.width() == job.packed.width() && job.query_norm.size() == n_queries,
+          "queries: as wide as packed, with their norms");
+  require(fits(job.own, n_queries), "own: one per query is needed");
+  require_lists(job.lists, n_queries, 1);
   require_range(begin, end, n_queries);
   require(level->rounded.multiplies_pairs, "this CPU level has no instruction for rounded rows");
-  const RoundedJob job{
-      .packed = packed.data(),
-      .norm = norm.data(),
-      .n = n,
-      .pairs = pairs,
-      .queries = queries.data(),
-      .query_norm = query_norm.data(),
-      .own = data_or_null(own),
-      .k = dim(id, 1),
-      .distance = distance.data(),
-      .id = id.data(),
-  };
   if (begin < end) level->rounded.propose(job, begin, end);
 }
 
-void py_propose_rounded_pairs(Array<int32_t, 3> packed, Array<double, 1> norm, int64_t n, Output<float, 2> square,
-                              int64_t piece, int64_t n_pieces) {
-  const int64_t lanes = dim(packed, 0) * BLOCK_LANES<float>;
-  require(dim(packed, 2) == BLOCK_LANES<float> && dim(norm, 0) == lanes, "norm: one per lane is needed");
-  require(dim(packed, 1) % ROUNDED_PANEL == 0, "packed: whole panels are needed");
-  require(0 < n && n <= lanes && lanes < n + BLOCK_LANES<float>, "n: wrong");
-  require(dim(square, 0) == lanes && dim(square, 1) == lanes, "square: one row and column per lane is needed");
+// Here a range has one of `n_pieces` pieces.
+void run_propose_rounded_pairs(const RoundedPairsJob& job, int64_t piece, int64_t n_pieces) {
+  const int64_t lanes = job.packed.size() * BLOCK_LANES<float>;
+  require_blocks(job.packed, BLOCK_LANES<float>);
+  require(job.norm.size() == lanes, "norm: one per lane is needed");
+  require(job.packed.width() % ROUNDED_PANEL == 0, "packed: whole panels are needed");
+  require(0 < job.n && job.n <= lanes && lanes < job.n + BLOCK_LANES<float>, "n: wrong");
+  require(job.square.size() == lanes && job.square.width() == lanes, "square: one row and column per lane is needed");
   require(0 <= piece && piece < n_pieces, "piece: outside of all pieces");
   require(level->rounded.multiplies_pairs, "this CPU level has no instruction for rounded rows");
-  const RoundedPairsJob job{
-      .packed = packed.data(),
-      .norm = norm.data(),
-      .n_blocks = dim(packed, 0),
-      .pairs = dim(packed, 1),
-      .layout = pair_layout<float>(n, 0, dim(packed, 0)),
-      .square = square.data(),
-  };
-  level->rounded.propose_pairs(job, list_pair_tiles(job.layout, piece, n_pieces));
+  const PairLayout layout = pair_layout<float>(job.n, 0, job.packed.size());
+  level->rounded.propose_pairs(job, layout, list_pair_tiles(layout, piece, n_pieces));
+}
+
+// The fields of the queries of a job.
+#define WB_FIELD(path) [](auto& job) -> auto& { return job.path; }
+const auto REFERENCES = field("references", WB_FIELD(queries.references));
+const auto QUERIES = field("queries", WB_FIELD(queries.rows));
+const auto OWN = field_or_none("own", WB_FIELD(queries.own));
+const auto MISSING = field("missing", WB_FIELD(queries.missing));
+const auto EXACT = field_or_none("exact_queries", WB_FIELD(queries.exact));
+const auto SLACK = field_or_none("slack", WB_FIELD(queries.slack));
+
+template <class T> void bind_for(nb::module_& m, const char* references, const char* sparse_rows) {
+  using R = References<T>;
+  def_object<R>(m, references, "make_references", check_references<T>, field("packed", &R::packed),
+                field_or_none("weights", &R::weights), field_or_none("scales", &R::scales), field("ids", &R::ids),
+                field("group_start", &R::group_start), field("missing_distance", &R::missing_distance),
+                field("n_numeric", &R::n_numeric), field("p", &R::p), field_or_none("source", &R::source),
+                field_or_none("order", &R::order), field_or_none("exact_weights", &R::exact_weights),
+                field_or_none("exact_missing_distance", &R::exact_missing_distance));
+  using Packs = Packing<T>;
+  def_job<Packs>(m, "pack", run_pack<T>, field("source", &Packs::source), field("order", &Packs::order),
+                 field("packed", &Packs::packed), field("fill", &Packs::fill), field_or_none("center", &Packs::center),
+                 field_or_none("factor", &Packs::factor), field("n_numeric", &Packs::n_numeric), field("p", &Packs::p));
+  def_job<SearchJob<T>>(m, "find_k_nearest", run_find_k_nearest<T>, REFERENCES, QUERIES, OWN, MISSING, EXACT, SLACK,
+                        DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_job<WithinJob<T>>(m, "find_within", run_find_within<T>, REFERENCES, QUERIES, OWN, MISSING, EXACT, SLACK,
+                        field("limits", &WithinJob<T>::limits));
+  using Symmetric = SymmetricJob<T>;
+  def_job<Symmetric>(m, "compute_symmetric_distances", run_symmetric<T>, field("references", &Symmetric::references),
+                     field("source", &Symmetric::source), field("order", &Symmetric::order),
+                     field("first_block", &Symmetric::first_block), field("missing", &Symmetric::missing),
+                     field("distance", &Symmetric::distance));
+  using Select = SelectJob<T>;
+  def_job<Select>(m, "select_nearest", run_select_nearest<T>, field("pair_distance", &Select::pair_distance),
+                  field("order", &Select::order), field("group_start", &Select::group_start), DISTANCE_OF_LISTS,
+                  ID_OF_LISTS);
+  using Pairs = PairsJob<T>;
+  def_job<Pairs>(m, "measure_pairs", run_measure_pairs<T>, field("rows", &Pairs::rows), field("pairs", &Pairs::pairs),
+                 field("distance", &Pairs::distance));
+  using C = Candidates<T>;
+  def_job<C>(m, "rerank", run_rerank<T>, field("queries", &C::queries), field("source", &C::source),
+             field("candidates", &C::candidates), field_or_none("weights", &C::weights),
+             field_or_none("weight_row", &C::weight_row), field_or_none("scales", &C::scales),
+             field_or_none("own_row", &C::own_row), field("missing_distance", &C::missing_distance),
+             field("n_numeric", &C::n_numeric), field("p", &C::p), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  using Bytes = BytesJob<T>;
+  def_job<Bytes>(m, "round_to_bytes", run_round_to_bytes<T>, field("rows", &Bytes::rows), field("low", &Bytes::low),
+                 field("delta", &Bytes::delta), field("bytes", &Bytes::bytes), field("residual", &Bytes::residual));
+  using B = ByteJob<T>;
+  def_job<B>(m, "find_k_nearest_by_bytes", run_find_by_bytes<T>, field("packed", &B::packed), field("ids", &B::ids),
+             field("group_start", &B::group_start), field("delta", &B::delta),
+             field("largest_residual", &B::largest_residual), field("source", &B::source),
+             field("query_words", &B::query_words), field("query_residual", &B::query_residual),
+             field("queries", &B::queries), field_or_none("own_lane", &B::own_lane), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  using Compressed = CompressedRows<T>;
+  def_object<Compressed>(m, sparse_rows, "make_sparse_rows", check_compressed<T>, field("start", &Compressed::start),
+                         field("feature", &Compressed::feature), field("value", &Compressed::value),
+                         field("width", &Compressed::width));
+  using S = SparseSearchJob<T>;
+  def_job<S>(m, "find_k_nearest_sparse", run_find_sparse<T>, field("queries", &S::query_rows),
+             field("references", &S::rows), field("columns", &S::columns_of_rows),
+             field_or_none("weights", &S::weights), field("query_norm", &S::query_norm), field("norm", &S::norm),
+             field("order", &S::order), field("group_start", &S::group_start), field_or_none("own", &S::own),
+             field("p", &S::p), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  using L = LevelsJob<T>;
+  def_job<L>(m, "round_to_levels", run_round_to_levels<T>, field("rows", &L::rows), field("center", &L::center),
+             field("factor", &L::factor), field("most", &L::most), field("times", &L::times),
+             field("levels", &L::levels), field("norm", &L::norm), field("residual", &L::residual));
 }
 
 }  // namespace
 
 void bind_search(nb::module_& m) {
-  using namespace nb::literals;
   m.def("multiplies_pairs", [] { return level->rounded.multiplies_pairs; });
-  m.def("propose_rounded", &py_propose_rounded, nb::kw_only(), array("packed"), array("norm"), "n"_a, array("queries"),
-        array("query_norm"), array_or_none("own"), array("distance"), array("id"), "begin"_a, "end"_a,
-        nb::call_guard<nb::gil_scoped_release>());
-  m.def("propose_rounded_pairs", &py_propose_rounded_pairs, nb::kw_only(), array("packed"), array("norm"), "n"_a,
-        array("square"), "piece"_a, "n_pieces"_a, nb::call_guard<nb::gil_scoped_release>());
-  m.def("find_k_nearest_mixed", &py_find_k_nearest_mixed, nb::kw_only(), array("queries"), array_or_none("query_ids"),
-        array("packed"), array("ids"), array("group_start"), array("missing_distance"), "n_numeric"_a, "missing"_a,
-        "p"_a, array("exact_queries"), array("source"), array_or_none("exact_weights"), array("exact_missing_distance"),
-        array("shift"), "scale"_a, "most_measured"_a, array("distance"), array("id"), "begin"_a, "end"_a,
-        nb::call_guard<nb::gil_scoped_release>());
-  bind_for<float>(m);
-  bind_for<double>(m);
+  using R = RoundedJob;
+  def_job<R>(m, "propose_rounded", run_propose_rounded, field("packed", &R::packed), field("norm", &R::norm),
+             field("n", &R::n), field("queries", &R::queries), field("query_norm", &R::query_norm),
+             field_or_none("own", &R::own), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  using P = RoundedPairsJob;
+  def_job<P>(m, "propose_rounded_pairs", run_propose_rounded_pairs, field("packed", &P::packed),
+             field("norm", &P::norm), field("n", &P::n), field("square", &P::square));
+  using M = MixedSearchJob;
+  bind_for<float>(m, "ReferencesFloat32", "SparseRowsFloat32");
+  bind_for<double>(m, "ReferencesFloat64", "SparseRowsFloat64");
+  def_job<M>(m, "find_k_nearest_mixed", run_find_k_nearest_mixed, REFERENCES, QUERIES, OWN, MISSING,
+             field("exact_queries", &M::exact_queries), field("source", &M::source),
+             field_or_none("exact_weights", &M::exact_weights),
+             field("exact_missing_distance", &M::exact_missing_distance), field("shift", &M::shift),
+             field("scale", &M::scale), field("most_measured", &M::most_measured), DISTANCE_OF_LISTS, ID_OF_LISTS);
 }
 
 }  // namespace wb::bindings

@@ -12,16 +12,16 @@ namespace wb {
 
 template <class T> struct SparseJob {
   SparseRows<T> queries, references;
-  SparseRows<double> columns;            // the references by feature: `feature` has row numbers; values times weights
-  const T* weights = nullptr;            // (m,) or null: all one
-  const double* query_norm = nullptr;    // (n_queries,) sum_j a_j |q_j|^p
-  const double* norm = nullptr;          // (n,) the same of the references
-  double largest_norm = 0;               // of the references
-  std::int64_t n = 0, most_entries = 0;  // references, and most entries of one of them
-  const std::int64_t* order = nullptr;   // (n,) references, those of a group together
-  const std::int64_t* group_start = nullptr;  // (n_groups + 1,) places in `order`
-  std::int64_t n_groups = 1;
-  const std::int64_t* own = nullptr;  // (n_queries,) reference that a query must not find; or null
+  SparseRows<double> columns;        // the references by feature: `feature` has row numbers; values times weights
+  Values<T> weights;                 // (m,) or none: all one
+  Values<double> query_norm;         // (n_queries,) sum_j a_j |q_j|^p
+  Values<double> norm;               // (n,) the same of the references
+  double largest_norm = 0;           // of the references
+  std::int64_t most_entries = 0;     // of a reference
+  Values<std::int64_t> order;        // (n,) references, those of a group together
+  Values<std::int64_t> group_start;  // (n_groups + 1,) places in `order`
+  Values<std::int64_t> own;          // (n_queries,) reference that a query must not find; or none
+  Lists<T> lists = {};
 };
 
 // sum + a * b, rounded as in distance-inl.hpp.
@@ -42,15 +42,13 @@ T sparse_distance(const SparseJob<T>& job, std::int64_t query, std::int64_t refe
 
 // Writes the lists of the queries [begin, end).
 template <class T, int P>
-void find_k_nearest_sparse(const SparseJob<T>& job, const Lists<T>& lists, bool fused, std::int64_t begin,
-                           std::int64_t end) {
+void find_k_nearest_sparse(const SparseJob<T>& job, bool fused, std::int64_t begin, std::int64_t end) {
   constexpr double EPS = std::numeric_limits<double>::epsilon(), ROUNDING = std::numeric_limits<T>::epsilon();
-  const std::int64_t k = lists.k;
-  std::vector<double> proposed(std::size_t(job.n));
-  std::vector<double> nearest(static_cast<std::size_t>(k));
+  std::vector<double> proposed(std::size_t(job.norm.size()));
+  std::vector<double> nearest(std::size_t(job.lists.k()));
   for (std::int64_t query = begin; query < end; ++query) {
     const std::int64_t first = job.queries.start[query], last = job.queries.start[query + 1];
-    for (std::int64_t x = 0; x < job.n; ++x) proposed[std::size_t(x)] = job.query_norm[query] + job.norm[x];
+    for (std::int64_t x = 0; x < job.norm.size(); ++x) proposed[std::size_t(x)] = job.query_norm[query] + job.norm[x];
     for (std::int64_t i = first; i < last; ++i) {
       const double q = double(job.queries.value[i]);
       const std::int32_t feature = job.queries.feature[i];
@@ -66,12 +64,10 @@ void find_k_nearest_sparse(const SparseJob<T>& job, const Lists<T>& lists, bool 
     const double error = 4 * terms * EPS * (job.query_norm[query] + job.largest_norm);
     const double share = terms * ROUNDING;  // twice the relative rounding of an exact sum
     const std::int64_t own = job.own ? job.own[query] : -1;
-    for (std::int64_t g = 0; g < job.n_groups; ++g) {
-      T* list = lists.distance + (query * job.n_groups + g) * k;
-      std::int64_t* list_id = lists.id + (query * job.n_groups + g) * k;
-      std::fill(list, list + k, std::numeric_limits<T>::infinity());
-      std::fill(list_id, list_id + k, std::int64_t(-1));
-      const std::int64_t *from = job.order + job.group_start[g], *to = job.order + job.group_start[g + 1];
+    for (std::int64_t g = 0; g < job.lists.n_groups(); ++g) {
+      const List<T> list(job.lists, query, g);
+      list.clear();
+      const std::int64_t *from = job.order.data + job.group_start[g], *to = job.order.data + job.group_start[g + 1];
       // The k smallest proposed distances, as a heap with the largest one on top.
       std::fill(nearest.begin(), nearest.end(), std::numeric_limits<double>::infinity());
       for (const std::int64_t* x = from; x < to; ++x)
@@ -84,10 +80,9 @@ void find_k_nearest_sparse(const SparseJob<T>& job, const Lists<T>& lists, bool 
       const double highest = (nearest.front() + error) * (1 + share), limit = highest * (1 + 2 * share) + error;
       for (const std::int64_t* x = from; x < to; ++x) {
         if (*x == own || !(proposed[std::size_t(*x)] <= limit)) continue;
-        const T d = sparse_distance<T, P>(job, query, *x, fused);
-        if (worse(list[0], list_id[0], d, *x)) replace_worst(list, list_id, k, d, *x);
+        list.offer(sparse_distance<T, P>(job, query, *x, fused), *x);
       }
-      sort_list(list, list_id, k);
+      list.sort();
     }
   }
 }

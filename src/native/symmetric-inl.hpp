@@ -32,43 +32,44 @@ WB_NOINLINE WB_KERNEL void add_pair_panel(const TileQueries& queries, const T* b
 
 // The same for queries that are lanes of a packed block.
 template <class T, int P, bool MISSING>
-WB_INLINE void add_lane_panel(const SymmetricJob<T>& job, const PairTile& tile, const T* block, std::int64_t first,
-                              std::int64_t last, T* sums) {
+WB_INLINE void add_lane_panel(const SymmetricJob<T>& job, const PairLayout& layout, const PairTile& tile,
+                              const T* block, std::int64_t first, std::int64_t last, T* sums) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
-  const std::int64_t m = job.features.count;
-  const LaneQueries<T> queries{job.packed + tile.lane / LANES * m * LANES + tile.lane % LANES};
+  const Features<T> features = job.references->features();
+  const LaneQueries<T> queries{job.references->packed[tile.lane / LANES] + tile.lane % LANES};
   // Sums that nobody needs are left out where that is simple: those of padding behind the last query, and those of the
   // first vector of a block with later lanes of the same block.
   if constexpr (!MISSING) {
-    if (job.layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
-      return add_pair_panel<T, P, false, PAIR_QUERIES / 2, 2>(queries, block, job.features, first, last, sums);
+    if (layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
+      return add_pair_panel<T, P, false, PAIR_QUERIES / 2, 2>(queries, block, features, first, last, sums);
     if (!tile.tail && tile.lane - tile.block * LANES >= VECTOR_LANES<T>)
-      return add_pair_panel<T, P, false, PAIR_QUERIES, 1>(queries, block, job.features, first, last, sums);
+      return add_pair_panel<T, P, false, PAIR_QUERIES, 1>(queries, block, features, first, last, sums);
   }
-  add_pair_panel<T, P, MISSING, PAIR_QUERIES, 2>(queries, block, job.features, first, last, sums);
+  add_pair_panel<T, P, MISSING, PAIR_QUERIES, 2>(queries, block, features, first, last, sums);
 }
 
 // The same for queries that are rows, because their blocks may be in another part.
 template <class T, int P, bool MISSING>
-WB_INLINE void add_row_panel(const SymmetricJob<T>& job, const PairTile& tile, const T* block, std::int64_t first,
-                             std::int64_t last, T* sums) {
+WB_INLINE void add_row_panel(const SymmetricJob<T>& job, const PairLayout& layout, const PairTile& tile, const T* block,
+                             std::int64_t first, std::int64_t last, T* sums) {
   RowQueries<T, PAIR_QUERIES> queries;
   for (int q = 0; q < PAIR_QUERIES; ++q) {
     // Padding takes any row, and its distances are not read.
-    const std::int64_t lane = std::min(tile.lane + q, job.layout.n_lanes - 1);
-    queries.row[q] = job.source + std::max<std::int64_t>(job.order[lane], 0) * job.features.count;
+    const std::int64_t lane = std::min(tile.lane + q, layout.n_lanes - 1);
+    queries.row[q] = job.source[std::max<std::int64_t>(job.order[lane], 0)];
   }
-  add_pair_panel<T, P, MISSING, PAIR_QUERIES, 2>(queries, block, job.features, first, last, sums);
+  add_pair_panel<T, P, MISSING, PAIR_QUERIES, 2>(queries, block, job.references->features(), first, last, sums);
 }
 
 // Computes the distances of the listed tiles, and writes each to both of its places.
 template <class T, int P, bool MISSING>
-WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, std::span<const PairTile> tiles) {
+WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, const PairLayout& layout,
+                                           std::span<const PairTile> tiles) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = PAIR_QUERIES * LANES;
   constexpr std::int64_t PANEL = 128;   // features; some panels fit in the first-level cache
   constexpr std::size_t AT_ONCE = 512;  // tiles, whose sums fit in the second-level cache beside the panels
-  const std::int64_t m = job.features.count;
-  const bool all_blocks = job.layout.blocks * LANES == job.n_lanes;
+  const std::int64_t m = job.source.width();
+  const bool all_blocks = layout.blocks * LANES == job.order.size();
   for (std::size_t begin = 0; begin < tiles.size(); begin += AT_ONCE) {
     const std::span<const PairTile> some = tiles.subspan(begin, std::min(AT_ONCE, tiles.size() - begin));
     std::vector<T> sums(m > PANEL ? some.size() * TILE_SUMS : TILE_SUMS);
@@ -76,12 +77,12 @@ WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, std::span
       const std::int64_t last = std::min(first + PANEL, m), next = std::min(PANEL, m - last);
       for (std::size_t i = 0; i < some.size(); ++i) {
         const PairTile& tile = some[i];
-        const T* block = job.packed + (tile.block - job.layout.first_block) * m * LANES;
+        const T* block = job.references->packed[tile.block - layout.first_block];
         fetch_share(tile, block, last, next, LANES);
         T* tile_sums = sums.data() + (m > PANEL ? i * TILE_SUMS : 0);
-        if (all_blocks) add_lane_panel<T, P, MISSING>(job, tile, block, first, last, tile_sums);
-        else add_row_panel<T, P, MISSING>(job, tile, block, first, last, tile_sums);
-        if (last == m) write_pair_tile(job.layout, tile, tile_sums, job.n_lanes, job.distance);
+        if (all_blocks) add_lane_panel<T, P, MISSING>(job, layout, tile, block, first, last, tile_sums);
+        else add_row_panel<T, P, MISSING>(job, layout, tile, block, first, last, tile_sums);
+        if (last == m) write_pair_tile(layout, tile, tile_sums, job.distance);
       }
     }
   }
@@ -90,26 +91,25 @@ WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, std::span
 // Writes the lists of the k nearest lanes of each group, for the queries of the lanes [begin, end). Rows ascend within
 // a group, so of equal distances the first one stays.
 template <class T>
-WB_KERNEL void select_nearest(const SymmetricJob<T>& job, const std::int64_t* group_start, std::int64_t n_groups,
-                              const Lists<T>& lists, std::int64_t begin, std::int64_t end) {
+WB_KERNEL void select_nearest(const Rows<T>& pair_distance, const Values<std::int64_t>& order,
+                              const Values<std::int64_t>& group_start, const Lists<T>& lists, std::int64_t begin,
+                              std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
   for (std::int64_t lane = begin; lane < end; ++lane) {
-    if (job.order[lane] < 0) continue;
-    const T* distance = job.distance + lane * job.n_lanes;
-    for (std::int64_t g = 0; g < n_groups; ++g) {
-      T* list = lists.distance + (job.order[lane] * n_groups + g) * lists.k;
-      std::int64_t* list_id = lists.id + (job.order[lane] * n_groups + g) * lists.k;
-      std::fill(list, list + lists.k, std::numeric_limits<T>::infinity());
-      std::fill(list_id, list_id + lists.k, std::int64_t(-1));
+    if (order[lane] < 0) continue;
+    const T* distance = pair_distance[lane];
+    for (std::int64_t g = 0; g < lists.n_groups(); ++g) {
+      const List<T> list(lists, order[lane], g);
+      list.clear();
       for (std::int64_t at = group_start[g] * LANES; at < group_start[g + 1] * LANES; at += VECTOR_LANES<T>) {
-        unsigned near = lane_bits<T>(less<T>(load<T>(distance + at), broadcast<T>(list[0])));
+        unsigned near = lane_bits<T>(less<T>(load<T>(distance + at), broadcast<T>(list.worst())));
         for (; near; near &= near - 1) {
           const std::int64_t other = at + std::countr_zero(near);
-          if (distance[other] < list[0] && other != lane && job.order[other] >= 0)
-            replace_worst(list, list_id, lists.k, distance[other], job.order[other]);
+          if (distance[other] < list.worst() && other != lane && order[other] >= 0)
+            list.replace(distance[other], order[other]);
         }
       }
-      sort_list(list, list_id, lists.k);
+      list.sort();
     }
   }
 }
@@ -118,9 +118,11 @@ WB_KERNEL void select_nearest(const SymmetricJob<T>& job, const std::int64_t* gr
 // vector are pairs: differences of several features are taken along the rows and transposed. All pairs add a panel of
 // features before the next, so that the panels of all rows stay in the second-level cache.
 template <class T>
-WB_KERNEL void measure_pairs(const T* rows, std::int64_t m, const std::int64_t* pairs, T* distance, std::int64_t begin,
-                             std::int64_t end) {
+WB_KERNEL void measure_pairs(const Rows<T>& rows, const Rows<std::int64_t>& pairs, const View<T, 1>& distances,
+                             std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t WIDE = VECTOR_LANES<T>, CHAINS = 4, AT_ONCE = CHAINS * WIDE, PANEL = 2048 / sizeof(T);
+  const std::int64_t m = rows.width();
+  T* distance = distances.data;
   std::fill(distance + begin, distance + end, T(0));
   for (std::int64_t panel = 0; panel < m; panel += PANEL) {
     const std::int64_t last = std::min(panel + PANEL, m);
@@ -129,8 +131,8 @@ WB_KERNEL void measure_pairs(const T* rows, std::int64_t m, const std::int64_t* 
       T kept[AT_ONCE];
       for (std::int64_t i = 0; i < AT_ONCE; ++i) {
         const std::int64_t at = std::min(pair + i, end - 1);  // The last pair is repeated, and its copies are not used.
-        one[i] = rows + pairs[2 * at] * m;
-        other[i] = rows + pairs[2 * at + 1] * m;
+        one[i] = rows[pairs[at][0]];
+        other[i] = rows[pairs[at][1]];
         kept[i] = distance[at];
       }
       Vec<T> sum[CHAINS];  // Several sums, since each addition waits for the one before.

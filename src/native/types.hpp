@@ -4,14 +4,16 @@
 // 12 accumulators of 32 bytes, which fit the 16 registers of AVX2 together with the operands (docs/decisions.md has
 // the measurements).
 //
-// Kernels take their arguments as structs of pointers and sizes, which the bindings fill by name. Comments give the
-// shapes: n rows, m features, p the exponent of the distance, `a` feature weights, `v` scales of instances.
+// Kernels take their arguments as structs of views, which the bindings fill by name. Comments give the shapes: n rows,
+// m features, p the exponent of the distance, `a` feature weights, `v` scales of instances.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "pair_tiles.hpp"
+#include "view.hpp"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define WB_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -82,31 +85,57 @@ template <class T> struct Features {
 
 // Packed references, group after group (a group is, for example, a class); every group begins with a new block.
 template <class T> struct References {
-  const T* packed = nullptr;                  // (n_blocks, m, BLOCK_LANES), folded or not
-  const T* weights = nullptr;                 // the same shape: a per reference and feature; or null
-  const T* scales = nullptr;                  // (n_blocks * BLOCK_LANES,): v^p; or null
-  const std::int64_t* ids = nullptr;          // (n_blocks * BLOCK_LANES,): row number to report, -1 padding
-  const std::int64_t* group_start = nullptr;  // (n_groups + 1,) first block of each group
-  std::int64_t n_groups = 0;
+  Blocks<T> packed;                  // (n_blocks, m, BLOCK_LANES), folded or not
+  Blocks<T> weights;                 // the same shape: a per reference and feature; or none
+  Values<T> scales;                  // (n_blocks * BLOCK_LANES,): v^p; or none
+  Values<std::int64_t> ids;          // (n_blocks * BLOCK_LANES,): row number to report, -1 padding
+  Values<std::int64_t> group_start;  // (n_groups + 1,) first block of each group
+  Values<T> missing_distance;        // (m,)
+  std::int64_t n_numeric = 0;
+  int p = 2;
+  // What is needed to compute a distance again without the rounding of folded data. Without folding `source` is none.
+  Rows<T> source;                                   // (n, m) unfolded rows
+  Values<std::int64_t> order;                       // lane -> row of source
+  Values<T> exact_weights, exact_missing_distance;  // (m,) of the unfolded data
+
+  std::int64_t n_groups() const { return group_start.size() - 1; }
+  std::int64_t n_features() const { return packed.width(); }
+  Features<T> features() const { return {missing_distance.data, n_numeric, n_features()}; }
+  Features<T> exact_features() const { return {exact_missing_distance.data, n_numeric, n_features()}; }
 };
 
-// What is needed to compute a candidate's distance again without the rounding of folded data. Without folding `source`
-// is null.
-template <class T> struct Recheck {
-  const T* source = nullptr;            // (n, m) unfolded rows
-  const std::int64_t* order = nullptr;  // lane -> row of source
-  const T* queries = nullptr;           // (n_queries, m) unfolded
-  const T* weights = nullptr;           // (m,)
-  const T* slack = nullptr;             // (n_queries,) bound on the error of a folded distance (not squared)
-  Features<T> features = {};            // Of the unfolded data.
+// The rows whose neighbours are wanted.
+template <class T> struct Queries {
+  const References<T>* references = nullptr;
+  Rows<T> rows;              // (n_queries, m), folded like the references
+  Values<std::int64_t> own;  // (n_queries,) the query's own row number; or none
+  bool missing = false;      // whether numbers of queries or references are missing
+  Rows<T> exact;             // (n_queries, m) unfolded; or none
+  Values<T> slack;           // (n_queries,) bound on the error of a folded distance (not squared); or none
+};
+
+// The lists of the k nearest that a search fills.
+template <class T> struct Lists {
+  View<T, 3> distance;       // (n_queries, n_groups, k); p = 2: squared
+  View<std::int64_t, 3> id;  // the same shape; -1 where there are fewer than k
+
+  std::int64_t k() const { return distance.shape[2]; }
+  std::int64_t n_groups() const { return distance.shape[1]; }
 };
 
 // What a search needs whose sums in float propose among rows of double (mixed-inl.hpp).
 struct MixedJob {
-  Recheck<double> exact = {};      // queries, source and weights as they are; the other members are not used
-  const double* shift = nullptr;   // (n_queries,) bound on what folding changes in a scaled distance (not squared)
+  Queries<float> queries;
+  Rows<double> exact_queries, source;     // unfolded
+  Values<double> exact_weights;           // (m,) or none
+  Values<double> exact_missing_distance;  // (m,)
+  Values<double> shift;            // (n_queries,) bound on what folding changes in a scaled distance (not squared)
   double scale = 1;                // factor of folded distances (not squared)
   std::int64_t most_measured = 0;  // after so many distances in double the search ends without a result
+
+  Features<double> exact_features() const {
+    return {exact_missing_distance.data, queries.references->n_numeric, source.width()};
+  }
 };
 
 // Rows in compressed form: row i has the entries start[i] to start[i + 1], with ascending features.
@@ -144,28 +173,14 @@ template <class T> struct ListedPairs {
   std::int64_t first_feature, last_feature;  // the features that are added
 };
 
-// The rows whose neighbours are wanted.
-template <class T> struct Queries {
-  const T* rows = nullptr;            // (n_queries, m), folded like the references
-  const std::int64_t* ids = nullptr;  // (n_queries,) the query's own row number, or null
-};
-
-// The lists of the k nearest that a search fills.
-template <class T> struct Lists {
-  T* distance = nullptr;       // (n_queries, n_groups, k); p = 2: squared
-  std::int64_t* id = nullptr;  // the same shape; -1 where there are fewer than k
-  std::int64_t k = 0;
-};
-
 // The distances of all pairs of stored rows, computed part by part of the packed blocks (symmetric-inl.hpp).
 template <class T> struct SymmetricJob {
-  const T* source = nullptr;            // (n, m)
-  const std::int64_t* order = nullptr;  // (n_lanes,) row of source per lane, -1: padding
-  std::int64_t n_lanes = 0;             // of all blocks
-  const T* packed = nullptr;            // (layout.blocks, m, BLOCK_LANES)
-  PairLayout layout = {};
-  Features<T> features = {};
-  T* distance = nullptr;  // (n_lanes, n_lanes); p = 2: squared; padding and the diagonal have no meaning
+  const References<T>* references = nullptr;  // a part of them
+  Rows<T> source;                             // (n, m)
+  Values<std::int64_t> order;                 // (n_lanes,) row of source per lane of all blocks, -1: padding
+  std::int64_t first_block = 0;               // of the part
+  bool missing = false;
+  View<T, 2> distance;  // (n_lanes, n_lanes); p = 2: squared; padding and the diagonal have no meaning
 };
 
 // What a search within limits finds: the lists of some queries, one after the other.
@@ -177,41 +192,41 @@ template <class T> struct Hits {
 
 // Candidates that another search proposed, for `rerank`.
 template <class T> struct Candidates {
-  const T* queries = nullptr;                // (n_queries, m) unfolded
-  const T* source = nullptr;                 // (n, m) unfolded
-  const std::int64_t* candidates = nullptr;  // (n_queries, width) rows of source, -1 for none
-  std::int64_t width = 0;
-  const T* weights = nullptr;                // (n_weights, m), or null
-  const std::int64_t* weight_row = nullptr;  // (n,) row of `weights` of each reference, or null: row 0 for all
-  const T* scales = nullptr;                 // (n,) v^p, or null
-  const std::int64_t* own_row = nullptr;     // (n_queries,) row to leave out, or null
+  Rows<T> queries, source;          // (n_queries, m) and (n, m), unfolded
+  Rows<std::int64_t> candidates;    // (n_queries, width) rows of source, -1 for none
+  Rows<T> weights;                  // (n_weights, m), or none
+  Values<std::int64_t> weight_row;  // (n,) row of `weights` of each reference, or none: row 0 for all
+  Values<T> scales;                 // (n,) v^p, or none
+  Values<std::int64_t> own_row;     // (n_queries,) row to leave out, or none
+  Values<T> missing_distance;       // (m,)
+  std::int64_t n_numeric = 0;
+  int p = 2;
+  Lists<T> lists = {};
+
+  Features<T> features() const { return {missing_distance.data, n_numeric, source.width()}; }
 };
 
 // What `round_to_levels` reads and writes: level = round((x - center) * factor), at most `most` by absolute value.
 template <class T> struct LevelsJob {
-  const T* rows = nullptr;         // (n, m)
-  std::int64_t m = 0, pairs = 0;   // pairs of features that are written: a level beyond the last feature is 0
-  const double* center = nullptr;  // (m,)
-  const double* factor = nullptr;  // (m,)
-  const double* most = nullptr;    // (m,) integers below 2^15
-  int times = 1;                   // levels are multiplied by it before they are written
-  bool packed = false;             // whether they are written as (n_blocks, pairs, BLOCK_LANES<float>), or (n, pairs)
-  std::int32_t* levels = nullptr;  // two features in 32 bits
-  std::int32_t* norm = nullptr;    // (n,) squared norms
-  double* residual = nullptr;      // (n,) Euclidean distances, in levels, by which rounding moved each row
+  Rows<T> rows;                         // (n, m)
+  Values<double> center, factor, most;  // (m,); the last are integers below 2^15
+  int times = 1;                        // levels are multiplied by it before they are written
+  // (n_blocks, pairs, BLOCK_LANES<float>), or (n, pairs, 1): two features in 32 bits. A level beyond the last feature
+  // is 0.
+  View<std::int32_t, 3> levels;
+  View<std::int32_t, 1> norm;  // (n,) squared norms
+  View<double, 1> residual;    // (n,) Euclidean distances, in levels, by which rounding moved each row
 };
 
 // What `propose_rounded` reads and writes: rows rounded to 16 bits, two features in 32 bits.
 struct RoundedJob {
-  const std::int32_t* packed = nullptr;      // (n_blocks, pairs, BLOCK_LANES<float>)
-  const std::int32_t* norm = nullptr;        // (n_blocks * BLOCK_LANES<float>,) squared norms
-  std::int64_t n = 0, pairs = 0;             // references; pairs of features
-  const std::int32_t* queries = nullptr;     // (n_queries, pairs) times -2
-  const std::int32_t* query_norm = nullptr;  // (n_queries,)
-  const std::int64_t* own = nullptr;         // (n_queries,) reference that a query must not find; or null
-  std::int64_t k = 0;
-  std::int32_t* distance = nullptr;  // (n_queries, k) squared distances in levels, ascending; the largest int: none
-  std::int64_t* id = nullptr;        // the same shape; -1: none
+  Blocks<std::int32_t> packed;      // (n_blocks, pairs, BLOCK_LANES<float>)
+  Values<std::int32_t> norm;        // (n_blocks * BLOCK_LANES<float>,) squared norms
+  std::int64_t n = 0;               // references
+  Rows<std::int32_t> queries;       // (n_queries, pairs) times -2
+  Values<std::int32_t> query_norm;  // (n_queries,)
+  Values<std::int64_t> own;         // (n_queries,) reference that a query must not find; or none
+  Lists<std::int32_t> lists = {};   // squared distances in levels, ascending; the largest int: none
 };
 
 // Pairs of features whose products are added in 32 bits before they become floats (`propose_rounded_pairs`).
@@ -219,11 +234,10 @@ constexpr std::int64_t ROUNDED_PANEL = 32;
 
 // What `propose_rounded_pairs` reads and writes: all pairs of wide rows, which are rounded to 16 bits.
 struct RoundedPairsJob {
-  const std::int32_t* packed = nullptr;  // (n_blocks, pairs, BLOCK_LANES<float>), two features in 32 bits
-  const double* norm = nullptr;          // (n_lanes,) squared norms
-  std::int64_t n_blocks = 0, pairs = 0;  // pairs of features: whole panels
-  PairLayout layout = {};
-  float* square = nullptr;  // (n_lanes, n_lanes) squared distances in levels
+  Blocks<std::int32_t> packed;  // (n_blocks, pairs, BLOCK_LANES<float>), two features in 32 bits; whole panels
+  Values<double> norm;          // (n_lanes,) squared norms
+  std::int64_t n = 0;           // rows
+  View<float, 2> square;        // (n_lanes, n_lanes) squared distances in levels
 };
 
 // The number of references in a packed block of bytes: two vectors of four words of eight bytes.
@@ -231,19 +245,17 @@ constexpr int BYTE_LANES = 8;
 
 // What `find_k_nearest_by_bytes` reads.
 template <class T> struct ByteJob {
-  const std::uint64_t* packed = nullptr;      // (n_blocks, words, BYTE_LANES): see accumulate_byte_tile
-  std::int64_t words = 0;                     // of eight features each
-  const std::int64_t* ids = nullptr;          // (n_blocks * BYTE_LANES,) row per lane, -1: padding, last in its group
-  const std::int64_t* group_start = nullptr;  // (n_groups + 1,) first block of each group
-  std::int64_t n_groups = 0;
-  double delta = 0;             // what one level of a byte is worth
-  double largest_residual = 0;  // of the references
-  const T* source = nullptr;    // (n, m)
-  std::int64_t m = 0;
-  const std::uint64_t* query_words = nullptr;  // (n_queries, words)
-  const double* query_residual = nullptr;      // (n_queries,)
-  const T* queries = nullptr;                  // (n_queries, m)
-  const std::int64_t* own_lane = nullptr;      // (n_queries,) the lane a query must not find, -1: none; or null
+  Blocks<std::uint64_t> packed;      // (n_blocks, words, BYTE_LANES), words of eight features: see accumulate_byte_tile
+  Values<std::int64_t> ids;          // (n_blocks * BYTE_LANES,) row per lane, -1: padding, last in its group
+  Values<std::int64_t> group_start;  // (n_groups + 1,) first block of each group
+  double delta = 0;                  // what one level of a byte is worth
+  double largest_residual = 0;       // of the references
+  Rows<T> source;                    // (n, m)
+  Rows<std::uint64_t> query_words;   // (n_queries, words)
+  Values<double> query_residual;     // (n_queries,)
+  Rows<T> queries;                   // (n_queries, m)
+  Values<std::int64_t> own_lane;     // (n_queries,) the lane a query must not find, -1: none; or no view
+  Lists<T> lists = {};
 };
 
 // How the SURF family turns the distances of a row into coefficients: rows nearer than a threshold count as neighbours,
@@ -267,7 +279,7 @@ struct SparseZoneJob {
   SparseRows<double> rows;
   SparseRows<double> columns;    // the same entries by feature: `feature` has row numbers
   const double* norm = nullptr;  // (n,) sum of |x| of each row
-  std::int64_t n = 0;
+  std::int64_t n = 0, m = 0;
 };
 
 // For every byte, the positions of its set bits in ascending order, one byte per position (little-endian).
@@ -287,39 +299,45 @@ struct ZoneJob {
   const double* row_sums = nullptr;     // (n_blocks * BLOCK_LANES,); or null
   const double* distance = nullptr;     // (n, n) city-block distances of the rows in another order; or null
   const std::int64_t* order = nullptr;  // (n,) the place of each row in that order
-  std::int64_t m = 0;
+  std::int64_t n = 0, m = 0;
   std::int64_t stride = 0;  // whole vectors
 };
 
-// What SIMBA's steps read (paper 000, algorithm 1). A packed block holds centred rows of one class, with the features
-// in `feature_order`; there may be no blocks yet (n_blocks = 0).
-struct MarginJob {
+// The rows of SIMBA (paper 000, algorithm 1), and how they are packed: as (x - center) * levels.
+struct MarginRows {
   const double* rows = nullptr;         // (n, m)
   const std::int64_t* codes = nullptr;  // (n,) class of each row
-  std::int64_t m = 0;
-  const double* missing_distance = nullptr;    // (m,) what a mismatch or a missing value counts
-  const bool* nominal = nullptr;               // (m,)
-  const float* packed = nullptr;               // (n_blocks, m, BLOCK_LANES) where values are nominal or missing
-  const std::int16_t* packed_short = nullptr;  // the same shape, for all other data
-  const double* center = nullptr;              // (m,) packed = (x - center) * levels
-  const double* levels = nullptr;              // (m,)
-  const double* unit = nullptr;                // (m,) 1 / levels^2
-  const double* rounding = nullptr;            // (m,) square of the largest rounding error of a packed value
-  const std::int64_t* ids = nullptr;           // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
-  const std::int64_t* block_code = nullptr;    // (n_blocks,)
-  std::int64_t n_blocks = 0;
+  std::int64_t n = 0, m = 0;
+  const double* missing_distance = nullptr;  // (m,) what a mismatch or a missing value counts
+  const bool* nominal = nullptr;             // (m,)
+  const double* center = nullptr;            // (m,)
+  const double* levels = nullptr;            // (m,)
+  const double* unit = nullptr;              // (m,) 1 / levels^2
+  const double* rounding = nullptr;          // (m,) square of the largest rounding error of a packed value
+};
+
+// The same rows packed for scans, in blocks of one class each, with the features in `feature_order`.
+struct MarginBlocks {
+  float* packed = nullptr;                   // (n_blocks, m, BLOCK_LANES) where values are nominal or missing
+  std::int16_t* packed_short = nullptr;      // the same shape, for all other data
+  const std::int64_t* ids = nullptr;         // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
+  const std::int64_t* block_code = nullptr;  // (n_blocks,)
+  std::int64_t n_blocks = 0, m = 0;
+  std::int64_t last_row = -1;                   // the largest of `ids`
   const std::int64_t* feature_order = nullptr;  // (m,)
   bool in_order = false;                        // feature_order counts up
-  bool expanded = false;                        // weights are so even that partial sums would not end a scan early
-  const std::int64_t* listed = nullptr;   // (n, 2, width) nearest hits, nearest misses under `reference`; -1: none
-  const double* listed_square = nullptr;  // (n, 2, width) their squared distances, ascending
-  std::int64_t width = 0;
-  const double* unlisted_distance = nullptr;  // (n, 2) all others are at least this far under `reference`
-  const double* reference = nullptr;          // (m,) positive
-  const std::int64_t* order = nullptr;        // (n_steps,) row of each step
-  const double* step = nullptr;               // (n_steps,)
-  double beta = 0;                            // sigmoid utility; 0: linear
 };
+
+// What SIMBA's steps read.
+struct MarginJob : MarginRows, MarginBlocks {
+  const std::int64_t* order = nullptr;  // (n_steps,) row of each step
+  const double* step = nullptr;         // (n_steps,)
+
+  using MarginRows::m;
+};
+
+constexpr std::int32_t NO_PREDICTION = -1;  // No instance is selected, except perhaps the row itself.
+constexpr std::int32_t UNLISTED = -2;       // The neighbour list of the row is too short to tell.
 
 // Individuals of an evolutionary search (paper 004): what each of them selects and weights, and the rows to predict.
 template <class T> struct PopulationJob {
@@ -337,31 +355,11 @@ template <class T> struct PopulationJob {
   const bool* kept = nullptr;           // (n_individuals, n); or null
   const std::int64_t* query = nullptr;  // (n_queries,) rows
   std::int64_t n_queries = 0;
-  bool all_rows = false;                  // query is 0 .. n - 1
-  const std::int32_t* orders = nullptr;   // (m, n) rows by each feature; or null
-  const std::int32_t* guesses = nullptr;  // (n, n_guesses) other rows that are near without weights
-  std::int64_t n_guesses = 0;
+  bool all_rows = false;               // query is 0 .. n - 1
   const float* columns = nullptr;      // (m, n) centered divided by half_range, or null: see population_pairs-inl.hpp
   const double* half_range = nullptr;  // (m,)
   std::int32_t* predicted = nullptr;   // (n_individuals, n_queries): class, -1: no other row is selected
   double* numbers = nullptr;           // (n_individuals, n_queries): predictions of numeric targets
-};
-
-constexpr int RANKS_AT_ONCE = 64;        // rows whose ranks are compared together
-constexpr std::int16_t NO_RANK = 32767;  // rank of a row in its own list, and of padding
-
-// Nearest selected instances from ranks (population_ranks-inl.hpp). V is what a row contributes, as in
-// population_lists.hpp.
-template <class V> struct RankJob {
-  // (n_blocks, n, RANKS_AT_ONCE): for blocks of lists, the place of row x in each of them, or NO_RANK.
-  const std::int16_t* ranks = nullptr;
-  const std::int32_t* selected = nullptr;  // selected rows of all individuals, one after the other
-  const std::int64_t* start = nullptr;     // (n_individuals + 1,) first selected row of each individual
-  int code_bits = 0;                       // lowest bits of a rank that hold the class of row x; 0: see `values`
-  const V* values = nullptr;               // (n,)
-  V otherwise = 0;                         // prediction if no other row is selected
-  std::int64_t n = 0, n_individuals = 0;
-  V* predicted = nullptr;  // (n_individuals, n)
 };
 
 // Learned votes of the k nearest rows of each query (kernel_votes-inl.hpp).

@@ -12,32 +12,21 @@ namespace wb::WB_LEVEL {
 // The collector of `scan_tiles` that keeps all references below the limits. lists[row - begin] belongs to a query.
 template <class T, int P> struct WithinCollector {
   const Queries<T>& queries;
-  const References<T>& refs;
-  const Recheck<T>& recheck;
-  const T* limits;  // (n_queries,) of exact distances
+  const Values<T>& limits;  // (n_queries,) of exact distances
   std::vector<std::pair<T, std::int64_t>>* lists;
   std::int64_t begin;
 
-  WB_INLINE T limit(std::int64_t row, std::int64_t) const {
-    return entry_limit<T, P>(limits[row], recheck, row, recheck.features.count);
-  }
+  WB_INLINE T limit(std::int64_t row, std::int64_t) const { return entry_limit<T, P>(limits[row], queries, row); }
   static std::int64_t first_wanted() { return 0; }  // The limits are given.
   static T limit_of_kth(std::int64_t, T kth) { return kth; }
   // Not inlined, because its registers would push the sums of the tile out of theirs.
   WB_NOINLINE WB_KERNEL T take(const TilePosition& place, unsigned lanes, const T* distance, T limit) const {
-    const std::int64_t row = place.row;
-    const std::int64_t m = recheck.features.count;
     for (; lanes; lanes &= lanes - 1) {
       const int lane = std::countr_zero(lanes);
-      const std::int64_t at = place.block * BLOCK_LANES<T> + lane, id = refs.ids[at];
-      if (id < 0 || (queries.ids && queries.ids[row] == id)) continue;
-      T d = distance[lane];
-      if (recheck.source) {
-        d = exact_distance<T, P>(recheck.queries + row * m, recheck.source + recheck.order[at] * m, recheck.weights,
-                                 recheck.features);
-        if (refs.scales) d *= refs.scales[at];
-      }
-      if (d < limits[row]) lists[row - begin].emplace_back(d, id);
+      const std::int64_t at = place.block * BLOCK_LANES<T> + lane, id = queries.references->ids[at];
+      if (is_excluded(queries, place.row, id)) continue;
+      const T d = settle_distance<T, P>(queries, place.row, at, distance[lane]);
+      if (d < limits[place.row]) lists[place.row - begin].emplace_back(d, id);
     }
     return limit;
   }
@@ -45,13 +34,11 @@ template <class T, int P> struct WithinCollector {
 
 // Appends the lists of the queries [begin, end) to `hits`, one after the other.
 template <class T, int P, bool W, bool MISSING>
-WB_KERNEL void find_within(const Queries<T>& queries, const References<T>& refs, const Features<T>& features,
-                           const Recheck<T>& recheck, const T* limits, Hits<T>& hits, std::int64_t begin,
+WB_KERNEL void find_within(const Queries<T>& queries, const Values<T>& limits, Hits<T>& hits, std::int64_t begin,
                            std::int64_t end) {
   std::vector<std::vector<std::pair<T, std::int64_t>>> lists(std::size_t(end - begin));
-  const WithinCollector<T, P> collector{
-      .queries = queries, .refs = refs, .recheck = recheck, .limits = limits, .lists = lists.data(), .begin = begin};
-  scan_tiles<T, P, W, MISSING>(queries, refs, features, collector, begin, end);
+  const WithinCollector<T, P> collector{.queries = queries, .limits = limits, .lists = lists.data(), .begin = begin};
+  scan_tiles<T, P, W, MISSING>(queries, collector, begin, end);
   for (auto& list : lists) {
     std::sort(list.begin(), list.end());
     hits.count.push_back(std::int64_t(list.size()));

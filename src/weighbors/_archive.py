@@ -17,8 +17,6 @@ import numpy as np
 from ._files import atomic_write
 from ._typing import AnyArray
 
-__all__ = ["DAMAGE", "HEADER_DAMAGE", "ArchiveKind", "digest_of", "read_archive", "read_arrays", "write_archive"]
-
 #: The errors that reading a damaged or foreign file may raise.
 DAMAGE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 #: The errors that NumPy's parser raises for the header of an array that is no header. A header has at most 10 000

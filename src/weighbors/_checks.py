@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -23,11 +22,6 @@ def whole_number(value: Any, name: str, *, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise InvalidDataError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
-
-
-def length(values: Sequence[Any] | AnyArray | None) -> int | None:
-    """Return the length of ``values``, or None if ``values`` is None."""
-    return None if values is None else len(values)
 
 
 def freeze(values: Any, dtype: Any) -> AnyArray:

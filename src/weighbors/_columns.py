@@ -17,8 +17,6 @@ from .exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ADVICE", "column_kind", "refuse_column"]
-
 #: Kinds of columns that have no distance: what the column holds, and what the user can do.
 ADVICE = {
     "date": (

@@ -14,8 +14,6 @@ from ._validation import TableCoder
 from ._warnings import warn
 from .exceptions import InvalidDataError, UnusedCovariateWarning
 
-__all__ = ["Covariates", "check_covariates", "independent_columns"]
-
 _DEPENDENT = 1e-8  # a column whose rest has less than this share of its norm follows from the columns before it
 
 

@@ -14,8 +14,6 @@ from .exceptions import InvalidDataError, MissingDependencyError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BLUE", "COLOURS", "GREY", "ORANGE", "Display", "check_lengths", "check_names", "top_positions"]
-
 #: Colours of Okabe and Ito, which people with any common kind of colour vision can tell apart. The yellow is
 #: left out, as it is too pale on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +14,10 @@ from typing import IO, Any
 
 from .exceptions import InvalidDataError, MissingDependencyError
 
-__all__ = ["NO_SPACE", "atomic_write", "remove_leftovers", "require_pyarrow", "require_utf8"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 #: Errors of the operating system that say that a file cannot grow: full disk, quota, or limit on the size of files.
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -33,8 +35,9 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a directory; name a file to write to", str(target))
     try:
-        # The temporary file is in the same directory, so that the final rename is atomic.
-        handle, temporary = tempfile.mkstemp(prefix=_temporary_prefix(target), dir=target.parent)
+        if sync:  # files that are not waited for are small and many, and their directory is cleaned by its owner
+            _remove_leftovers(target)
+        handle, temporary = _make_temporary(target)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise type(error)(error.errno, "the directory of this file is not there: make it first", str(target)) from None
     try:
@@ -43,11 +46,10 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
             file.flush()
             if sync:
                 os.fsync(file.fileno())
-        # The umask can be read only by setting it.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes files that only the owner can read
-        os.replace(temporary, target)
+            if fcntl is not None:
+                _put_in_place(temporary, target)  # before the file is closed, which releases its lock
+        if fcntl is None:
+            _put_in_place(temporary, target)  # Windows renames no file that is open
     except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
@@ -58,6 +60,31 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
         raise
 
 
+def _put_in_place(temporary: str, target: Path) -> None:
+    """Replace ``target`` by a temporary file, which gets the permissions of a new file."""
+    # The umask can be read only by setting it.
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes files that only the owner can read
+    os.replace(temporary, target)
+
+
+def _make_temporary(target: Path) -> tuple[int, str]:
+    """Open a new file beside ``target``, so that the final rename is atomic, and lock it. Return handle and path.
+
+    The lock ends with the process, also if that is killed. `_remove_leftovers` knows by it which files are in use.
+    """
+    while True:
+        handle, temporary = tempfile.mkstemp(prefix=_temporary_prefix(target), dir=target.parent)
+        if fcntl is None:
+            return handle, temporary  # Windows removes no file that is open
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.path.exists(temporary):
+            return handle, temporary
+        os.close(handle)  # another writer removed the file before it was locked
+
+
 def _temporary_prefix(target: Path) -> str:
     """Return how the names of temporary files of ``target`` begin. Different targets have different prefixes."""
     if len(target.name) <= 40:
@@ -65,21 +92,19 @@ def _temporary_prefix(target: Path) -> str:
     return f".{target.name[:20]}-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}."
 
 
-def remove_leftovers(path: str | os.PathLike[str], *, older_than: float = 0.0) -> None:
-    """Remove temporary files of `atomic_write` for ``path``, which killed processes have left beside it.
-
-    The caller must know that no other process writes to ``path`` now, or give ``older_than``: files that were changed
-    within this number of seconds stay, since a process may be writing them.
-    """
-    target = Path(path)
+def _remove_leftovers(target: Path) -> None:
+    """Remove temporary files that killed processes have left for ``target``. Files that are being written stay."""
     # `tempfile` adds eight letters, digits or underscores to the prefix.
     name = re.compile(re.escape(_temporary_prefix(target)) + "[a-z0-9_]{8}")
     with suppress(OSError), os.scandir(target.absolute().parent) as entries:
         for entry in entries:
             if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError):
-                    if time.time() - entry.stat(follow_symlinks=False).st_mtime >= older_than:
-                        os.unlink(entry.path)
+                with suppress(OSError), open(entry.path, "rb") as file:
+                    if fcntl is None:
+                        file.close()  # an open file cannot be removed on Windows
+                    else:
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if the file is in use
+                    os.unlink(entry.path)
 
 
 def require_pyarrow(name: str) -> Any:

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FrameAttribute", "frame_from_arrays", "frame_to_arrays"]
-
 
 def frame_to_arrays(frame: pd.DataFrame) -> dict[str, Any]:
     """Return the columns of a frame as arrays, with their names and dtypes. The index is left out.

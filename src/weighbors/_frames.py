@@ -15,8 +15,6 @@ from .exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_pandas", "as_vector", "is_frame"]
-
 
 def is_frame(X: Any) -> bool:
     """Return whether ``X`` is a pandas DataFrame or has the same attributes (iloc, dtypes, columns)."""

@@ -10,8 +10,6 @@ from ._frames import as_vector
 from ._typing import AnyArray
 from .exceptions import InvalidDataError
 
-__all__ = ["check_groups"]
-
 
 def check_groups(groups: Any, n: int) -> AnyArray:
     """Return the group of each of ``n`` rows as a vector that can be sorted. Raise InvalidDataError if it is none.

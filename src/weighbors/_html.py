@@ -10,20 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "bar",
-    "block",
-    "cell_text",
-    "facts",
-    "frame_table",
-    "heading",
-    "lines_block",
-    "page",
-    "paragraph",
-    "preformatted",
-    "table",
-]
-
 #: Text and lines have the colour of the page; the two colours of bars can be told from light and dark ground.
 _STYLE = """
 .weighbors{font-size:.93em;line-height:1.45;max-width:64rem;color:inherit}

@@ -23,8 +23,6 @@ from scipy import sparse
 from ._typing import AnyArray
 from .weights import fingerprint
 
-__all__ = ["describe", "describe_function", "digest", "digest_rows", "digest_table"]
-
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -65,12 +63,7 @@ def digest_table(X: Any, y: AnyArray) -> str:
 
 
 def describe(value: Any) -> Any:
-    """Describe an estimator, or any parameter of an estimator, by plain values that JSON can represent.
-
-    A class may list, in ``_neutral_parameters``, parameters that a later release added, each with the value at which
-    the parameter changes nothing. A parameter with this value is left out of the description, so that stored results
-    of the earlier release are still found.
-    """
+    """Describe an estimator, or any parameter of an estimator, by plain values that JSON can represent."""
     return _describe(value, ())
 
 
@@ -113,13 +106,7 @@ def _describe_estimator(estimator: Any, above: tuple[int, ...]) -> dict[str, Any
 
     ``above`` is as in `_describe`.
     """
-    # A stored result must still be found if a later release adds a parameter whose default changes nothing.
-    neutral = getattr(type(estimator), "_neutral_parameters", {})
-    params = {
-        name: value
-        for name, value in estimator.get_params(deep=False).items()
-        if not (name in neutral and type(value) is type(neutral[name]) and value == neutral[name])
-    }
+    params = estimator.get_params(deep=False)
     code = _code_of_class(type(estimator), above)
     return {"class": _name(type(estimator)), "params": _describe(params, above), **code}
 

@@ -11,8 +11,6 @@ from ._frames import is_frame
 from ._typing import AnyArray, BoolArray
 from .exceptions import InvalidDataError
 
-__all__ = ["EXACT", "find_rounded", "refuse_rounded_integers"]
-
 EXACT = 2**53  #: Up to this number, every integer is a float64.
 
 

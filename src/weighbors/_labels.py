@@ -12,26 +12,15 @@ from ._typing import AnyArray, IndexArray
 from ._warnings import warn
 from .exceptions import InvalidDataError, NumericTargetWarning
 
-__all__ = [
-    "as_column",
-    "check_classes",
-    "check_labels",
-    "codes_of",
-    "known_codes",
-    "label_vector",
-    "looks_numeric",
-    "require_labels",
-]
-
 #: For estimators that take classes only: what to use for a number to predict. This is the only place of these pairs.
 NUMERIC_ALTERNATIVES = {
     "ClassRelief": "RReliefF",
-    "IB1": "IB1Regressor",
-    "IBk": "IBkRegressor",
+    "IB1": "WeightedKNeighborsRegressor",
+    "IBk": "WeightedKNeighborsRegressor",
     "IRelief": "RReliefF or NCAWeights",
-    "KStar": "KStarRegressor",
+    "KStar": "WeightedKNeighborsRegressor",
     "KernelVotesClassifier": "KernelVotesRegressor",
-    "LWL": "LWLRegressor",
+    "LWL": "WeightedKNeighborsRegressor",
     "MBIW": "no instance weights: a KernelVotesRegressor learns a vote for each row itself",
     "Relief": "RReliefF",
     "ReliefF": "RReliefF",
@@ -98,10 +87,13 @@ def check_labels(y: Any, target_type: str | None = None, *, who: str = "") -> tu
     InvalidDataError
         If labels are missing, are no valid text or are no classes, or if there is only one class.
     """
-    y = label_vector(y, warn_column=True)
-    _check_kind(y, len(y), who)  # This comes before np.unique sorts the labels, because some labels cannot be sorted.
+    plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"  # none is missing, and all can be classes
+    if not plain:
+        y = label_vector(y, warn_column=True)
+        _check_kind(y, len(y), who)  # This comes before np.unique sorts the labels, because some cannot be sorted.
     classes, codes = np.unique(y, return_inverse=True)
-    require_text(classes, "label")
+    if not plain:
+        require_text(classes, "label")
     _check_number(classes, len(codes), target_type, who)
     return classes, codes
 

@@ -10,8 +10,6 @@ from .exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["booktabs_table", "escape_latex", "format_scores", "score_rows"]
-
 #: Characters that have a meaning in LaTeX. After the end of a line, "[" and "*" would be read as options of it.
 _SPECIAL = {
     "\\": r"\textbackslash{}",

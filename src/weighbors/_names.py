@@ -10,17 +10,6 @@ from typing import Any
 
 from .exceptions import InvalidDataError
 
-__all__ = [
-    "escape_controls",
-    "hint",
-    "known_names",
-    "quote_name",
-    "require_text",
-    "shorten_name",
-    "unique_names",
-    "unused_name",
-]
-
 # Control characters but tab and line ends, and the characters that turn the direction of text. The latter can make a
 # name look like another one.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")

@@ -8,8 +8,6 @@ from . import _native
 from ._typing import BoolArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError
 
-__all__ = ["count_reaching", "null_p_values", "standardize"]
-
 _ROUNDING = 1e-10  # relative differences below this are rounding errors
 _COLUMNS = 128  # features that are standardised at once: what is computed for them stays in the cache
 

@@ -11,8 +11,6 @@ from ._covariates import Covariates
 from ._typing import AnyArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError
 
-__all__ = ["TargetPermuter", "choose_permuter"]
-
 _SWAP_ROUNDS = 50  # rounds of swaps per draw, as many as Berrett et al. (2020) take
 
 

@@ -10,8 +10,6 @@ from sklearn.utils import check_random_state
 from ._typing import IndexArray
 from .exceptions import InvalidDataError
 
-__all__ = ["draw_rows", "generators", "integer_seed", "open_seeds", "seed_sequence"]
-
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Return a seed sequence for a ``random_state`` of scikit-learn: None, an int or a RandomState.

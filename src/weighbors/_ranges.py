@@ -6,8 +6,6 @@ import numpy as np
 
 from ._typing import FloatArray
 
-__all__ = ["invert_ranges", "scale_columns"]
-
 
 def invert_ranges(span: FloatArray) -> FloatArray:
     """Return 1 / range of each column, and 0 for columns that hold a single value.

@@ -10,8 +10,6 @@ from ._html import block, cell_text, facts, frame_table, heading, paragraph, pre
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Result", "number", "table_lines"]
-
 
 def number(value: float) -> str:
     """Format a number with four significant digits, as results print it."""

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from ._typing import AnyArray
 from .exceptions import InvalidDataError
-
-__all__ = ["read_state", "write_state"]
 
 #: Packages and modules of this library whose classes may be in a file.
 _PACKAGES = (
@@ -121,7 +120,9 @@ class _Writer:
 
 def _state_of(value: Any) -> dict[str, Any]:
     """Return the attributes of an object that are to be stored. What a dataclass caches is left out."""
-    if is_dataclass(value) and "__getstate__" not in vars(type(value)):
+    # Estimators are dataclasses for their parameters only: what they learn is no field.
+    plain = is_dataclass(value) and not isinstance(value, BaseEstimator)
+    if plain and "__getstate__" not in vars(type(value)):
         return {part.name: getattr(value, part.name) for part in fields(value)}
     state: dict[str, Any] = value.__getstate__() or {}
     return state

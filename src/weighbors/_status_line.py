@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import time
 
-__all__ = ["StatusLine", "draw_bar", "stderr_is_terminal"]
-
 _TERMINAL_SECONDS = 0.1  # between two updates on a terminal, on which the line is rewritten
 _LOG_SECONDS = 10.0  # between two lines if stderr is no terminal, so that every line stays
 

@@ -20,18 +20,6 @@ from ._names import require_text
 from ._typing import AnyArray, FloatArray, IndexArray
 from .exceptions import InvalidDataError
 
-__all__ = [
-    "TARGET_TYPES",
-    "Target",
-    "accepted_target",
-    "check_numeric_target",
-    "check_outputs",
-    "check_target",
-    "expect_target",
-    "recognize_target",
-    "standardize_outputs",
-]
-
 #: Constraint of the parameter ``target_type``, for ``_parameter_constraints``.
 TARGET_TYPES = StrOptions({"auto", "classes", "numeric"})
 _FILL = "Drop these rows, or fill the values in"
@@ -309,6 +297,11 @@ def standardize_outputs(
     return (Y - center) / spread, center, spread
 
 
+def deciding_weigher(weigher: Any) -> Any:
+    """Return the weigher that decides which targets are taken: the one inside a `FeatureSelector`, or ``weigher``."""
+    return weigher.weigher if getattr(weigher, "_takes_targets_of_weigher", False) else weigher
+
+
 def expect_target(weigher: Any, *, numeric: bool) -> Any:
     """Tell a weigher with ``target_type="auto"`` what the target holds, and return the weigher.
 
@@ -319,6 +312,7 @@ def expect_target(weigher: Any, *, numeric: bool) -> Any:
     InvalidDataError
         If the weigher takes only the other type of target.
     """
+    outer, weigher = weigher, deciding_weigher(weigher)
     takes_numeric, name = getattr(weigher, "_takes_numeric_targets", None), type(weigher).__name__
     if numeric and takes_numeric is False and name in NUMERIC_ALTERNATIVES:
         raise InvalidDataError(f"{name} needs classes, and the target is numeric. Use {NUMERIC_ALTERNATIVES[name]}")
@@ -326,4 +320,4 @@ def expect_target(weigher: Any, *, numeric: bool) -> Any:
         raise InvalidDataError(f"{name} needs a numeric target, and these are classes. Use {CLASS_ALTERNATIVES[name]}")
     if weigher.get_params(deep=False).get("target_type") == "auto":
         weigher.set_params(target_type="numeric" if numeric else "classes")
-    return weigher
+    return outer

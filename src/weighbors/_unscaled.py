@@ -14,8 +14,6 @@ from ._typing import BoolArray
 from ._warnings import warn
 from .exceptions import UnscaledColumnsWarning
 
-__all__ = ["columns_checked", "warn_unscaled"]
-
 MOST_RATIO = 100.0  # column ranges may differ by this factor
 _CHECKED: ContextVar[bool] = ContextVar("columns_checked", default=False)
 

@@ -20,7 +20,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from ._columns import column_kind, refuse_column
 from ._frames import as_pandas, is_frame
 from ._integers import refuse_rounded_integers
-from ._labels import check_labels, codes_of, known_codes, require_labels
 from ._names import require_text
 from ._typing import AnyArray, BoolArray, FloatArray
 from ._unscaled import warn_unscaled
@@ -28,19 +27,6 @@ from .exceptions import InvalidDataError, UnknownCategoryError, WeighborsError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "CodedRows",
-    "SelectsColumns",
-    "TableCoder",
-    "TakesTables",
-    "check_labels",
-    "check_sample_weight",
-    "codes_of",
-    "joined_categories",
-    "known_codes",
-    "require_labels",
-]
 
 
 @dataclass(frozen=True)
@@ -86,6 +72,21 @@ class TableCoder:
     def fit_transform(self, estimator: Any, X: Any) -> Any:
         """Learn the columns and categories of ``X``, and return its coded rows."""
         self.categories = {}
+        wanted = self.categorical_features
+        plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32)
+        if plain and (wanted is None or (isinstance(wanted, str) and wanted == "from_dtype")):
+            # An array of floats needs no conversion, and has no names, categories or rounded integers.
+            self.names, self.nominal = [], np.zeros(X.shape[1], dtype=bool)
+            rows = _check_float_table(estimator, X, reset=True)
+            _refuse_infinity(rows, self.names)
+        else:
+            rows = self._learn(estimator, X)
+        if getattr(estimator, "_needs_scaled_columns", False):
+            warn_unscaled(estimator, rows, self.nominal, self.names)
+        return rows
+
+    def _learn(self, estimator: Any, X: Any) -> Any:
+        """Learn the columns and categories of any table, and return its coded rows."""
         X = as_pandas(X)
         # A list of lists with text would become an array of text, in which numbers cannot be told from categories.
         if not hasattr(X, "shape") and self.categorical_features not in ("from_dtype", None):
@@ -95,9 +96,7 @@ class TableCoder:
         self.nominal = self._nominal_in(X)
         if self.nominal.any() and sparse.issparse(X):
             raise InvalidDataError("categorical_features need a dense table; got a sparse matrix. Use X.toarray()")
-        rows = self._code(estimator, X, reset=True, learn=True)
-        warn_unscaled(estimator, rows, self.nominal, self.names)
-        return rows
+        return self._code(estimator, X, reset=True, learn=True)
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Return the coded rows of queries, with the columns and categories learned in fit."""
@@ -199,20 +198,11 @@ class TableCoder:
             refuse_column("0", "date", X.dtype)  # NumPy would turn dates into numbers without a warning.
         # scikit-learn converts tables of plain numbers. It cannot say which column holds something else, so all other
         # tables are coded column by column.
-        with _as_our_errors():
-            if self.nominal.any() or "category" in kinds or (kinds and _has_arrow(X)):
-                out = self._code_columns(estimator, X, reset=reset, learn=learn)
-            else:
-                out = validate_data(
-                    estimator,
-                    X,
-                    accept_sparse="csr",
-                    dtype=[np.float64, np.float32],
-                    order="C",
-                    ensure_all_finite=False,
-                    reset=reset,
-                )
-        out = _own_layout(out)
+        if self.nominal.any() or "category" in kinds or (kinds and _has_arrow(X)):
+            with _as_our_errors():
+                out: Any = self._code_columns(estimator, X, reset=reset, learn=learn)
+        else:
+            out = _check_float_table(estimator, X, reset=reset)
         _refuse_infinity(out, self.names)
         refuse_rounded_integers(X, out, self.nominal_of(out), self.names)
         return out
@@ -379,12 +369,23 @@ def _as_our_errors() -> Iterator[None]:
         raise InvalidDataError(str(error)) from error
 
 
-def _own_layout(rows: Any) -> Any:
-    """Return rows that the compiled core can read, and that no later step changes in the caller's memory.
+def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check a table of numbers and return its rows as floats, in a layout that the compiled core can read.
 
-    Sparse rows whose indices are not sorted, or that have duplicates, are copied and put in order: SciPy would do that
-    in place. Dense rows that do not begin at a multiple of their item size are copied.
+    No later step changes them in the caller's memory. Sparse rows whose indices are not sorted, or that have
+    duplicates, are copied and put in order: SciPy would do that in place. Dense rows that do not begin at a multiple of
+    their item size are copied. ``reset`` is True in fit: the columns are learned, not compared.
     """
+    with _as_our_errors():
+        rows = validate_data(
+            estimator,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+            reset=reset,
+        )
     if not sparse.issparse(rows):
         return np.require(rows, requirements=["C_CONTIGUOUS", "ALIGNED"])
     if not rows.has_canonical_format:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["warn"]
-
 # Packages whose stack frames are skipped when the line of the user is looked for.
 _INSIDE = (
     "weighbors",

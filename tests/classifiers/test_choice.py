@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from per_class import PerClassRelief
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
@@ -161,19 +162,18 @@ def test_irrelevant_features_make_a_weigher_win():
 def test_threads_change_no_bit():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)[:200]
-    one, two = (automatic(n_jobs=n_jobs, calibrate="loo").fit(X, y[:200]) for n_jobs in (1, 2))
+    one, two = (automatic(n_jobs=n_jobs).fit(X, y[:200]) for n_jobs in (1, 2))
     pd.testing.assert_frame_equal(one.choice_, two.choice_, check_exact=True)
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
-    assert one.calibration_ == two.calibration_
 
 
 def test_large_tables_are_judged_on_drawn_rows(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     monkeypatch.setattr(choice, "MOST_ROWS", 100)
-    drawn = choice.draw_rows(len(X))
+    drawn = choice.draw_judged_rows(len(X))
     assert len(drawn) == len(np.unique(drawn)) == 100
-    np.testing.assert_array_equal(drawn, choice.draw_rows(len(X)))
+    np.testing.assert_array_equal(drawn, choice.draw_judged_rows(len(X)))
     model = automatic(weigher=None, weights="uniform", p=2, n_neighbors="auto").fit(X, y)
     five = model.choice_[model.choice_.n_neighbors == 5].accuracy.item()
     left_out = WeightedKNeighborsClassifier(5).fit(X, y).predict(None)  # neighbours are all rows
@@ -246,7 +246,7 @@ def test_mixed_sparse_and_small_tables():
 def test_a_class_that_is_in_one_fold_only():
     X, y = load_iris(return_X_y=True)
     y = np.where(np.arange(150) == 0, 7, y)
-    for weigher in ("auto", ClassRelief(3, metric="class"), MBIW()):  # the fit to all rows warns of the class
+    for weigher in ("auto", PerClassRelief(3), MBIW()):  # the fit to all rows warns of the class
         model = automatic(weigher=weigher).fit(X, y)
         assert model.choice_.accuracy.max() > 0.9
 
@@ -277,7 +277,7 @@ def test_partial_fit_keeps_what_was_chosen():
 
 def test_parameters_stay_and_copies_work():
     X, y = load_iris(return_X_y=True)
-    model = automatic(calibrate="loo")
+    model = automatic()
     before = model.get_params()
     model.fit(X, y)
     assert model.get_params() == before == clone(model).get_params()
@@ -290,7 +290,7 @@ def test_parameters_stay_and_copies_work():
     assert set(model.explain(X[:1]).groupby("query").size()) == {model.n_neighbors_}
 
 
-@pytest.mark.parametrize("name", [*ALL, "calibrate"])
+@pytest.mark.parametrize("name", ALL)
 def test_bad_values(name):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=f"The '{name}' parameter"):
@@ -311,5 +311,4 @@ def test_the_local_form_of_a_model_over_blocks():
     X, y = load_iris(return_X_y=True)
     local = over_blocks.WeightedKNeighborsClassifier(3).fit(X, y).to_local()
     assert local.choice_ is None
-    assert local.calibration_ is None
     assert local.n_neighbors_ == 3

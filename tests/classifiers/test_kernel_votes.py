@@ -53,19 +53,6 @@ def test_the_nearest_rows_vote_as_the_loop_says():
     assert model.alpha_ is None
 
 
-def test_stored_rows_vote_as_the_dense_formula_says():
-    coded = coded_table(2, 40, classes=3)
-    model = KernelVotesClassifier(weigher=None, n_stored=9, stored_by="draw", width=1.0, ridge=0.1).fit(
-        coded.X, coded.codes
-    )
-    stored = np.flatnonzero((model.alpha_ != 0).any(axis=1))
-    assert len(stored) == 9
-    K_NS = naive.kernel(naive.distances(coded.X, coded.X[stored], p=1), 1.0)
-    alpha = naive.nystrom_votes(K_NS, K_NS[stored], coded.Y, 0.1)
-    np.testing.assert_allclose(model.alpha_[stored], alpha, atol=1e-6)
-    np.testing.assert_allclose(model.decision_function(coded.X), coded.Y.mean(axis=0) + K_NS @ alpha, atol=1e-6)
-
-
 def test_two_classes_have_one_decision_and_its_sign_is_the_class():
     X, y = table(classes=2)
     model = KernelVotesClassifier(weigher=None).fit(X, y)
@@ -89,7 +76,7 @@ def test_probabilities_are_positive_sum_to_one_and_keep_the_order(mode):
 @pytest.mark.parametrize("load", [load_iris, load_wine])
 def test_it_is_a_good_classifier(load):
     X, y = load(return_X_y=True)
-    for options in ({}, {"n_neighbors": 30}, {"n_stored": 0.3}):
+    for options in ({}, {"n_neighbors": 30}):
         model = make_pipeline(StandardScaler(), KernelVotesClassifier(weigher=None, **options))
         assert cross_val_score(model, X, y, cv=3).mean() > 0.93
 
@@ -266,7 +253,7 @@ def test_wide_tables():
     y = np.arange(60) % 2
     X = rng.normal(size=(60, 3000))
     X[:, :40] += 2 * y[:, None]
-    for options in ({"weigher": None}, {"n_neighbors": 10, "weigher": None}, {"n_stored": 20, "weigher": None}, {}):
+    for options in ({"weigher": None}, {"n_neighbors": 10, "weigher": None}, {}):
         model = KernelVotesClassifier(**options).fit(X[:40], y[:40])
         assert model.score(X[40:], y[40:]) > 0.8
 
@@ -297,7 +284,7 @@ def test_frames_with_categories_missing_and_unknown_ones():
 def test_extreme_parameters_give_finite_scores():
     X, y = table(40, classes=2)
     for options in ({"width": 1e-320}, {"width": 1e308}, {"ridge": 1e-300}, {"ridge": 1e300}):
-        for mode in ("all rows", "nearest rows", "stored rows"):
+        for mode in ("all rows", "nearest rows"):
             model = model_of(mode, **options).fit(np.r_[X, X], np.r_[y, 1 - y])
             assert np.isfinite(model.predict_proba(X)).all(), (options, mode)
 

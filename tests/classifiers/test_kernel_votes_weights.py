@@ -74,7 +74,7 @@ def test_explanations_of_float32_add_up():
 # --- weights ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows"])
 def test_given_feature_weights_are_scaled_columns(mode):
     X, y = table()
     a = np.array([2.0, 0.5, 0.0, 1.0])
@@ -91,19 +91,39 @@ def test_given_feature_weights_are_scaled_columns(mode):
     assert (masked.explain(X[:1])["share of x1"].dropna() == 0).all()
 
 
-def test_a_given_instance_mask_stores_these_rows():
+def test_rows_that_a_mask_leaves_out_are_not_there():
     X, y = table()
     mask = np.arange(60) % 3 == 0
     model = KernelVotesClassifier(weigher=Weights(instance_mask=mask)).fit(X, y)
-    assert ((model.alpha_ != 0).any(axis=1) == mask).all()
-    assert "the weights select instances" in str(model.plan_)
+    alone = KernelVotesClassifier(weigher=None).fit(X[mask], y[mask])
+    np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+    np.testing.assert_array_equal(model.alpha_[mask], alone.alpha_)
+    assert not model.alpha_[~mask].any()
+    assert model.loo_rows_.tolist() == np.flatnonzero(mask).tolist()
+    assert model.loo_score_ == alone.loo_score_
     assert set(model.explain(X[:1])["row"]) == {-1, *np.flatnonzero(mask)}
     near = KernelVotesClassifier(5, Weights(instance_mask=mask)).fit(X, y)
     assert set(near.explain(X)["row"]) <= {-1, *np.flatnonzero(mask)}
-    fewer = KernelVotesClassifier(weigher=Weights(instance_mask=mask), n_stored=8).fit(X, y)
-    used = (fewer.alpha_ != 0).any(axis=1)
-    assert used.sum() == 8
-    assert mask[used].all()
+
+
+def test_a_missing_value_is_at_the_range_of_all_rows():
+    X, y = table()
+    X[0, 0], X[1, 0], X[3, 0] = 9.0, -9.0, np.nan  # row 0 is selected, row 1 is not
+    mask = np.arange(60) % 3 == 0
+    model = KernelVotesClassifier(None, Weights(instance_mask=mask), width=1.0, ridge=0.1).fit(X, y)
+    distance = model.explain(X[[6]])["distance"][model.explain(X[[6]])["row"] == 3].item()
+    others = np.abs(X[3, 1:] - X[6, 1:]).sum()
+    np.testing.assert_allclose(distance - others, 18.0)
+
+
+def test_many_selected_rows_are_searched_for_the_nearest(monkeypatch):
+    X, y = table()
+    monkeypatch.setattr("weighbors.kernel.fit.ALL_ROWS", 10)
+    mask = np.arange(60) % 3 == 0
+    model = KernelVotesClassifier(weigher=Weights(instance_mask=mask)).fit(X, y)
+    assert "nearest rows vote: 20 different rows" in str(model.plan_)
+    assert set(model.explain(X)["row"]) <= {-1, *np.flatnonzero(mask)}
 
 
 def test_a_mask_and_votes_stay_with_their_rows_if_others_have_weight_zero():
@@ -146,7 +166,7 @@ def refused():
 
 
 @pytest.mark.parametrize("kind", ["class", "instance", "scales", "interval"])
-@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows"])
 def test_weights_of_the_stored_side_are_refused(mode, kind):
     X, y = table()
     with pytest.raises(InvalidWeightsError, match="same in both directions.*Use weights per feature"):
@@ -159,7 +179,7 @@ def test_weights_of_other_columns_are_refused():
         KernelVotesClassifier(weigher=Weights(feature_weights=[1.0, 2.0, 3.0])).fit(X, y)
 
 
-@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows"])
 def test_a_weigher_is_cloned_and_fitted(mode):
     X, y = table()
     weigher = ReliefF(5)
@@ -207,7 +227,7 @@ def test_the_plan_says_who_votes_and_where_the_weights_come_from(monkeypatch):
     X, y = table(80)
     assert "all rows vote: 80 different rows" in str(KernelVotesClassifier().fit(X, y).plan_)
     assert "equal weights" in str(KernelVotesClassifier(weigher=None).fit(X, y).plan_)
-    for mode in ("nearest rows", "stored rows", "all rows"):
+    for mode in ("nearest rows", "all rows"):
         plan = str(model_of(mode, weigher="auto").fit(X, y).plan_)
         assert "learned" in plan
         assert "given" not in plan
@@ -241,8 +261,6 @@ def test_the_choice_lists_what_was_tried():
         ({"width": 0.0}, "width"),
         ({"width": -1.0}, "width"),
         ({"ridge": 0}, "ridge"),
-        ({"n_stored": 0}, "n_stored"),
-        ({"n_stored": 1.5}, "n_stored"),
         ({"p": 3}, "'p'"),
         ({"weigher": "best"}, "weigher"),
         ({"width": np.nan}, "width"),
@@ -285,20 +303,12 @@ def test_more_neighbours_than_rows_are_all_rows_but_one():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_more_stored_rows_than_rows_are_all_rows():
-    X, y = table(20)
-    assert KernelVotesClassifier(weigher=None, n_stored=500).fit(X, y).plan_.n_voting == 20
-
-
 def test_what_does_not_fit_into_memory_is_refused_with_alternatives(monkeypatch):
     X, y = table()
     monkeypatch.setattr("weighbors.kernel.fitted.available_bytes", lambda: 1000)
-    with pytest.raises(InvalidDataError, match=r"n_neighbors=100.*n_stored=2000"):
+    with pytest.raises(InvalidDataError, match="n_neighbors=100"):
         KernelVotesClassifier(weigher=None).fit(X, y)
     KernelVotesClassifier(10, None).fit(X, y)
-    with pytest.raises(InvalidDataError, match="stored_by='draw'"):
-        KernelVotesClassifier(weigher=None, n_stored=3).fit(X, y)
-    KernelVotesClassifier(weigher=None, n_stored=3, stored_by="draw").fit(X, y)
     monkeypatch.setattr("weighbors.kernel.fitted.available_bytes", lambda: None)
     KernelVotesClassifier(weigher=None).fit(scale(X), y)
 
@@ -316,13 +326,13 @@ def test_explanations_of_repeated_neighbours_with_a_tiny_ridge_add_up():
     np.testing.assert_allclose(sums, model._scores(X), atol=1e-5)
 
 
-@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows"])
 @pytest.mark.parametrize("weigher", [GradientWeights(1.0), GradientWeights(), NCAWeights()], ids=str)
 def test_weights_learned_on_strata(weigher, mode):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 6))
     y = np.where(X[:, 1] + 0.5 * X[:, 4] > 0, "up", "down")
-    strata = Stratified(weigher, stratum_size=100, random_state=0)
+    strata = Stratified(weigher, 2, random_state=0)
     model = model_of(mode, weigher=strata).fit(X[:240], y[:240])
     assert model.weights_ == clone(strata).fit(X[:240], y[:240]).weights_
     assert set(np.argsort(model.feature_importances_)[-2:]) == {1, 4}

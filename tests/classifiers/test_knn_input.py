@@ -297,10 +297,8 @@ def test_feature_names_are_kept_and_checked():
         model.predict(X[X.columns[::-1]])
 
 
-@pytest.mark.parametrize("backend", ["scan", "tree", "faiss"])
+@pytest.mark.parametrize("backend", ["scan", "tree", "single"])
 def test_backends_give_the_same_answers(problem, backend):
-    if backend == "faiss":
-        pytest.importorskip("faiss")
     X, y, Q = problem
     expected = KNeighborsClassifier(5).fit(X, y).predict_proba(Q)
     np.testing.assert_array_equal(WeightedKNeighborsClassifier(5, backend=backend).fit(X, y).predict_proba(Q), expected)

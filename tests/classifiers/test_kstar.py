@@ -22,10 +22,9 @@ CLASSES = ["p", "q", "r"]
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 def test_shares_equal_the_oracle(seed, blend, missing):
     data = generated(seed, missing=missing)
-    for mode in ("average", "farthest"):
-        found = KStar(blend, missing=mode).fit(data.X, data.y).predict_proba(data.Q)
-        wanted = kstar(data.queries, data.rows, data.y, CLASSES, blend / 100, nominal=data.nominal, missing=mode)
-        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-9)
+    found = KStar(blend).fit(data.X, data.y).predict_proba(data.Q)
+    wanted = kstar(data.queries, data.rows, data.y, CLASSES, blend / 100, nominal=data.nominal)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -136,8 +135,6 @@ def test_bad_input():
     for blend in (0, 100, -5):
         with pytest.raises(ValueError, match="'blend' parameter of KStar must be a float in the range"):
             KStar(blend).fit(X, y)
-    with pytest.raises(ValueError, match="'missing' parameter of KStar must be"):
-        KStar(missing="delete").fit(X, y)
     with pytest.raises(InvalidDataError, match="Sparse data was passed to KStar"):
         KStar().fit(X, y).predict(sparse.csr_matrix(Q))
     with pytest.raises(InvalidDataError, match="Input y contains NaN"):
@@ -170,18 +167,17 @@ def test_only_the_ratio_of_weights_matters_however_extreme(weight):
     np.testing.assert_allclose(quiet_shares(model, X, y, X, np.full(40, weight)), wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("missing", ["average", "farthest"])
-def test_the_largest_numbers_give_shares_without_warnings(missing):
+def test_the_largest_numbers_give_shares_without_warnings():
     rng = np.random.default_rng(0)
     X, y, Q = rng.normal(size=(40, 3)), np.arange(40) % 2, rng.normal(size=(20, 3))
-    normal = KStar(missing=missing).fit(X, y).predict_proba(Q)
+    normal = KStar().fit(X, y).predict_proba(Q)
     strange = np.vstack([[[1.7e308, 5e-324, -1.7e308]], [[-1.7e308, 1e-310, 1e308]], Q])
-    found = quiet_shares(KStar(missing=missing), X, y, strange)
+    found = quiet_shares(KStar(), X, y, strange)
     np.testing.assert_array_equal(found[2:], normal)  # a neighbour in the batch changes no digit
     X[0, 0], X[1, 0], X[2:5, 0], X[:4, 1] = 1.7e308, -1.7e308, np.nan, [5e-324, 1e-310, 0, -1e-315]
     weight = np.where(np.arange(40) < 2, [1e300, 1e-300] * 20, 1.0)
     for weights in (None, weight):
-        shares = quiet_shares(KStar(missing=missing), X, y, strange, weights)
+        shares = quiet_shares(KStar(), X, y, strange, weights)
         np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from per_class import PerClassRelief
 from scipy import sparse
 from stubs import VarianceWeigher, three_classes
 
 from weighbors import (
     MBIW,
-    ClassRelief,
     ReliefF,
     RepresentativeIntervals,
     SimbaMBIW,
@@ -47,7 +47,7 @@ WEIGHERS = {
     "none": None,
     "given": Weights(feature_weights=[3, 1, 0, 2, 1, 1]),
     "ReliefF": ReliefF(5),
-    "ClassRelief": ClassRelief(3, metric="class"),
+    "ClassRelief": PerClassRelief(3),
     "MBIW": MBIW(),
     "SimbaMBIW": SimbaMBIW(),
     "selection": VarianceWeigher(),
@@ -94,7 +94,7 @@ def test_mixed_tables_grow_with_new_categories(weigher):
 
 def test_new_categories_weigh_the_mean_until_a_refresh():
     frame = pd.DataFrame({"c": ["a"] * 4 + ["b"] * 4 + ["a"] * 4, "n": range(12)})
-    weigher = RepresentativeIntervals("none", 0.0)
+    weigher = RepresentativeIntervals(None, 0.0)
     model = WeightedKNeighborsClassifier(1, weigher).fit(frame, [0] * 8 + [1] * 4)
     # class 0: a is shared with class 1 and weighs 0, b weighs 1; class 1: a weighs 0
     new = pd.DataFrame({"c": ["z", "y", "b", "z"], "n": [20, 21, 22, 23]})
@@ -199,7 +199,7 @@ def test_weights_that_belong_to_rows():
     grown = WeightedKNeighborsClassifier(3, MBIW()).fit(X[:80], y[:80]).partial_fit(X[80:], y[80:])
     same(grown, WeightedKNeighborsClassifier(3, MBIW()).fit(X, y), Q)
     known = y[:80] < 2
-    model = WeightedKNeighborsClassifier(3, ClassRelief(3, metric="class"))
+    model = WeightedKNeighborsClassifier(3, PerClassRelief(3))
     model.partial_fit(X[:80][known], y[:80][known], classes=[0, 1, 2])
     with pytest.raises(InvalidWeightsError, match=r"nothing about \[2\].*refresh=True"):
         model.partial_fit(X[80:], y[80:])

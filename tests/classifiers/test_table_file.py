@@ -15,10 +15,8 @@ from sklearn.naive_bayes import GaussianNB
 from tables import mixed_table
 
 from weighbors import (
-    LWL,
     EvolutionaryWeigher,
     KernelVotesClassifier,
-    ReliefF,
     SimbaMBIW,
     Stratified,
     TableClassifier,
@@ -38,10 +36,9 @@ ESTIMATORS = {
         if (is_classifier(one) or is_regressor(one)) and not name.startswith(("Table", "distributed"))
     },
     "nearest rows": KernelVotesClassifier(10, None),
-    "stored rows": KernelVotesClassifier(weigher=ReliefF(3), n_stored=20),
-    "all chosen": WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto", calibrate="loo"),
+    "all chosen": WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
     "search": WeightedKNeighborsClassifier(1, SEARCH),
-    "strata": WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW(), stratum_size=30)),
+    "strata": WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW(), 2)),
     "scan": WeightedKNeighborsClassifier(3, backend="scan"),
 }
 
@@ -61,7 +58,7 @@ def saved(tmp_path):
 
 
 def test_every_classifier_and_regressor_is_here():
-    assert len(ESTIMATORS) == 13 + 6
+    assert len(ESTIMATORS) == 9 + 5
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -104,7 +101,7 @@ def test_what_cannot_be_saved(tmp_path):
         votes.save(tmp_path / "m.wb")
     numbers = X.select_dtypes("number").fillna(0)
     with pytest.raises(InvalidDataError, match=r"sklearn.naive_bayes.GaussianNB"):
-        TableClassifier(LWL(GaussianNB(), 20), drop=[]).fit(numbers, y).save(tmp_path / "m.wb")
+        TableClassifier(GaussianNB(), drop=[]).fit(numbers, y).save(tmp_path / "m.wb")
     with pytest.raises(ValueError, match="not fitted"):
         TableClassifier().save(tmp_path / "m.wb")
     assert not (tmp_path / "m.wb").exists()

@@ -12,12 +12,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from tables import mixed_table
 
 from weighbors import (
-    IB1,
-    LWL,
-    WIBK,
-    IBk,
     KernelVotesClassifier,
-    KStar,
     ReliefF,
     TableClassifier,
     TableRegressor,
@@ -81,12 +76,19 @@ def test_every_weigher(weighbors, mixed, weigher):
 
 def test_the_weighers_are_the_librarys():
     """Only wrappers of other weighers, instance selectors, and what is a part of WIB-K or for numbers are not there."""
-    from weighbors.weighers import WEIGHERS as KNOWN
+    from weighbors import weighers
 
     assert set(WEIGHER_CLASSES) == set(Weigher) - {Weigher.NONE}
-    selectors = {name for name, module in KNOWN.items() if module == "instances"}
-    others = {"Democratic", "Stratified", "RepresentativeIntervals", "RReliefF"}
-    assert set(WEIGHER_CLASSES.values()) == set(KNOWN) - selectors - others
+    others = {
+        *weighers.instances.__all__,
+        "InstanceSampler",
+        "Democratic",
+        "FeatureSelector",
+        "Stratified",
+        "RepresentativeIntervals",
+        "RReliefF",
+    }
+    assert set(WEIGHER_CLASSES.values()) == set(weighers.__all__) - others
 
 
 def test_the_default_is_learned_votes(weighbors, mixed):
@@ -121,11 +123,6 @@ def test_a_knn_is_the_model_of_version_0_1(weighbors, mixed):
     [
         (["--model", "votes"], KernelVotesClassifier, "learned votes"),
         (["--model", "votes", "--weigher", "nca", "-k", 20], KernelVotesClassifier, "learned votes of 20 neighbours"),
-        (["--model", "wibk", "-k", 3], WIBK, "WIB-K with 3 neighbours"),
-        (["--model", "ib1"], IB1, "IB1"),
-        (["--model", "ibk", "--votes", "distance"], IBk, "IBk with 5 neighbours"),
-        (["--model", "lwl"], LWL, "LWL"),
-        (["--model", "kstar"], KStar, "K*"),
     ],
 )
 def test_every_model(weighbors, mixed, options, kind, said):
@@ -163,9 +160,7 @@ def test_parameters_reach_the_model(weighbors, mixed):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model", "kstar", "--weigher", "relieff"], "--weigher is for --model knn and votes"),
-        (["--model", "votes", "--votes", "distance"], "--votes is for --model knn and ibk"),
-        (["--model", "ib1", "-k", 3], "has no number of neighbours"),
+        (["--model", "votes", "--votes", "distance"], "--votes is for --model knn"),
         (["--weigher", "none", "--select", 2], "--select needs a --weigher that ranks features"),
         (["--weigher", "mbiw", "--select", 2], "--select needs a --weigher that ranks features"),
         (["--model", "votes", "--select", 2], "--select needs a --weigher that ranks features"),

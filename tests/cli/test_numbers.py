@@ -87,14 +87,10 @@ def test_every_weigher_works_or_says_what_to_take(weighbors, prices):
         assert f"'{weigher}' needs classes, and the target is numeric: use relieff" in done.err
 
 
-def test_every_model_works_or_says_what_to_take(weighbors, prices):
-    for name in ("votes", "ib1", "ibk", "lwl", "kstar"):
-        done = weighbors("fit", prices, "-t", "price", "-o", f"{name}.wb", "--model", name, "--folds", 0)
-        assert done.code == 0, done.err
-        assert "R² " in weighbors("predict", f"{name}.wb", prices).err
-    done = weighbors("fit", prices, "-t", "price", "-o", "m.wb", "--model", "wibk")
-    assert done.code == 2
-    assert "--model wibk needs classes, and the target is a number" in done.err
+def test_learned_votes(weighbors, prices):
+    done = weighbors("fit", prices, "-t", "price", "-o", "votes.wb", "--model", "votes", "--folds", 0)
+    assert done.code == 0, done.err
+    assert "R² " in weighbors("predict", "votes.wb", prices).err
 
 
 def test_the_cross_validated_score(weighbors, prices):

@@ -1,4 +1,4 @@
-"""``weighbors select``: all features in the table, the list on stdout, groups by name, --resume."""
+"""``weighbors select``: all features in the table, the list on stdout, groups by name."""
 
 import json
 
@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from weighbors import ScoreWeigher, StabilitySelection
-from weighbors.evaluation.stability_selection import run
 
 FEW = ("--pairs", 6, "--permutations", 4, "--weigher", "t")
 
@@ -70,31 +69,6 @@ def test_a_number_to_predict(weighbors, genes):
     assert weighbors("select", "n.csv", "-t", "y", "-o", "m.csv", "--weigher", "irelief").code == 2
 
 
-def test_an_interrupted_run_goes_on(weighbors, genes, monkeypatch, tmp_path):
-    command = ("select", genes, "-t", "kind", "-o", "list.csv", "--drop", "patient", *FEW)
-    fits = run.fit_pair
-
-    def stop(*arguments):
-        stop.calls += 1
-        if stop.calls == 9:
-            raise KeyboardInterrupt
-        return fits(*arguments)
-
-    stop.calls = 0
-    monkeypatch.setattr(run, "fit_pair", stop)
-    done = weighbors(*command)
-    assert done.code == 130
-    assert "list.csv.fits" in done.err
-    assert not (tmp_path / "list.csv").exists()
-    assert "--resume continues" in weighbors(*command).err
-    monkeypatch.setattr(run, "fit_pair", fits)
-    assert weighbors(*command, "--resume").code == 0
-    resumed = (tmp_path / "list.csv").read_text()
-    assert not (tmp_path / "list.csv.fits").exists()
-    assert weighbors(*command, "--force").code == 0
-    assert (tmp_path / "list.csv").read_text() == resumed
-
-
 @pytest.mark.parametrize(
     ("told", "code", "message"),
     [
@@ -112,14 +86,13 @@ def test_bad_arguments(weighbors, genes, told, code, message):
     assert message in done.err
 
 
-@pytest.mark.parametrize("command", [("select", *FEW), ("reduce", "--evaluations", 20, "--population", 10)])
-def test_the_checkpoint_is_neither_the_table_nor_the_output(weighbors, genes, tmp_path, command):
-    name, *few = command
+def test_the_checkpoint_of_a_search_is_neither_the_table_nor_the_output(weighbors, genes, tmp_path):
+    few = ("--evaluations", 20, "--population", 10)
     content = genes.read_bytes()
     (tmp_path / "link.csv").symlink_to(genes)
     for checkpoint in (genes, "genes.csv", tmp_path / "link.csv", "list.csv"):  # the last one does not exist yet
         for more in ((), ("--force",), ("--force", "--resume")):
-            done = weighbors(name, genes, "-t", "kind", "-o", "list.csv", "--checkpoint", checkpoint, *few, *more)
+            done = weighbors("reduce", genes, "-t", "kind", "-o", "list.csv", "--checkpoint", checkpoint, *few, *more)
             assert done.code == 2
             assert "is the table or the output; name another file as --checkpoint" in done.err
     assert genes.read_bytes() == content

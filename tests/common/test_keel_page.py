@@ -64,7 +64,7 @@ def test_rules_that_say_the_same_keep_the_same_rows(seed):
     d = keel.distances(X)
     assert keel.keel_fcnn(X, d, y) == set(FCNN().fit(X, y).sample_indices_)
     order = generators(seed, 1)[0].permutation(len(y))
-    assert keel.keel_ib2(d, y, order) == set(IB2(shuffle=True, random_state=seed).fit(X, y).sample_indices_)
+    assert keel.keel_ib2(d, y, order) == set(keel.ShuffledIB2(seed).fit(X, y).sample_indices_)
     assert keel.keel_hmnei(d, y, 0.1, whole=False) == set(HMNEI().fit(X, y).sample_indices_)
 
 

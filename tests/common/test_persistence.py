@@ -12,25 +12,20 @@ from estimators import public_estimators
 from pandas.testing import assert_frame_equal
 from sklearn.base import is_regressor
 from sklearn.datasets import load_iris
-from sklearn.naive_bayes import GaussianNB
 
-from weighbors import LWL, EvolutionaryWeigher, WeightedKNeighborsClassifier, Weights
+from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier, Weights
 from weighbors import distributed as over_blocks
 from weighbors._targets import accepted_target
 
 ESTIMATORS = {
     **public_estimators(),
-    "LWL with an estimator": LWL(GaussianNB(), 20),
     "EvolutionaryWeigher, pareto": EvolutionaryWeigher(
         "IS+FS+IW+FW", objective="pareto", population_size=8, max_evaluations=80, random_state=0
     ),
     "k-NN with a weigher": WeightedKNeighborsClassifier(3, EvolutionaryWeigher(population_size=8, max_evaluations=80)),
-    "k-NN, all chosen, calibrated": WeightedKNeighborsClassifier(
-        "auto", "auto", weights="auto", p="auto", calibrate="loo"
-    ),
+    "k-NN, all chosen": WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
     "distributed k-NN with a weigher": over_blocks.WeightedKNeighborsClassifier(3, over_blocks.ReliefF()),
 }
-NUMBERS_ONLY = {"LWL with an estimator"}
 
 
 def through_joblib(model):
@@ -118,16 +113,14 @@ def held(value, path="", seen=None):
 
 
 def test_every_public_estimator_is_here():
-    assert len(public_estimators()) == 58
-    assert len(ESTIMATORS) == 63
+    assert len(public_estimators()) == 55
+    assert len(ESTIMATORS) == 59
 
 
 @pytest.mark.parametrize("kind", ["array", "numbers", "mixed"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore::weighbors.exceptions.WeighborsWarning")
 def test_loaded_estimators_answer_as_before(name, kind):
-    if kind == "mixed" and name in NUMBERS_ONLY:
-        pytest.skip("takes numbers only")
     X, y = tables()[kind]
     model = ESTIMATORS[name].fit(X, labels_for(ESTIMATORS[name], y))
     expected = answers(model, X)
@@ -139,7 +132,7 @@ def test_loaded_estimators_answer_as_before(name, kind):
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if not name.startswith("distributed")])
 @pytest.mark.filterwarnings("ignore::weighbors.exceptions.WeighborsWarning")
 def test_fitted_estimators_hold_no_objects_of_pandas(name):
-    X, y = tables()["numbers" if name in NUMBERS_ONLY else "mixed"]
+    X, y = tables()["mixed"]
     model = ESTIMATORS[name].fit(X, labels_for(ESTIMATORS[name], y))
     found = {path: type(value) for path, value in held(model) if type(value).__module__.startswith("pandas")}
     assert not found

@@ -9,7 +9,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
-from sklearn.naive_bayes import GaussianNB
 
 from weighbors import (
     IB1,
@@ -166,11 +165,6 @@ def test_weights_of_rows_and_other_learners(kind):
     for model in (WeightedKNeighborsClassifier(3), WeightedKNeighborsClassifier(3, ReliefF(3)), LWL(), KStar()):
         found = clone(model).fit(X, y, sample_weight=given)
         np.testing.assert_array_equal(found.predict(X), clone(model).fit(PLAIN, Y, sample_weight=weight).predict(PLAIN))
-    numbers = ["count"]
-    np.testing.assert_array_equal(
-        LWL(GaussianNB()).fit(X[numbers], y).predict(X[numbers]),
-        LWL(GaussianNB()).fit(PLAIN[numbers], Y).predict(PLAIN[numbers]),
-    )
 
 
 @others

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from per_class import PerClassRelief
 from sklearn.base import clone
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
 from sklearn.utils.estimator_checks import check_param_validation
@@ -17,7 +18,7 @@ WEIGHERS = {
         for name in ("Relief", "RelievedF", "ReliefF", "SURF", "SURFStar", "MultiSURF", "MultiSURFStar", "IRelief")
     },
     **{name: getattr(wb, name)() for name in ("ClassRelief", "TuRF", "Simba", "SimbaMBIW")},
-    "ClassRelief, one vector per class": wb.ClassRelief(metric="class"),
+    "ClassRelief, one vector per class": PerClassRelief(),
     "search": wb.EvolutionaryWeigher("FS+FW", **QUICK),
     "search, per class": wb.EvolutionaryWeigher("FW", per_class=True, **QUICK),
     "strata": wb.Stratified(wb.ReliefF(3), 2),

@@ -62,7 +62,7 @@ def test_bins_take_any_range():
     np.testing.assert_array_equal(found, WIBK(3, discretize="frequency").fit(X, Y).predict(X))
 
 
-SIMBAS = [Simba(random_state=0), Simba(random_state=0, n_restarts=2), Simba(utility="sigmoid", random_state=0),
+SIMBAS = [Simba(random_state=0), Simba(2, random_state=0),
           SimbaMBIW(), SimbaMBIW(compose="simba_first", random_state=0), SimbaMBIW(synergy=True)]  # fmt: skip
 
 

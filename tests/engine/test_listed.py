@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weighbors.engine.listed import LISTS, ListedPairs, sum_listed, sum_together
+from weighbors.engine.listed import LISTS, ListedPairs, sum_listed
 
 
 def sum_by_loops(rows, n_numeric, lists):
@@ -35,7 +35,7 @@ def test_sums_of_listed_differences_are_those_of_loops(n, m, n_lists, width, dty
         lists = ListedPairs(query, neighbor, coefficient, output_row, 3)
         wanted = sum_by_loops(rows, n_numeric, lists)
         for jobs in (1, 2, 3):
-            np.testing.assert_array_equal(sum_listed(rows, n_numeric, lists, jobs), wanted)
+            np.testing.assert_array_equal(sum_listed(rows, n_numeric, [lists], jobs)[0], wanted)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -45,7 +45,7 @@ def test_sums_of_listed_differences_do_not_depend_on_threads(dtype):
     rows = rng.normal(size=(n, m)).astype(dtype)
     neighbor, zeros = rng.integers(-1, n, size=(n, 11)), np.zeros((n, 11), dtype=int)
     lists = ListedPairs(np.arange(n), neighbor, rng.normal(size=(n, 11)), zeros, 1)
-    one, *others = (sum_listed(rows, m - 30, lists, jobs) for jobs in (1, 2, 4, 9))
+    one, *others = (sum_listed(rows, m - 30, [lists], jobs)[0] for jobs in (1, 2, 4, 9))
     for other in others:
         assert other.tobytes() == one.tobytes()
     np.testing.assert_allclose(one, sum_by_loops(rows, m - 30, lists), rtol=1e-9, atol=1e-9)
@@ -77,8 +77,8 @@ def test_sums_of_several_fits_together_have_the_bits_of_separate_sums(n, m, n_no
         )
         for width in widths
     ]
-    separate = [sum_listed(rows, m - n_nominal, one, 1) for one in several]
+    separate = [sum_listed(rows, m - n_nominal, [one], 1)[0] for one in several]
     np.testing.assert_allclose(separate[0], sum_by_loops(rows, m - n_nominal, several[0]), rtol=1e-9, atol=1e-9)
     for jobs in (1, 2, 3):
-        for one, other in zip(sum_together(rows, m - n_nominal, several, jobs), separate, strict=True):
+        for one, other in zip(sum_listed(rows, m - n_nominal, several, jobs), separate, strict=True):
             assert one.tobytes() == other.tobytes()

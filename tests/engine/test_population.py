@@ -5,6 +5,7 @@ import pytest
 from naive import evolution as naive
 
 from weighbors import _native
+from weighbors.engine import population
 from weighbors.engine.population import PopulationNeighbors, Selections, bit_words, choose_population_method
 from weighbors.engine.population_cache import sort_neighbors
 
@@ -175,7 +176,7 @@ def test_many_rows_in_parts_threads_and_levels(dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["reals", "ties", "duplicates", "tiny", "huge", "one large column", "constant"])
-def test_pairs_of_rounded_rows_give_the_nearest_row(kind, dtype):
+def test_pairs_of_rounded_rows_give_the_nearest_row(kind, dtype, monkeypatch):
     rng, n, m = RNG(3), 203, 7
     X = rng.normal(size=(n, m))
     if kind == "ties":
@@ -193,9 +194,9 @@ def test_pairs_of_rounded_rows_give_the_nearest_row(kind, dtype):
     every += [Selections(6, (w > 0.6) * 1.0, None, t), Selections(6, 1e-9 * w, 1e3 * v)]
     # Numbers are row numbers, so that predictions show which row was the nearest one.
     options = {"n_classes": 1, "numbers": np.arange(float(n))}
-    paired, scanned = (PopulationNeighbors(X, np.zeros(n, dtype=int), **options) for _ in range(2))
-    assert paired._columns is not None
-    scanned._columns = scanned._half_range = None
+    paired = PopulationNeighbors(X, np.zeros(n, dtype=int), **options)
+    monkeypatch.setattr(population, "_PAIRED_ROWS", 0)
+    scanned = PopulationNeighbors(X, np.zeros(n, dtype=int), **options)
     for selections in every:
         found = paired.predict(selections)
         np.testing.assert_array_equal(found, scanned.predict(selections))
@@ -206,11 +207,11 @@ def test_pairs_of_rounded_rows_give_the_nearest_row(kind, dtype):
 
 @pytest.mark.parametrize("kind", ["classes", "many classes", "numbers"])
 @pytest.mark.parametrize("n", [2, 63, 64, 200])
-def test_ranks_and_walks_give_the_answers_of_the_scan(n, kind):
+def test_walks_give_the_answers_of_the_scan(n, kind):
     rng = RNG(n)
     X = rng.integers(0, 5, size=(n, 3)).astype(np.float32)  # many ties
     codes = np.arange(n) % (2 if kind == "classes" else n)
-    classes = {"classes": 2, "many classes": 2**15, "numbers": 1}[kind]  # many: they do not fit beside the ranks
+    classes = {"classes": 2, "many classes": 2**15, "numbers": 1}[kind]
     numbers = rng.normal(size=n) if kind == "numbers" else None
     options = {"n_classes": classes, "numbers": numbers}
     codes = codes * 0 if kind == "numbers" else codes
@@ -218,25 +219,15 @@ def test_ranks_and_walks_give_the_answers_of_the_scan(n, kind):
     mask[0], mask[1] = False, np.arange(n) == n - 1
     selections = Selections(70, None, None, mask)
     wanted = PopulationNeighbors(X, codes, **options).predict(selections)
-    level = _native.cpu_level()
-    for name in {level, "baseline"}:
-        _native.set_cpu_level(name)
-        try:
-            for jobs in (1, 3):
-                walk = PopulationNeighbors(X, codes, features_change=False, scales_change=False, n_jobs=jobs, **options)
-                assert walk.method.ranked
-                assert (walk._code_bits > 0) == (kind == "classes")
-                for way in (walk._compare_ranks, walk._walk, walk._take_first):
-                    found = np.empty_like(wanted)
-                    way(selections, found)
-                    np.testing.assert_array_equal(found, wanted)
-        finally:
-            _native.set_cpu_level(level)
+    for jobs in (1, 3):
+        walk = PopulationNeighbors(X, codes, features_change=False, scales_change=False, n_jobs=jobs, **options)
+        assert walk.method.way == "walk"
+        np.testing.assert_array_equal(walk.predict(selections), wanted)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 20, 300])
 @pytest.mark.parametrize("k", [1, 3])
-def test_lists_of_the_nearest_rows_are_enough_until_few_rows_are_selected(n_classes, k):
+def test_rows_whose_list_was_cut_too_short_are_scanned(n_classes, k):
     rng, n, m = RNG(n_classes), 620, 3
     X = rng.integers(0, 9, size=(n, m)).astype(np.float32)  # many equal distances
     codes = np.append(np.arange(n_classes), rng.integers(0, n_classes, size=n - n_classes))
@@ -244,8 +235,7 @@ def test_lists_of_the_nearest_rows_are_enough_until_few_rows_are_selected(n_clas
     scan = PopulationNeighbors(X, codes, features_change=True, **options)
     walk = PopulationNeighbors(X, codes, features_change=False, n_jobs=2, **options)
     cut = PopulationNeighbors(X, codes, features_change=False, cache_bytes=4 * n * 40, **options)
-    assert walk._near.shape[1] < walk.method.width == n - 1
-    assert cut.method.width == cut._near.shape[1] == 40
+    assert (walk.method.width, cut.method.width) == (n - 1, 40)
     for count in (1, 64, 70):
         for share in (0.6, 0.3, 0.02, 0.0):  # the last individuals select the row that they predict, or nothing
             mask = rng.random((count, n)) < share
@@ -273,9 +263,6 @@ def test_plans():
 
     assert way(2, features_change=False, scales_change=False) == "walk"
     assert way(10**6, features_change=False, scales_change=False) == "walk"
-    assert choose_population_method(6000, 8, features_change=False, scales_change=False).ranked
-    assert not choose_population_method(7000, 8, features_change=False, scales_change=False).ranked  # 6 n² bytes
-    assert not choose_population_method(60, 8, features_change=False, scales_change=False, n_neighbors=3).ranked
     assert way(10**8, features_change=False, scales_change=False) == "scan"
     assert way(5000, features_change=False, scales_change=True) == "matrix"
     assert way(50_000, features_change=False, scales_change=True) == "scan"

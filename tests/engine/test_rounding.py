@@ -31,15 +31,15 @@ def test_levels_norms_and_residuals(dtype, shape, packed):
     center, factor, most = np.zeros(m), np.ones(m), np.full(m, 900.0)
     center[: m // 2], factor[: m // 2], most[m // 3] = rng.normal(size=m // 2), 200.0, 3.0
     lanes, pairs = _native.BLOCK_LANES_FLOAT32, -(-m // 2)
-    levels = np.full((-(-n // lanes), pairs, lanes) if packed else (n, pairs), -1, dtype=np.int32)
+    levels = np.full((-(-n // lanes), pairs, lanes) if packed else (n, pairs, 1), -1, dtype=np.int32)
     norm, residual = np.full(n, -1, dtype=np.int32), np.full(n, -1.0)
     for begin, end in ((0, n // 2), (n // 2, n)):
         _native.round_to_levels(
-            rows=rows, center=center, factor=factor, most=most, times=-2, packed=packed,
-            levels=levels, norm=norm, residual=residual, begin=begin, end=end,
+            rows=rows, center=center, factor=factor, most=most, times=-2, levels=levels,
+            norm=norm, residual=residual, begin=begin, end=end,
         )  # fmt: skip
     expected, squares, moved = naive_levels(rows, center, factor, most)
-    by_row = levels.transpose(0, 2, 1).reshape(-1, pairs) if packed else levels
+    by_row = levels.transpose(0, 2, 1).reshape(-1, pairs)
     found = np.ascontiguousarray(by_row[:n]).view(np.int16)
     np.testing.assert_array_equal(found[:, :m], -2 * expected)
     assert (found[:, m:] == 0).all()
@@ -54,8 +54,8 @@ def test_levels_norms_and_residuals(dtype, shape, packed):
         ({"most": np.full(3, 2.0**15)}, "16 bits"),
         ({"most": np.full(3, np.nan)}, "16 bits"),
         ({"center": np.zeros(2)}, "one per feature"),
-        ({"levels": np.zeros((4, 1), dtype=np.int32)}, "wrong shape"),
-        ({"levels": np.zeros(8, dtype=np.int32)}, "n_blocks, pairs, lanes"),
+        ({"levels": np.zeros((4, 1, 1), dtype=np.int32)}, "n_blocks, pairs, lanes"),
+        ({"levels": np.zeros((4, 2, 3), dtype=np.int32)}, "n_blocks, pairs, lanes"),
         ({"norm": np.zeros(3, dtype=np.int32)}, "one per row"),
         ({"end": 5}, "."),
     ],
@@ -63,7 +63,7 @@ def test_levels_norms_and_residuals(dtype, shape, packed):
 def test_wrong_shapes_are_refused(wrong, message):
     given = {
         "rows": np.zeros((4, 3)), "center": np.zeros(3), "factor": np.ones(3), "most": np.ones(3), "times": 1,
-        "packed": False, "levels": np.zeros((4, 2), dtype=np.int32), "norm": np.zeros(4, dtype=np.int32),
+        "levels": np.zeros((4, 2, 1), dtype=np.int32), "norm": np.zeros(4, dtype=np.int32),
         "residual": np.zeros(4), "begin": 0, "end": 4,
     }  # fmt: skip
     with pytest.raises((ValueError, IndexError), match=message):

@@ -1,6 +1,8 @@
 """The compiled scan against the naive oracle, and its independence of chunk sizes and threads."""
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from scipy import sparse
 
 from weighbors import Weights, _native
 from weighbors.engine import NeighborEngine
+from weighbors.engine.backends.backend import Batch
 from weighbors.exceptions import InvalidDataError, InvalidWeightsError
 
 RNG = np.random.default_rng
@@ -93,7 +96,7 @@ def test_nearest_of_each_group_without_oneself(p, kind):
     y[:4] = range(4)
     weights, parts = make_weights(kind, *X.shape, y % 3, 7)
     engine = NeighborEngine(X, weights=weights, p=p, groups=y, n_groups=4)
-    distance, row = engine.search_groups(X, 3, own_row=np.arange(60))
+    distance, row = engine.search(X, 3, own_row=np.arange(60), grouped=True)
     expected = nearest(X, X, 3, p=p, own=range(60), groups=y.tolist(), **parts)
     for g in range(4):
         assert_same((distance[:, g], row[:, g]), [answer[g] for answer in expected])
@@ -101,7 +104,7 @@ def test_nearest_of_each_group_without_oneself(p, kind):
 
 def test_a_group_smaller_than_k_is_padded():
     engine = NeighborEngine(np.arange(5.0)[:, None], groups=np.array([0, 0, 0, 0, 1]), n_groups=3)
-    distance, row = engine.search_groups(np.zeros((1, 1)), 2)
+    distance, row = engine.search(np.zeros((1, 1)), 2, grouped=True)
     assert row.tolist() == [[[0, 1], [4, -1], [-1, -1]]]
     assert np.isinf(distance[0, 1, 1])
 
@@ -143,7 +146,7 @@ def test_bits_do_not_depend_on_threads_parts_chunks_or_layout(dtype, kind, monke
     others.append(search(np.repeat(X, 2, axis=1)[:, ::2], Q[::-1][::-1]))
     for size in (1, 5, 6, 50):
         monkeypatch.setattr(
-            "weighbors.engine.backends.scan.row_ranges",
+            "weighbors.engine.backends.backend.row_ranges",
             lambda n, n_jobs, size=size, **_: [(b, min(b + size, n)) for b in range(0, n, size)],
         )
         others.append(search(n_jobs=2))
@@ -316,22 +319,15 @@ def test_the_core_refuses_arrays_that_do_not_fit():
     scan = engine._backend
     part = next(scan.parts(1))
     shape = (3, 1, 2)
-    recheck = ("source", "order", "exact_queries", "exact_weights", "exact_missing_distance", "slack")
     arguments = {
+        "references": part.references,
         "queries": np.zeros((3, 5)),
-        "query_ids": None,
-        "packed": part.packed,
-        "weights": None,
-        "scales": None,
-        "ids": part.ids,
-        "group_start": part.group_start,
-        "missing_distance": np.zeros(5),
-        "n_numeric": 5,
+        "own": None,
         "missing": False,
-        "p": 2,
+        "exact_queries": None,
+        "slack": None,
         "distance": np.full(shape, np.inf),
         "id": np.full(shape, -1),
-        **dict.fromkeys(recheck),
         "begin": 0,
         "end": 3,
     }
@@ -340,8 +336,33 @@ def test_the_core_refuses_arrays_that_do_not_fit():
         _native.find_k_nearest(**arguments | {"end": 4})
     with pytest.raises(ValueError, match="packed: wrong shape"):
         _native.find_k_nearest(**arguments | {"queries": np.zeros((3, 4))})
+    with pytest.raises(ValueError, match="recheck"):
+        _native.find_k_nearest(**arguments | {"exact_queries": np.zeros((3, 5))})
+    with pytest.raises(TypeError):
+        _native.find_k_nearest(**arguments | {"references": None})
+    with pytest.raises(TypeError):
+        _native.find_k_nearest(**arguments | {"queries": np.zeros((3, 5), dtype=np.float32)})
     with pytest.raises(TypeError):
         _native.find_k_nearest(*arguments.values())
+    made = {"packed": np.zeros((1, 5, 8)), "weights": None, "scales": None, "ids": np.arange(8)}
+    made |= {"group_start": np.array([0, 1]), "missing_distance": np.zeros(5), "n_numeric": 5, "p": 2}
+    made |= dict.fromkeys(("source", "order", "exact_weights", "exact_missing_distance"))
+    _native.make_references(**made)
+    for wrong in ({"ids": np.arange(7)}, {"group_start": np.array([0, 2])}, {"p": 3}, {"source": np.zeros((8, 5))}):
+        with pytest.raises(ValueError, match="need|wrong last block"):
+            _native.make_references(**made | wrong)
+
+
+def test_checked_objects_keep_their_arrays():
+    arrays = {"start": np.array([0, 2]), "feature": np.array([0, 1], dtype=np.int32), "value": np.ones(2)}
+    seen = [weakref.ref(array) for array in arrays.values()]
+    rows = _native.make_sparse_rows(**arrays, width=2)
+    del arrays
+    gc.collect()
+    assert all(array() is not None for array in seen)
+    del rows
+    gc.collect()
+    assert all(array() is None for array in seen)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -366,7 +387,7 @@ def test_wide_rows_have_the_sums_of_narrow_ones(dtype, wide, kind, p, missing):
     def search(X, a, nominal, **options):
         weights = None if a is None else Weights(feature_weights=a)
         engine = NeighborEngine(X, weights=weights, p=p, nominal=nominal, groups=groups, n_groups=2, **options)
-        return engine.search_groups(X, 4, own_row=np.arange(n))
+        return engine.search(X, 4, own_row=np.arange(n), grouped=True)
 
     expected = search(narrow, None if a is None else np.ascontiguousarray(a[..., place]), nominal[place])
     for options in ({}, {"n_jobs": 2}, {"part_bytes": 1}):
@@ -399,19 +420,19 @@ def test_each_pair_once_has_the_bits_of_the_scan(n, m, kind, p, dtype):
         engine = NeighborEngine(X, p=p, nominal=nominal, backend="scan", **options)
         stored = engine.references.rows
         if kind != "nominal":  # nominal columns are stored last, so that queries are a copy
-            assert engine._scan.computes_pairs(X, rows)
-        assert not engine._scan.computes_pairs(X.copy(), rows)
-        once = engine._scan.computes_pairs(stored, rows)
-        wanted = engine._scan.search(stored.copy(), 5, own_slot=rows, missing=engine.references.missing)
+            assert engine._backend.computes_pairs(X, rows)
+        assert not engine._backend.computes_pairs(X.copy(), rows)
+        once = engine._backend.computes_pairs(stored, rows)
+        wanted = engine._backend.search(Batch(stored.copy(), rows, engine.references.missing), 5)
         for jobs in (1, 2, 5):
-            found = engine._scan.search(stored, 5, own_slot=rows, n_jobs=jobs)
+            found = engine._backend.search(Batch(stored, rows, n_jobs=jobs), 5)
             assert once
             np.testing.assert_array_equal(found[0], wanted[0])
             np.testing.assert_array_equal(found[1], wanted[1])
         # In several parts of the packed references.
         parts = NeighborEngine(X, p=p, nominal=nominal, backend="scan", **options)
-        parts._scan.part_bytes = max(2 * 16 * m * X.itemsize, 2 * 8 * (n + 3 * 16) ** 2)
-        again = parts._scan.search(parts.references.rows, 5, own_slot=rows)
+        parts._backend.part_bytes = max(2 * 16 * m * X.itemsize, 2 * 8 * (n + 3 * 16) ** 2)
+        again = parts._backend.search(Batch(parts.references.rows, rows), 5)
         np.testing.assert_array_equal(again[0], wanted[0])
         np.testing.assert_array_equal(again[1], wanted[1])
     # Long sums in float32 differ from the oracle's, and the oracle is slow.
@@ -443,8 +464,8 @@ def test_lists_that_are_filled_from_group_minima_are_those_of_the_oracle(case, k
         engine = NeighborEngine(X, weights=weights, p=p, backend="scan", **options)
         parts = NeighborEngine(X, weights=weights, p=p, backend="scan", part_bytes=1, **options)
         for k in (1, 2, 5, 14, 31, 60, 400):
-            found = engine.search_groups(queries, k, own_row=own)
-            wanted = parts.search_groups(queries, k, own_row=own)
+            found = engine.search(queries, k, own_row=own, grouped=True)
+            wanted = parts.search(queries, k, own_row=own, grouped=True)
             assert found[0].tobytes() == wanted[0].tobytes()
             assert found[1].tobytes() == wanted[1].tobytes()
             if kind == "plain" and case != "missing" and not options:  # integers: all sums are exact

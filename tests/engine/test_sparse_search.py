@@ -43,9 +43,9 @@ def test_lists_are_those_of_a_double_loop(seed):
     if not whole:
         options["weights"] = Weights(feature_weights=weights)
     engine = NeighborEngine(X, **options)
-    assert engine.plan.sparse_rows
+    assert engine.plan.backend == "sparse"
     for queries, own in ((Q, None), (X, np.arange(n))):
-        distance, row = engine.search_groups(queries, k, own_row=own)
+        distance, row = engine.search(queries, k, own_row=own, grouped=True)
         dense = queries.toarray()[:, kept], X.toarray()[:, kept]
         told = naive_lists(*dense, k, p=p, weights=weights[kept], own=own, groups=groups, n_groups=n_groups)
         for i, lists in enumerate(told):
@@ -71,8 +71,7 @@ def test_bits_are_those_of_the_scan(dtype, p, weighted, level):
             X, Q = sparse_rows(seed, n, m, dtype), sparse_rows(50 + seed, 11, m, dtype)
             weights = Weights(feature_weights=rng.random(m)) if weighted else None
             found, scanned = (NeighborEngine(X, weights=weights, p=p, backend=b) for b in ("auto", "scan"))
-            assert found.plan.sparse_rows
-            assert not scanned.plan.sparse_rows
+            assert found.plan.backend == "sparse"
             for queries, own in ((X, np.arange(n)), (Q, None), (Q.toarray(), None)):
                 for k in (1, 5, 100):
                     wanted = scanned.search(queries, k, own_row=own)
@@ -113,8 +112,8 @@ def test_missing_values_and_dense_tables_are_left_to_the_scan():
     queries.data[0] = np.nan
     np.testing.assert_array_equal(engine.search(queries, 3)[0], scanned.search(queries, 3)[0])
     X.data[7] = np.nan
-    assert not NeighborEngine(X).plan.sparse_rows
-    assert not NeighborEngine(sparse_rows(5, 60, 150, density=0.6)).plan.sparse_rows
+    assert NeighborEngine(X).plan.backend == "scan"
+    assert NeighborEngine(sparse_rows(5, 60, 150, density=0.6)).plan.backend == "scan"
     assert "common features" in str(engine.plan)
 
 
@@ -143,8 +142,8 @@ def test_sums_of_listed_differences_are_those_of_dense_rows(dtype):
     neighbor = rng.integers(-1, 700, size=(700, 6))
     coefficient, output_row = rng.normal(size=(700, 6)), rng.integers(0, 3, size=(700, 6))
     lists = ListedPairs(np.arange(700), neighbor, coefficient, output_row, 3)
-    wanted = sum_listed(X.toarray(), 50, lists, 1)
-    found = [sum_listed(X, 50, lists, jobs) for jobs in (1, 2)]
+    wanted = sum_listed(X.toarray(), 50, [lists], 1)[0]
+    found = [sum_listed(X, 50, [lists], jobs)[0] for jobs in (1, 2)]
     np.testing.assert_allclose(found[0], wanted, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(found[0], found[1])
 
@@ -157,13 +156,27 @@ def test_relieff_of_sparse_rows_is_that_of_dense_rows():
     )
 
 
+def compressed(start, feature, width):
+    """Sparse rows of ones, as the compiled core takes them."""
+    return _native.make_sparse_rows(
+        start=np.array(start), feature=np.array(feature, dtype=np.int32), value=np.ones(len(feature)), width=width
+    )
+
+
+@pytest.mark.parametrize(
+    ("start", "feature", "message"),
+    [([0, 1, 2], [0, 9], "entry outside"), ([0, 3, 2], [0, 1], "ascend|fit together"), ([0, 1, 1], [0, 1], "together")],
+)
+def test_forged_sparse_rows_are_refused(start, feature, message):
+    with pytest.raises(ValueError, match=message):
+        compressed(start, feature, width=3)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"feature": np.array([0, 9], dtype=np.int32)}, "entry outside"),
-        ({"start": np.array([0, 3, 2])}, "ascend|fit together"),
-        ({"start": np.array([0, 1, 1])}, "fit together"),
-        ({"column_row": np.array([0, 2], dtype=np.int32)}, "entry outside"),
+        ({"queries": compressed([0, 1], [1], width=2)}, "same features"),
+        ({"columns": compressed([0, 1, 2], [0, 1], width=2)}, "same features"),
         ({"order": np.array([0, 2])}, "order"),
         ({"group_start": np.array([0, 1])}, "group_start"),
         ({"weights": np.ones(2)}, "weights"),
@@ -174,10 +187,9 @@ def test_relieff_of_sparse_rows_is_that_of_dense_rows():
 )
 def test_forged_arrays_are_refused(wrong, message):
     given = {
-        "query_start": np.array([0, 1]), "query_feature": np.array([1], dtype=np.int32), "query_value": np.ones(1),
-        "start": np.array([0, 1, 2]), "feature": np.array([0, 1], dtype=np.int32), "value": np.ones(2),
-        "column_start": np.array([0, 1, 2, 2]), "column_row": np.array([0, 1], dtype=np.int32),
-        "column_value": np.ones(2), "weights": None, "query_norm": np.ones(1), "norm": np.ones(2),
+        "queries": compressed([0, 1], [1], width=3), "references": compressed([0, 1, 2], [0, 1], width=3),
+        "columns": compressed([0, 1, 2, 2], [0, 1], width=2), "weights": None, "query_norm": np.ones(1),
+        "norm": np.ones(2),
         "order": np.arange(2), "group_start": np.array([0, 2]), "own": None, "p": 2,
         "distance": np.empty((1, 1, 1)), "id": np.empty((1, 1, 1), dtype=np.int64), "begin": 0, "end": 1,
     }  # fmt: skip

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.curves import handmade_curve
 
-from weighbors import ReliefF, RReliefF
+from weighbors import FeatureSelector, ReliefF, RReliefF
 from weighbors.evaluation import redundancy_groups, selection_curve
 from weighbors.evaluation.selection_result import choose_size
 from weighbors.exceptions import InvalidDataError
@@ -230,7 +230,8 @@ def test_categories_and_missing_values():
 
 def test_weighers_that_drop_features_or_select_groups():
     X, y = table()
-    named = {"all": ReliefF(), "drop": ReliefF(redundancy="drop"), "group": ReliefF(redundancy="group")}
+    named = {"all": ReliefF()}
+    named |= {option: FeatureSelector(ReliefF(), redundancy=option) for option in ("drop", "group")}
     curve = selection_curve(named, X, y, sizes=[2, 3, 12], **QUICK)
     twins = [0, 3, 4]
     for run in curve.runs["drop"]:
@@ -238,9 +239,9 @@ def test_weighers_that_drop_features_or_select_groups():
     for run in curve.runs["group"]:
         places = np.flatnonzero(np.isin(run.order, twins))
         assert places.max() - places.min() == 2  # side by side
-    pipeline = make_pipeline(StandardScaler(), ReliefF(redundancy="drop"))
+    pipeline = make_pipeline(StandardScaler(), FeatureSelector(ReliefF(), redundancy="drop"))
     inside = selection_curve(pipeline, X, y, sizes=[3], **QUICK)
-    assert all(np.isin(run.order[:3], twins).sum() <= 1 for run in inside.runs["ReliefF"])
+    assert all(np.isin(run.order[:3], twins).sum() <= 1 for run in inside.runs["FeatureSelector"])
 
 
 # --- text, picture, progress

@@ -2,7 +2,6 @@
 
 import tracemalloc
 import warnings
-from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -13,8 +12,6 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import weighbors.evaluation.permutation as permutation_module
-import weighbors.weighers.neighborhoods as neighborhoods
-import weighbors.weighers.shared_rows as shared_rows
 from weighbors import (
     NPDR,
     SURF,
@@ -31,8 +28,9 @@ from weighbors import (
     TuRF,
 )
 from weighbors.evaluation import permutation_test
-from weighbors.weighers.surf import SharedDistances
-from weighbors.weighers.tables import SharedTable
+from weighbors.weighers import neighbors, relief
+from weighbors.weighers.base import fit_targets
+from weighbors.weighers.surf import ZoneRows
 
 LISTS = [
     Relief(1),
@@ -41,7 +39,6 @@ LISTS = [
     ReliefF(4),
     ReliefF(3, ties="index"),
     ReliefF(5, sigma=2.0),
-    ReliefF(4, neighbor_weights="distance"),
     ReliefF(200),
     ReliefF(3, n_samples=10, random_state=3),
     ReliefF(3, n_jobs=2),
@@ -84,24 +81,25 @@ def a_table(kind, seed):
     return X, y
 
 
+def fit_together(weigher, X, targets):
+    """Weights of several fits that share their rows."""
+    return fit_targets([clone(weigher) for _ in targets], X, targets)
+
+
 def assert_same_bits(weigher, X, y, seed):
-    """Compare shared fits to permuted targets with separate ones."""
+    """Compare fits to permuted targets that share their rows with separate ones."""
     random = np.random.default_rng(seed)
-    shared = clone(weigher).share_table(X, y)
-    assert isinstance(shared, SharedTable)
     targets = [random.permutation(y) for _ in range(5)]
     separate = [clone(weigher).fit(X, target).feature_weights_ for target in targets]
     for some in (slice(0, 1), slice(1, 5)):  # one fit, and several together
-        together = shared.fit_many([clone(weigher) for _ in targets[some]], targets[some])
-        np.testing.assert_array_equal(together, separate[some])
-    return shared
+        np.testing.assert_array_equal(fit_together(weigher, X, targets[some]), separate[some])
 
 
 @pytest.fixture(params=["long lists", "short lists"])
 def lists(request, monkeypatch):
     """Lists of all other rows, or lists that are too short."""
     if request.param == "short lists":
-        monkeypatch.setattr(shared_rows, "_LIST_BYTES", 12 * 500)
+        monkeypatch.setattr(neighbors, "LIST_BYTES", 12 * 500)
     return request.param
 
 
@@ -124,9 +122,7 @@ KINDS = [
 def test_lists_of_classes(kind, lists):
     X, y = a_table(kind, KINDS.index(kind))
     for seed, weigher in enumerate(LISTS):
-        shared = assert_same_bits(weigher, X, y, seed)
-        assert shared.table.shared is not None
-        assert lists == "short lists" or shared.table.shared.length == X.shape[0] - 1
+        assert_same_bits(weigher, X, y, seed)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -142,39 +138,37 @@ def test_numeric_targets(kind, lists):
 @pytest.mark.parametrize("kind", KINDS)
 def test_distances_of_the_surf_family(kind, monkeypatch):
     monkeypatch.setattr("weighbors.weighers.surf._LEAST_FEATURES", 1)
+    measured = []
+    distances = ZoneRows.distances
+    monkeypatch.setattr(ZoneRows, "distances", lambda *given: measured.append(1) or distances(*given))
     X, y = a_table(kind, KINDS.index(kind))
     target = y + np.random.default_rng(0).normal(size=len(y)).round(1)
     for seed, weigher in enumerate(FAMILY):
-        shared = assert_same_bits(weigher, X, y, seed)
-        # Only complete numbers of float64 have a kernel for known distances.
-        known = kind not in ("missing", "categories", "everything", "float32")
-        assert isinstance(shared.table.shared, SharedDistances) == known
+        assert_same_bits(weigher, X, y, seed)
         assert_same_bits(weigher, X, target, seed)
+    # Only complete numbers of float64 have a kernel for known distances.
+    known = kind not in ("missing", "categories", "everything", "float32")
+    assert len(measured) == 2 * len(FAMILY) * known
     monkeypatch.setattr("weighbors.weighers.surf._DISTANCE_BYTES", 8 * X.shape[0] ** 2 - 1)
-    assert assert_same_bits(SURF(), X, y, 0).table.shared is None
+    assert_same_bits(SURF(), X, y, 0)
+    assert len(measured) == 2 * len(FAMILY) * known
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("weigher", OTHERS, ids=lambda one: type(one).__name__)
 def test_weighers_without_lists_share_the_checked_table(weigher):
     X, y = a_table("plain", 1)
-    assert assert_same_bits(weigher, X, y, 1).table.shared is None
+    assert_same_bits(weigher, X, y, 1)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_lists_of_a_few_hundred_of_many_rows():
+def test_lists_of_a_few_hundred_of_many_rows(monkeypatch):
     """Lists hold only some rows here, and a rare class is mostly beyond them."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(900, 30)), np.r_[np.zeros(600, int), np.ones(290, int), np.full(10, 2)]
+    monkeypatch.setattr(neighbors, "LIST_BYTES", 12 * 900 * 80)
     for weigher in (ReliefF(3), Relief(1), RelievedF(2)):
-        shared = shared_rows.SharedInstances(
-            X, np.zeros(30, bool), scaled=weigher._scaled, p=weigher._p, length=80, n_jobs=None
-        )
-        table = clone(weigher).share_table(X, y)
-        table = SharedTable(table.checked, replace(table.table, shared=shared))
-        targets = [random.permutation(y) for _ in range(3)]
-        separate = [clone(weigher).fit(X, target).feature_weights_ for target in targets]
-        np.testing.assert_array_equal(table.fit_many([clone(weigher) for _ in targets], targets), separate)
+        assert_same_bits(weigher, X, y, 0)
 
 
 def test_weighers_that_fit_in_their_own_way_share_nothing():
@@ -188,12 +182,9 @@ def test_weighers_that_fit_in_their_own_way_share_nothing():
         def fit_weights(self, table):
             return 2 * super().fit_weights(table)
 
-    assert Own().share_table(X, y) is None
-    np.testing.assert_array_equal(
-        Doubled(3).share_table(X, y).fit_many([Doubled(3)], [y]), [2 * ReliefF(3).fit(X, y).feature_weights_]
-    )
-    assert TuRF(ReliefF(3)).share_table(X, y) is None
-    assert NPDR().share_table(X, y) is None
+    for weigher in (Own(), TuRF(ReliefF(3)), NPDR()):
+        assert fit_together(weigher, X, [y, y]) is None
+    np.testing.assert_array_equal(fit_together(Doubled(3), X, [y, y]), [2 * ReliefF(3).fit(X, y).feature_weights_] * 2)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -201,7 +192,7 @@ def test_clones_do_not_share_what_draws_change():
     X, y = a_table("plain", 0)
     one, two = (
         permutation_test(
-            Relief(n_samples=9, random_state=np.random.RandomState(0)), X, y, n_permutations=4, n_jobs=jobs
+            ReliefF(n_samples=9, random_state=np.random.RandomState(0)), X, y, n_permutations=4, n_jobs=jobs
         )
         for jobs in (1, 2)
     )
@@ -219,7 +210,7 @@ def test_permutation_test_is_that_of_separate_fits(weigher, n_jobs, monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         shared = permutation_test(weigher, X, target, n_jobs=n_jobs, **options)
-        monkeypatch.setattr(permutation_module, "_share_table", lambda weigher, X, y, fit_params: X)
+        monkeypatch.setattr(permutation_module, "fit_targets", lambda weighers, X, targets: None)
         separate = permutation_test(weigher, X, target, **options)
     pd.testing.assert_frame_equal(shared.frame(), separate.frame(), check_exact=True)
 
@@ -229,28 +220,27 @@ def test_ties_take_no_more_memory_in_several_fits_than_is_allowed(monkeypatch):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(500, 20)), random.integers(0, 2, 500)
     X[:250] = 0.0
-    monkeypatch.setattr(neighborhoods, "_MOST_PLACES", 50_000)
-    shared = ReliefF(10).share_table(X, y)
+    monkeypatch.setattr(relief, "_TOGETHER_BYTES", 64 * 50_000)
     targets = [random.permutation(y) for _ in range(12)]
-    separate = [shared.fit_many([ReliefF(10)], [target])[0] for target in targets]
+    separate = [ReliefF(10).fit(X, target).feature_weights_ for target in targets]
     peaks = []
-    for size in (1, 12):
+    for size in (2, 12):
         tracemalloc.start()
-        found = shared.fit_many([ReliefF(10) for _ in range(size)], targets[:size])
+        found = fit_together(ReliefF(10), X, targets[:size])
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         np.testing.assert_array_equal(found, separate[:size])
-    assert peaks[1] < 2.5 * peaks[0]
+    assert peaks[1] < 1.5 * peaks[0]
 
 
-@pytest.mark.parametrize(("n_jobs", "sizes"), [(1, [16, 4]), (2, [10, 10]), (8, [3] * 6 + [2])])
+@pytest.mark.parametrize(("n_jobs", "sizes"), [(1, [20]), (2, [10, 10]), (8, [3] * 6 + [2])])
 def test_all_jobs_get_permutations(n_jobs, sizes, monkeypatch):
     X, y = a_table("plain", 0)
     found = []
 
     def record(weigher, X, permuter, children, fit_params):
         found.append(len(children))
-        return [np.zeros(X.table.rows.shape[1]) for _ in children]
+        return [np.zeros(X.shape[1]) for _ in children]
 
     monkeypatch.setattr(permutation_module, "_fit_to_permuted_labels", record)
     with joblib.parallel_config(backend="threading"):
@@ -262,4 +252,4 @@ def test_all_jobs_get_permutations(n_jobs, sizes, monkeypatch):
 def test_targets_of_another_length_are_refused(weigher):
     X, y = a_table("plain", 0)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        weigher.share_table(X, y).fit_many([weigher], [y[:-1]])
+        fit_together(weigher, X, [y, y[:-1]])

@@ -17,7 +17,6 @@ from weighbors import (
     WIBK,
     Explanation,
     IBk,
-    IBkRegressor,
     KernelVotesClassifier,
     KernelVotesRegressor,
     ReliefF,
@@ -32,10 +31,9 @@ RNG = np.random.default_rng
 CLASSIFIERS = {
     "all rows": KernelVotesClassifier(None),
     "all rows, p=2": KernelVotesClassifier(None, p=2),
-    "stored rows": KernelVotesClassifier(n_stored=20, weigher=None),
     "nearest rows": KernelVotesClassifier(12, None),
     "k-NN": WeightedKNeighborsClassifier(5),
-    "k-NN, distance, weights": WeightedKNeighborsClassifier(7, ReliefF(), weights="distance", calibrate="loo"),
+    "k-NN, distance, weights": WeightedKNeighborsClassifier(7, ReliefF(), weights="distance"),
     "IBk": IBk(3, weights="similarity"),
     "IB1": IB1(),
 }
@@ -71,12 +69,11 @@ def test_contributions_add_up_to_the_scores(name):
         expected = model.decision_function(X[1:6:2])
     else:
         expected = told.scores
-        if getattr(model, "calibrate", None) is None:
-            np.testing.assert_allclose(expected, model.predict_proba(X[1:6:2]))
+        np.testing.assert_allclose(expected, model.predict_proba(X[1:6:2]))
     np.testing.assert_allclose(sums, expected, atol=1e-9)
     np.testing.assert_array_equal(told.answers, model.predict(X[1:6:2]))
     np.testing.assert_allclose(told.probabilities, model.predict_proba(X[1:6:2]), atol=1e-12)
-    assert (told.standard_errors is None) == (name in ("all rows", "stored rows"))
+    assert (told.standard_errors is None) == (name == "all rows")
     votes = np.array([row.voters.mean + row.voters.votes.sum(axis=0) for row in told._rows])
     np.testing.assert_allclose(votes, told.scores, atol=1e-9)
 
@@ -89,20 +86,18 @@ def test_contributions_are_shapley_values_of_the_answers(name, monkeypatch):
     model = CLASSIFIERS[name].fit(X[::2], y[::2])
     told = model.explain(X[[61]])
     background = told._subject.background(0, 6)
-    calibrated = getattr(model, "calibrate", None) is not None
 
     def score(row):
         if isinstance(model, KernelVotesClassifier):
             return model.decision_function(row[None, :])[0]
-        return model._vote_shares(row[None, :], None)[0] if calibrated else model.predict_proba(row[None, :])[0]
+        return model.predict_proba(row[None, :])[0]
 
     expected = feature_values(score, X[61], background, [[0], [1], [2], [3]])
     np.testing.assert_allclose(told.contributions[0], expected, atol=1e-9)
-    # The background are rows of the training data, evenly spaced over the classes, or of those that are stored.
+    # The background are rows of the training data, evenly spaced over the classes.
     assert all((X[::2] == row).all(axis=1).any() for row in background)
-    if name != "stored rows":
-        by_class = np.concatenate([X[::2][y[::2] == label] for label in np.unique(y)])
-        np.testing.assert_array_equal(background, by_class[[0, 18, 35, 53, 70, 88]])
+    by_class = np.concatenate([X[::2][y[::2] == label] for label in np.unique(y)])
+    np.testing.assert_array_equal(background, by_class[[0, 18, 35, 53, 70, 88]])
 
 
 @pytest.mark.parametrize(
@@ -111,14 +106,11 @@ def test_contributions_are_shapley_values_of_the_answers(name, monkeypatch):
         KernelVotesRegressor(None),
         KernelVotesRegressor(15, None),
         WeightedKNeighborsRegressor(4, weights="distance"),
-        IBkRegressor(3),
     ],
 )
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_contributions_add_up_to_predicted_numbers(model, outputs):
     X, _ = wine()
-    if outputs == 2 and isinstance(model, IBkRegressor):
-        pytest.skip("it has one output")
     y = X.iloc[:, :outputs].to_numpy() * 10 + 100
     y = y[:, 0] if outputs == 1 else y
     X = X.iloc[:, 3:]

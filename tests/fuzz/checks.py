@@ -8,7 +8,6 @@ import json
 import warnings
 import zlib
 from contextlib import suppress
-from unittest.mock import patch
 
 import numpy as np
 from lazy_tables import generated
@@ -16,8 +15,9 @@ from naive import evolution, lazy, neighbors, relief, simba
 from scipy import sparse
 
 import weighbors as wb
-from weighbors.engine import NeighborEngine, plan
+from weighbors.engine import NeighborEngine, build_references
 from weighbors.engine.margins import Margins, simba_steps
+from weighbors.engine.plan import RoundedPairs
 from weighbors.engine.population import PopulationNeighbors, Selections
 from weighbors.evaluation.study.cell_file import read_arrays, read_header, write_cell
 from weighbors.exceptions import BackendError, WeighborsError
@@ -112,10 +112,11 @@ def check_wide_pairs(rng):
     distance = (distance**p).sum(axis=2).astype(float) ** (1 / p)
     distance[rows, rows] = np.inf
     wanted = np.argsort(distance, axis=1, kind="stable")[:, :k]
-    backend, jobs = str(rng.choice(["auto", "scan"])), int(rng.integers(1, 4))
-    with patch.object(plan, "_PAIR_ROWS", {"float32": 64, "float64": 64}):
-        engine = NeighborEngine(X, p=p, backend=backend, n_jobs=jobs)
-        found = engine.search(X, k, own_row=rows)[1][:, : min(k, n - 1)]
+    backend, jobs = str(rng.choice(["pairs", "scan"])), int(rng.integers(1, 4))
+    if RoundedPairs.obstacle(build_references(X, p=p), asked=True) is not None:
+        backend = "auto"
+    engine = NeighborEngine(X, p=p, backend=backend, n_jobs=jobs)
+    found = engine.search(X, k, own_row=rows)[1][:, : min(k, n - 1)]
     np.testing.assert_array_equal(found, wanted[:, : min(k, n - 1)])
 
 
@@ -161,7 +162,7 @@ def check_irelief_and_turf(rng):
     found = wb.IRelief(sigma=0.5, max_iter=3, tol=0).fit(X, y).feature_weights_
     np.testing.assert_allclose(found, relief.irelief(X, y, 0.5, 3), atol=1e-9)
     goal = int(rng.integers(1, 3))
-    turf = wb.TuRF(wb.ReliefF(2), goal, share=0.3).fit(X, y)
+    turf = wb.TuRF(wb.ReliefF(2), n_features_to_select=goal, share=0.3).fit(X, y)
     last, rounds = relief.turf(X, y, 2, max(1, int(0.3 * X.shape[1])), goal)
     np.testing.assert_array_equal(turf.round_, [rounds[j] for j in range(X.shape[1])])
     final = [j for j in rounds if rounds[j] == max(rounds.values())]
@@ -250,7 +251,7 @@ def check_damaged_files(rng, place):
     with suppress(WeighborsError):
         assert wb.Weights.load(path) == weights
     X, y = rng.normal(size=(12, 3)), np.arange(12) % 2
-    search = {"population_size": 4, "max_evaluations": 12, "random_state": 0, "checkpoint": path, "resume": True}
+    search = {"population_size": 4, "max_evaluations": 12, "random_state": 0, "checkpoint": path}
     path.unlink()
     wb.EvolutionaryWeigher("IS+FW", **search).fit(X, y)
     path.write_bytes(mutate(rng, path.read_bytes()))

@@ -19,6 +19,7 @@ from weighbors.cli import main as command
 from weighbors.evaluation import Study
 from weighbors.exceptions import ClusterError
 from weighbors.presets import run_preset
+from weighbors.weighers.evolution import fit
 
 try:
     from distributed import Client, Scheduler, Worker
@@ -33,7 +34,8 @@ def search(place):
     """An evolutionary search that writes its checkpoint after every generation."""
     X, y = load_wine(return_X_y=True)
     options = {"population_size": 10, "max_evaluations": 400, "random_state": 0}
-    found = EvolutionaryWeigher("IS+FW", checkpoint=place / "search.ckpt", checkpoint_seconds=0, resume=True, **options)
+    fit._SAVE_SECONDS = 0
+    found = EvolutionaryWeigher("IS+FW", checkpoint=place / "search.ckpt", **options)
     found.fit(scale(X), y)
     found.weights_.save(place / "weights.npz")
     found.history_.drop(columns="seconds").to_csv(place / "history.csv")
@@ -65,12 +67,6 @@ def reduce(place):
     """The command that searches for few rows and features."""
     options = "--evaluations 400 --population 20 --seed 0 --resume --force --quiet"
     run_command("reduce", place, "small.csv", options)
-
-
-def select(place):
-    """The command that selects features by stability."""
-    options = "--pairs 15 --permutations 3 --weigher relieff --seed 0 --resume --force --quiet"
-    run_command("select", place, "list.csv", options)
 
 
 def run_command(name, place, output, options):

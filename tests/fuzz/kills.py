@@ -15,11 +15,10 @@ from pathlib import Path
 
 #: The function of `fuzz.kill_jobs` of each kind, the files that hold its result, and its share of a hundred kills.
 KINDS = {
-    "search": ("search", ("weights.npz", "history.csv"), 18),
+    "search": ("search", ("weights.npz", "history.csv"), 26),
     "study": ("study", ("results.csv",), 18),
     "study in processes": ("study_in_processes", ("results.csv",), 4),
-    "reduce": ("reduce", ("small.csv",), 16),
-    "select": ("select", ("list.csv",), 16),
+    "reduce": ("reduce", ("small.csv",), 24),
     "preset": ("tiny_preset", ("tiny/accuracy.csv", "tiny/summary.md"), 14),
 }
 #: Kinds that write cells. Several processes may write to a store, so their recent files are left alone for an hour.

@@ -1,6 +1,5 @@
 """Checks for fuzzing of learners: shared fits, selectors, strata, learned votes, WIB-K, stability selection, NPDR."""
 
-from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -11,11 +10,13 @@ from sklearn.base import clone
 from vote_tables import coded_table
 
 import weighbors as wb
-import weighbors.weighers.shared_rows as shared_rows
 from fuzz.checks import dyadic, labels, table
 from weighbors._random import generators
 from weighbors.evaluation.stability_selection import paths
-from weighbors.weighers import neighborhoods, surf
+from weighbors.weighers import neighbors as relief_neighbors
+from weighbors.weighers import rows as relief_rows
+from weighbors.weighers import surf
+from weighbors.weighers.base import fit_targets
 from weighbors.weighers.instances.drop import select_drop3, select_drop5
 from weighbors.weighers.instances.editing import edit_rows
 from weighbors.weighers.instances.fcnn import select_fcnn
@@ -24,7 +25,6 @@ from weighbors.weighers.instances.icf import select_icf
 from weighbors.weighers.instances.instance_based import select_ib2, select_ib3
 from weighbors.weighers.instances.rows import LabelledRows
 from weighbors.weighers.scored_table import ScoredTable
-from weighbors.weighers.tables import SharedTable
 
 
 def check_relief_relatives(rng):
@@ -62,18 +62,9 @@ def check_shared_fits(rng):
     y, k = labels(rng, len(X)), int(rng.integers(1, 6))
     kind = [wb.Relief, wb.RelievedF, wb.ReliefF, wb.ClassRelief][int(rng.integers(4))]
     weigher = kind(k, ties=str(rng.choice(["share", "index"])), categorical_features=nominal)
-    shared = clone(weigher).share_table(X, y)
-    lists = shared_rows.SharedInstances(
-        shared.table.rows,
-        shared.table.nominal,
-        scaled=weigher._scaled,
-        p=weigher._p,
-        length=int(rng.integers(1, len(X) + 1)),
-        n_jobs=None,
-    )
-    table_of_lists = SharedTable(shared.checked, replace(shared.table, shared=lists))
     targets = [rng.permutation(y) for _ in range(int(rng.integers(1, 6)))]
-    found = table_of_lists.fit_many([clone(weigher) for _ in targets], targets)
+    with mock.patch.object(relief_neighbors, "LIST_BYTES", 12 * len(X) * int(rng.integers(1, len(X) + 1))):
+        found = fit_targets([clone(weigher) for _ in targets], X, targets)
     np.testing.assert_array_equal(found, [clone(weigher).fit(X, target).feature_weights_ for target in targets])
 
 
@@ -89,7 +80,7 @@ def check_sparse_zones(rng):
     rows = sparse.coo_matrix(X)
     if rng.random() < 0.3:  # entries that are stored twice add up
         rows = sparse.coo_matrix((np.tile(rows.data / 2, 2), (np.tile(rows.row, 2), np.tile(rows.col, 2))), X.shape)
-    with mock.patch.object(surf, "DENSE_BYTES", 1), mock.patch.object(neighborhoods, "DENSE_BYTES", 1):
+    with mock.patch.object(surf, "DENSE_BYTES", 1), mock.patch.object(relief_rows, "DENSE_BYTES", 1):
         found = model(n_jobs=int(rng.integers(1, 4))).fit(rows, y).feature_weights_
     np.testing.assert_allclose(found, relief.surf(X.tolist(), y.tolist(), multi=multi, star=star), rtol=0, atol=1e-10)
 
@@ -152,11 +143,11 @@ def check_strata(rng):
 
     mean = wb.Stratified(wb.ReliefF(2), parts, random_state=seed).fit(X, y)
     np.testing.assert_allclose(mean.feature_weights_, strata.mean_features(fits(mean)), rtol=1e-9, atol=1e-12)
-    rounds, k = int(rng.integers(2, 5)), int(rng.choice([1, 3]))
-    model = wb.Democratic(wb.FCNN(), rounds, n_strata=parts, n_neighbors=k, random_state=seed).fit(X, y)
+    rounds = int(rng.integers(2, 5))
+    model = wb.Democratic(wb.FCNN(), rounds, n_strata=parts, random_state=seed).fit(X, y)
     removal = rounds - strata.keeps(fits(model), n)
     np.testing.assert_array_equal(model.removal_votes_, removal)
-    wanted = strata.judged(X, y, removal, rounds, 0.75, [np.ones(X.shape[1], dtype=bool)], k=k)
+    wanted = strata.judged(X, y, removal, rounds, 0.75, [np.ones(X.shape[1], dtype=bool)])
     np.testing.assert_allclose(model.thresholds_["error"], [one[2] for one in wanted], atol=1e-12)
     np.testing.assert_allclose(model.thresholds_["f"], [one[4] for one in wanted], atol=1e-12)
     np.testing.assert_array_equal(model.instance_support_, removal < model.threshold_)
@@ -194,7 +185,7 @@ def check_wibk(rng):
     y = labels(rng, n)
     X = rng.integers(-6, 12, size=(n, m)) + 3 * y[:, None] * (np.arange(m) % 2)
     Q = rng.integers(-6, 14, size=(12, m))
-    kind, how = str(rng.choice(["nonoverlap", "overlap"])), str(rng.choice(["instance", "class"]))
+    kind, how = str(rng.choice(["nonoverlap", "overlap"])), rng.choice(["instance", None])
     a = intervals.cell_weights(X.tolist(), y.tolist(), kind=kind, normalize=how)
     model = wb.WIBK(4, weight=kind, normalize=how).fit(X, y)
     for got, found in zip(model.predict(Q).tolist(), neighbors.nearest(Q, X, 5, a=np.array(a)), strict=True):
@@ -203,24 +194,15 @@ def check_wibk(rng):
 
 
 def check_stability_paths(rng):
-    """Paths, integrals and permuted false positives of a stability selection, with ties."""
-    runs, p, order = 2 * int(rng.integers(2, 8)), int(rng.integers(2, 20)), int(rng.integers(1, 4))
+    """Paths, scores and permuted false positives of a stability selection, with ties."""
+    runs, p = 2 * int(rng.integers(2, 8)), int(rng.integers(2, 20))
     weights = rng.gamma(1.0, size=(runs, p)) + 3 * (np.arange(p) < 2)
-    delta, cutoff = float(rng.choice([0.5, 1.0, 1.25])), float(rng.choice([0.02, 0.5]))
-    thresholds = np.geomspace(weights.max(), weights.max() / 50, 12)
-    shares, numbers = stability_selection.paths([[[int(w > t) for w in run] for run in weights] for t in thresholds])
-    end = stability_selection.end_of_changes(shares)
-    wanted = stability_selection.integrals(
-        shares[:end], numbers[:end], list(thresholds[:end]), runs // 2, delta, cutoff, order
-    )
-    there, selected = paths.score_paths(weights, thresholds)
-    found = paths.integrate_paths(there, selected, thresholds, runs // 2, delta=delta, cutoff=cutoff, order=order)
-    for ours, by_loops in zip((found.scores, found.expected_false_positives, found.q_values),
-                              (wanted[0], wanted[2], wanted[3]), strict=True):  # fmt: skip
-        np.testing.assert_allclose(ours, by_loops, rtol=1e-7, atol=1e-10)
-    tied, sizes = np.round(weights, 1), np.array([1.0, 2.5, 4.0])
+    tied, sizes = np.round(weights, 1), np.geomspace(1.0, p + 0.5, 12)
     lists = [[stability_selection.rank_selection(run.tolist(), int(size)) for run in tied] for size in sizes]
-    np.testing.assert_allclose(paths.rank_paths(tied, sizes)[0], stability_selection.paths(lists)[0])
+    wanted, found = stability_selection.paths(lists)[0], paths.rank_paths(tied, sizes)[0]
+    np.testing.assert_allclose(found, wanted)
+    by_loops = stability_selection.scores(wanted, (1 / sizes).tolist())
+    np.testing.assert_allclose(paths.path_scores(found, sizes), by_loops, rtol=1e-7, atol=1e-10)
     scores, null = rng.integers(0, 5, p) / 4, rng.integers(0, 4, (3, p)) / 4
     false = stability_selection.permuted_false_positives(scores.tolist(), null.tolist())
     np.testing.assert_allclose(paths.permutation_false_positives(scores, null), false)

@@ -8,7 +8,7 @@ from fuzz import cluster_kills
 from fuzz.kills import KINDS, STORES, Tally, finish, kill_and_resume
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed by signals of Unix")
-QUICK = ("search", "select")  # tests/evaluation/test_study_processes.py kills studies
+QUICK = ("search", "reduce")  # tests/evaluation/test_study_processes.py kills studies
 
 
 def slow_unless(names, all_names):

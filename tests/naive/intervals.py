@@ -95,22 +95,9 @@ def cell_weights(
                 share = shares[runs.index(closest(value, runs))]
             cells.append(share + smoothing)
         rows.append(cells)
-    return normalized(rows, y, normalize, found, kind, smoothing)
-
-
-def normalized(rows, y, how, found, kind, smoothing):
-    if how == "none":
+    if normalize is None:
         return rows
-    if how == "instance":
-        return [[cell / sum(row) if sum(row) > 0 else cell for cell in row] for row in rows]
-    if how == "max":
-        kept = [one["weight"] if kind == "nonoverlap" else 1 - one["weight"] for one in found if one["kept"]]
-        return [[cell / (max(kept) + smoothing) for cell in row] for row in rows]
-    means = {}
-    for c in set(y):
-        sums = [sum(row) for row, label in zip(rows, y, strict=True) if label == c]
-        means[c] = sum(sums) / len(sums)
-    return [[cell / means[label] for cell in row] for row, label in zip(rows, y, strict=True)]
+    return [[cell / sum(row) if sum(row) > 0 else cell for cell in row] for row in rows]
 
 
 def majority(neighbors, labels, ties="first"):

@@ -96,28 +96,6 @@ def local_scores(queries, stored, Y, k, width, ridge, *, p, nominal=None, weight
     return out
 
 
-def nystrom_votes(K_NS, K_SS, Y, ridge, s=None):
-    """Votes of few stored rows, solved over all rows."""
-    s = np.ones(len(Y)) if s is None else s
-    mean = mean_of(Y, s)
-    system = K_NS.T @ (s[:, None] * K_NS) + ridge * K_SS
-    return np.linalg.solve(system, K_NS.T @ (s[:, None] * (Y - mean)))
-
-
-def nystrom_left_out(K_NS, K_SS, Y, ridge, s=None):
-    """Score of every row from a refit without it. The stored rows stay stored, and the mean is kept."""
-    s = np.ones(len(Y)) if s is None else np.asarray(s, dtype=float)
-    mean = mean_of(Y, s)
-    out = np.empty_like(Y)
-    for i in range(len(Y)):
-        fewer = s.copy()
-        fewer[i] = max(fewer[i] - 1.0, 0.0)
-        system = K_NS.T @ (fewer[:, None] * K_NS) + ridge * K_SS
-        alpha = np.linalg.solve(system, K_NS.T @ (fewer[:, None] * (Y - mean)))
-        out[i] = mean + K_NS[i] @ alpha
-    return out
-
-
 def feature_changes(rows, alpha, width, *, p, nominal=None, weights=None, s=None):
     """G: mean squared change of the scores with each feature, from the scores themselves.
 

@@ -7,7 +7,6 @@ import itertools
 import math
 from fractions import Fraction
 
-import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
@@ -64,19 +63,9 @@ def ibk(Q, X, y, classes, k, *, nominal, weights="uniform", ties="all"):
     return [shares_of(ibk_votes(q, X, k, nominal, weights, ties), y, classes) for q in Q]
 
 
-def ibk_numbers(Q, X, y, k, *, nominal, weights="uniform", ties="all"):
-    """Mean targets, weighted by the votes."""
-    return [mean_of(ibk_votes(q, X, k, nominal, weights, ties), y) for q in Q]
-
-
 def shares_of(votes, y, classes):
     """Share of each class in the votes of rows."""
     return [sum(v for i, v in votes.items() if y[i] == c) / sum(votes.values()) for c in classes]
-
-
-def mean_of(votes, y):
-    """Mean target of rows, weighted by their votes."""
-    return sum(v * y[i] for i, v in votes.items()) / sum(votes.values())
 
 
 # --- K*
@@ -118,7 +107,7 @@ def nominal_chances(a, values, blend):
     return chances(stop)
 
 
-def kstar_chances(q, X, blend, nominal, missing):
+def kstar_chances(q, X, blend, nominal):
     """{row: probability} of all training rows."""
     chance = [1.0] * len(X)
     asked = [j for j in range(X.shape[1]) if not math.isnan(q[j])]
@@ -127,20 +116,15 @@ def kstar_chances(q, X, blend, nominal, missing):
         one = (nominal_chances if nominal[j] else numeric_chances)(q[j], [X[i, j] for i in rows], blend)
         if one is None:
             continue
-        other = sum(one) / len(one) if missing == "average" else min(one)
+        other = sum(one) / len(one)
         of_row = dict(zip(rows, one, strict=True))
         chance = [chance[i] * of_row.get(i, other) for i in range(len(X))]
     return {i: p ** (X.shape[1] / max(1, len(asked))) for i, p in enumerate(chance)}
 
 
-def kstar(Q, X, y, classes, blend, *, nominal, missing="average"):
+def kstar(Q, X, y, classes, blend, *, nominal):
     """Shares of the chances per class."""
-    return [shares_of(kstar_chances(q, X, blend, nominal, missing), y, classes) for q in Q]
-
-
-def kstar_numbers(Q, X, y, blend, *, nominal, missing="average"):
-    """Mean targets, weighted by the chances."""
-    return [mean_of(kstar_chances(q, X, blend, nominal, missing), y) for q in Q]
+    return [shares_of(kstar_chances(q, X, blend, nominal), y, classes) for q in Q]
 
 
 # --- LWL
@@ -246,63 +230,3 @@ def naive_bayes(q, X, y, classes, w, nominal):
 def lwl(Q, X, y, classes, *, nominal, model=stump, kernel="linear", k=None, mass=None):
     """Class shares by a model per query."""
     return [model(q, X, y, classes, local_weights(q, X, nominal, kernel, k, mass), nominal) for q in Q]
-
-
-# --- LWL for numbers
-
-
-def squared_error(rows, y, w):
-    """Weighted squared error of a branch around its mean."""
-    if not rows:
-        return 0.0
-    mean = mean_of({i: w[i] for i in rows}, y)
-    return sum(w[i] * (y[i] - mean) ** 2 for i in rows)
-
-
-def numeric_stump(q, X, y, w, nominal):
-    """Mean target of the branch that q falls into; every test is tried."""
-    rows, scale = list(w), squared_error(list(w), y, w) / sum(w.values())
-    best, answer = math.inf, rows
-    for j in range(X.shape[1]):
-        there = [i for i in rows if not math.isnan(X[i, j])]
-        absent = [i for i in rows if math.isnan(X[i, j])]
-        values = sorted({X[i, j] for i in there})
-        cuts = values if nominal[j] else [(a + b) / 2 for a, b in itertools.pairwise(values)]
-        for cut in cuts:
-            passes = (lambda v, cut=cut: v == cut) if nominal[j] else (lambda v, cut=cut: v <= cut)
-            yes, no = [i for i in there if passes(X[i, j])], [i for i in there if not passes(X[i, j])]
-            left = sum(squared_error(branch, y, w) for branch in (yes, no, absent))
-            if left < best - 1e-9 * scale:
-                best = left
-                answer = (absent or there) if math.isnan(q[j]) else yes if passes(q[j]) else no
-    return mean_of({i: w[i] for i in answer or rows}, y)
-
-
-def linear(q, X, y, w, nominal, ridge):
-    """Value at q of the linear function of the weighted rows: a design matrix, and the normal equations."""
-    rows = list(w)
-    total = sum(w.values())
-    columns, at = [], []
-    for j in range(X.shape[1]):
-        everywhere = known(X[:, j])
-        if nominal[j]:
-            versions = [lambda v, c=c: float(v == c) for c in sorted(set(everywhere))]
-        elif everywhere and max(everywhere) > min(everywhere):
-            low, high = min(everywhere), max(everywhere)
-            versions = [lambda v, low=low, high=high: (v - low) / (high - low)]
-        else:
-            versions = []
-        for version in versions:
-            there = [i for i in rows if not math.isnan(X[i, j])]
-            mean = mean_of({i: w[i] for i in there}, {i: version(X[i, j]) for i in there}) if there else 0.0
-            columns.append([0.0 if math.isnan(X[i, j]) else version(X[i, j]) - mean for i in rows])
-            at.append(0.0 if math.isnan(q[j]) or not there else version(q[j]) - mean)
-    center = mean_of(w, y)
-    Z, weights, r = np.array(columns).T, np.array([w[i] for i in rows]), np.array([y[i] - center for i in rows])
-    gram = Z.T @ (weights[:, None] * Z) + ridge * total * np.eye(len(columns))
-    return center + np.array(at) @ np.linalg.solve(gram, Z.T @ (weights * r))
-
-
-def lwl_numbers(Q, X, y, *, nominal, model=numeric_stump, kernel="linear", k=None, mass=None, **options):
-    """Predictions by a model per query."""
-    return [model(q, X, y, local_weights(q, X, nominal, kernel, k, mass), nominal, **options) for q in Q]

@@ -20,7 +20,7 @@ def neighbor_pairs(X, k, *, unique, nominal=None, ties="share"):
     pairs = {}
     for i in range(n):
         distances = {z: distance(rows, i, z, nominal) for z in range(n) if z != i}
-        for z, share in neighbor_weights(distances, k, ties, None, False).items():
+        for z, share in neighbor_weights(distances, k, ties, None).items():
             if share > 0:
                 key = (min(i, z), max(i, z)) if unique else (i, z)
                 pairs[key] = max(pairs.get(key, 0.0), share * k)

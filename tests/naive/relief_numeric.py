@@ -45,7 +45,7 @@ def expected_difference(rows, i, z, j, is_nominal):
     return total / (len(mine) * len(theirs))
 
 
-def neighbor_weights(distances, k, ties, sigma, by_distance):
+def neighbor_weights(distances, k, ties, sigma):
     """{row: weight} of the k nearest from {row: distance}; the weights sum to 1."""
     ranked = sorted((d, row) for row, d in distances.items())
     place = {}  # what each of the places 1 to k counts, and those beyond k nothing
@@ -55,16 +55,11 @@ def neighbor_weights(distances, k, ties, sigma, by_distance):
     for r, (d, row) in enumerate(ranked, start=1):
         tied = [s for s, (other, _) in enumerate(ranked, start=1) if other == d]
         weight[row] = place[r] if ties == "index" else sum(place[s] for s in tied) / len(tied)
-    if by_distance:
-        if ranked[0][0] == 0:
-            weight = {row: w if distances[row] == 0 else 0.0 for row, w in weight.items()}
-        else:
-            weight = {row: w / float(distances[row]) for row, w in weight.items()}
     total = sum(weight.values())
     return {row: w / total for row, w in weight.items()}
 
 
-def rrelieff(X, y, k, *, ties="share", nominal=None, weight=None, sigma=None, by_distance=False):
+def rrelieff(X, y, k, *, ties="share", nominal=None, weight=None, sigma=None):
     """The paper's figure 3: N_dC, N_dA and N_dC&dA over all rows and their k nearest rows."""
     n, m = len(X), len(X[0])
     nominal = [False] * m if nominal is None else list(nominal)
@@ -74,7 +69,7 @@ def rrelieff(X, y, k, *, ties="share", nominal=None, weight=None, sigma=None, by
     n_dc, n_da, n_both = 0.0, [0.0] * m, [0.0] * m
     for i in range(n):
         distances = {z: distance(rows, i, z, nominal) for z in range(n) if z != i}
-        for z, u in neighbor_weights(distances, k, ties, sigma, by_distance).items():
+        for z, u in neighbor_weights(distances, k, ties, sigma).items():
             dy = abs(y[i] - y[z]) / y_range
             n_dc += weight[i] * u * dy
             for j in range(m):

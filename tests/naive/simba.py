@@ -33,21 +33,17 @@ def mbiw(X, y, n_neighbors=1):
     return inverse / inverse.sum()
 
 
-def simba(X, y, order, steps, beta=None):
+def simba(X, y, order, steps):
     """w after the steps; order and steps say which instance and how far."""
     w = np.ones(X.shape[1])
     for i, step in zip(order, steps, strict=True):
         hit, miss = near(X, y, i, w, True), near(X, y, i, w, False)
-        delta, theta = np.zeros(X.shape[1]), 0.0
+        delta = np.zeros(X.shape[1])
         for z, sign in ((miss, 1), (hit, -1)):
             if z is None:
                 continue
             norm = np.sqrt(np.sum(w**2 * (X[i] - X[z]) ** 2))
-            theta += sign * norm / 2
             if norm > 0:
                 delta += sign * (X[i] - X[z]) ** 2 / norm
-        if beta is not None:
-            u = 1 / (1 + np.exp(-beta * theta))
-            step = step * beta * u * (1 - u)
         w = w + step * 0.5 * delta * w
     return w

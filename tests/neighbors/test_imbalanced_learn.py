@@ -50,12 +50,13 @@ def real(name):
     return rows[enough], np.unique(labels[enough], return_inverse=True)[1]
 
 
-@pytest.fixture(params=[f"made {seed}" for seed in range(12)] + list(REAL))
+@pytest.fixture(
+    params=[f"made {seed}" for seed in range(12)] + [pytest.param(name, marks=pytest.mark.data) for name in REAL]
+)
 def table(request):
     """Twenty tables."""
     if request.param.startswith("made"):
         return made(int(request.param.split()[1]))
-    request.getfixturevalue("papers_data")
     return real(request.param)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive.neighbors import nearest
+from per_class import PerClassRelief
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN
@@ -12,7 +13,6 @@ from sklearn.neighbors import NearestNeighbors
 
 from weighbors import (
     MBIW,
-    ClassRelief,
     NCAWeights,
     ReliefF,
     WeightedKNeighborsClassifier,
@@ -200,7 +200,7 @@ def test_a_weigher_learns_from_the_target():
     np.testing.assert_allclose(theirs.fit(X).kneighbors()[0], model.kneighbors()[0])
     numeric = WeightedNearestNeighbors(5, NCAWeights()).fit(X[:60], X["alcohol"][:60] + 0.25)
     assert numeric.weigher_.target_type_ == "numeric"
-    per_class = WeightedNearestNeighbors(5, ClassRelief(metric="class")).fit(X, y)
+    per_class = WeightedNearestNeighbors(5, PerClassRelief()).fit(X, y)
     assert per_class.effective_metric_ == "weighted"
     assert per_class.effective_metric_params_ == {}
     assert WeightedNearestNeighbors(5, MBIW()).fit(X, y).effective_metric_ == "euclidean"  # votes change no distance

@@ -166,7 +166,5 @@ def test_stability_paths_of_a_selection():
     assert display.ax_.get_xlabel() == "number of best features"
     frame = display.frame()
     assert frame.query("feature == 'g3'")["share"].tolist() == selection.paths_[:, 3].tolist()
-    by_score = selection.set_params(thresholds="score").fit(X, y)
-    assert plots.StabilityPathsDisplay.from_estimator(by_score).ax_.xaxis_inverted()
     with pytest.raises(InvalidDataError, match="one row per threshold"):
         plots.StabilityPathsDisplay([1, 2], [[1.0, 0.0]], [True, False])

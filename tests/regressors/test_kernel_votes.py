@@ -19,7 +19,6 @@ from weighbors.exceptions import InvalidDataError, InvalidWeightsError
 MODES = {
     "all rows": {"n_neighbors": None},
     "nearest rows": {"n_neighbors": 7},
-    "stored rows": {"n_stored": 15},
     "nearest rows, p = 2": {"n_neighbors": 9, "p": 2},
     "all rows, p = 2": {"n_neighbors": None, "p": 2},
     "learned weights": {"weigher": "auto"},
@@ -27,7 +26,7 @@ MODES = {
 
 
 def model_of(mode, **more):
-    return KernelVotesRegressor(**{"weigher": None, **MODES[mode], **more})
+    return KernelVotesRegressor(**{"weigher": None, "random_state": 0, **MODES[mode], **more})
 
 
 def table(n=60, seed=0, outputs=None):
@@ -56,23 +55,17 @@ def test_predictions_are_those_of_the_book(outputs, p):
     assert found.shape == ((5,) if outputs is None else (5, 3))
 
 
-def test_nearest_and_stored_rows_are_those_of_the_book():
+def test_nearest_rows_are_those_of_the_book():
     X, y = table(40, outputs=2)
     near = KernelVotesRegressor(6, None, width=1.0, ridge=0.1).fit(X, y)
     np.testing.assert_allclose(
         near.predict(X[:6] + 0.1), naive.local_scores(X[:6] + 0.1, X, y, 6, 1.0, 0.1, p=1), rtol=1e-9
     )
-    few = KernelVotesRegressor(weigher=None, n_stored=9, stored_by="draw", width=1.0, ridge=0.1).fit(X, y)
-    stored = np.flatnonzero((few.alpha_ != 0).any(axis=1))
-    K_NS = naive.kernel(naive.distances(X, X[stored], p=1), 1.0)
-    alpha = naive.nystrom_votes(K_NS, K_NS[stored], y, 0.1)
-    np.testing.assert_allclose(few.predict(X), y.mean(axis=0) + K_NS @ alpha, rtol=1e-7)
-    np.testing.assert_allclose(few.loo_predictions_, naive.nystrom_left_out(K_NS, K_NS[stored], y, 0.1), rtol=1e-6)
 
 
 def test_it_is_a_good_regressor():
     X, y = load_diabetes(return_X_y=True)
-    for options in ({}, {"n_neighbors": 60}, {"n_stored": 100}):
+    for options in ({}, {"n_neighbors": 60}):
         model = KernelVotesRegressor(weigher=None, **options)
         assert cross_val_score(model, scale(X), y, cv=3).mean() > 0.4
 
@@ -144,7 +137,7 @@ def test_constant_targets_are_predicted(mode, value):
     np.testing.assert_allclose(several.predict(X)[:, 0], value, rtol=1e-9)
 
 
-@pytest.mark.parametrize("mode", ["all rows", "nearest rows", "stored rows"])
+@pytest.mark.parametrize("mode", ["all rows", "nearest rows"])
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e155, 1e300])
 def test_the_unit_of_the_targets_is_only_a_factor(mode, factor):
     X, y = table(40)
@@ -227,7 +220,7 @@ def test_bad_data_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="n_neighbors"):
         KernelVotesRegressor(0).fit(X, y)
     monkeypatch.setattr("weighbors.kernel.fitted.available_bytes", lambda: 1000)
-    with pytest.raises(InvalidDataError, match=r"n_neighbors=100.*n_stored=2000"):
+    with pytest.raises(InvalidDataError, match="n_neighbors=100"):
         KernelVotesRegressor(weigher=None).fit(X, y)
 
 

@@ -140,10 +140,8 @@ def test_outputs_do_not_depend_on_each_other_or_on_the_other_queries():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("p", "backends"), [(1, ("auto", "tree", "bytes")), (2, ("auto", "tree", "faiss"))])
+@pytest.mark.parametrize(("p", "backends"), [(1, ("auto", "tree", "bytes")), (2, ("auto", "tree"))])
 def test_the_same_bits_for_all_threads_backends_and_layouts(dtype, p, backends):
-    if "faiss" in backends:
-        pytest.importorskip("faiss")
     rng = RNG(0)
     X, y, Q = rng.normal(size=(700, 4)).astype(dtype), rng.normal(size=(700, 2)), rng.normal(size=(300, 4))
     options = {"n_neighbors": 5, "weights": "distance", "p": p}

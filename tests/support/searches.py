@@ -24,10 +24,12 @@ import sys, time
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 from weighbors import EvolutionaryWeigher
+from weighbors.weighers.evolution import fit
+fit._SAVE_SECONDS = 0
 X, y = load_wine(return_X_y=True)
 def slow(progress):
     print(progress.evaluations, flush=True)
     time.sleep(0.02)
 EvolutionaryWeigher({tasks!r}, objective={objective!r}, population_size=10, max_evaluations=1500, random_state=0,
-                    checkpoint=sys.argv[1], checkpoint_seconds=0, callback=slow).fit(scale(X), y)
+                    checkpoint=sys.argv[1], callback=slow).fit(scale(X), y)
 """

@@ -40,8 +40,6 @@ def coded_table(seed, n=25, *, numbers=3, categories=0, missing=0.0, classes=2, 
 MODES = {
     "all rows": {"n_neighbors": None},
     "nearest rows": {"n_neighbors": 7},
-    "stored rows": {"n_stored": 15},
-    "stored share, p = 2": {"n_stored": 0.4, "p": 2},
     "nearest rows, p = 2": {"n_neighbors": 12, "p": 2},
     "learned weights": {"weigher": "auto"},
 }
@@ -49,7 +47,7 @@ MODES = {
 
 def model_of(mode, **more):
     """Return the classifier that votes as ``MODES[mode]`` says, without learned weights if it says nothing of them."""
-    return KernelVotesClassifier(**{"weigher": None, **MODES[mode], **more})
+    return KernelVotesClassifier(**{"weigher": None, "random_state": 0, **MODES[mode], **more})
 
 
 def table(n=60, seed=0, classes=3):

@@ -68,7 +68,7 @@ def test_equal_frequency_is_scikit_learns():
 @pytest.mark.parametrize("how", ["mdlp", "frequency"])
 def test_intervals_of_real_columns_are_in_their_units(how):
     X, y = load_wine(return_X_y=True, as_frame=True)
-    weigher = RepresentativeIntervals("none", 0.0, discretize=how, n_bins=6).fit(X, y)
+    weigher = RepresentativeIntervals(None, 0.0, discretize=how, n_bins=6).fit(X, y)
     frame = weigher.intervals_
     for (label, name), part in frame.groupby(["class", "feature"]):
         own = X.loc[y == label, name]
@@ -112,7 +112,7 @@ def test_categories_are_runs_of_their_own():
     colour = ["red"] * 8 + ["blue"] * 5 + ["pink"]
     frame = pd.DataFrame({"colour": colour, "n": range(14)})
     y = [0] * 8 + [1] * 3 + [0] * 3
-    weigher = RepresentativeIntervals("none", 0.0).fit(frame, y)
+    weigher = RepresentativeIntervals(None, 0.0).fit(frame, y)
     told = weigher.intervals_[weigher.intervals_["feature"] == "colour"]
     # class 0: psi = 8, so high from 5, medium from 3, low from 2
     assert told[["class", "low", "high", "magnitude", "level", "kept"]].to_numpy().tolist() == [
@@ -123,7 +123,7 @@ def test_categories_are_runs_of_their_own():
     ]
     assert told["weight"].fillna(-1).tolist() == [1.0, 0.0, -1, 0.0]
     coded = np.column_stack([pd.factorize(frame["colour"])[0], frame["n"]]).astype(float)
-    cells = naive.cell_weights(coded.tolist(), y, nominal=[True, False], normalize="none", smoothing=0.0)
+    cells = naive.cell_weights(coded.tolist(), y, nominal=[True, False], normalize=None, smoothing=0.0)
     got = weigher.weights_.intervals.lookup(coded, np.array(y))
     np.testing.assert_allclose(got, cells)  # a dropped category weighs the mean of the kept ones
     assert got[13, 0] == 0.5

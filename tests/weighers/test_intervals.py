@@ -72,7 +72,7 @@ def test_intervals_and_weights_equal_the_oracle(seed, overlap):
     weigher = RepresentativeIntervals(overlap=overlap).fit(X, y)
     assert told(weigher) == expected(found)
     np.testing.assert_allclose(weigher.intervals_["weight"], [o["weight"] for o in found], rtol=1e-14)
-    for normalize in ("instance", "none", "class", "max"):
+    for normalize in ("instance", None):
         for kind in ("nonoverlap", "overlap"):
             weigher.set_params(normalize=normalize, weight=kind).fit(X, y)
             cells = naive.cell_weights(X.tolist(), y.tolist(), kind=kind, normalize=normalize, found=found)
@@ -308,7 +308,7 @@ def test_bad_input_is_refused(X, y, message):
 def test_missing_values_belong_to_no_run_and_weigh_the_mean():
     X = np.array([[1.0], [2.0], [8.0], [8.0], [np.nan], [2.0], [3.0]])
     y = np.array([0, 0, 0, 0, 0, 1, 1])
-    weigher = RepresentativeIntervals("none", 0.0).fit(X, y)
+    weigher = RepresentativeIntervals(None, 0.0).fit(X, y)
     assert weigher.intervals_["magnitude"].tolist() == [2, 2, 2]
     assert weigher.weights_.intervals.lookup(X, y).ravel().tolist() == [0.5, 0.5, 1.0, 1.0, 0.75, 0.5, 0.5]
     empty = np.column_stack([X, np.full(7, np.nan)])

@@ -24,7 +24,7 @@ from weighbors import (
 )
 from weighbors.datasets import data_directory, load_dataset
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
-from weighbors.weighers.neighborhoods import Instances
+from weighbors.weighers.rows import Instances
 from weighbors.weighers.surf import surf_scores
 
 RNG = np.random.default_rng
@@ -213,7 +213,7 @@ def test_missing_values_count_by_expectation():
     # by hand: two numeric values known per class; the query's value is missing
     X = np.array([[0.0], [1.0], [np.nan], [4.0], [2.0]])
     y = np.array([0, 0, 0, 1, 1])
-    from weighbors.weighers.differences import Expectation
+    from weighbors.weighers.rows import Expectation
 
     expected = Expectation(X[:, 0], y, 2, nominal=False)
     assert expected.differences(np.array([2]), np.array([3])) == 3.5  # class 0 knows 0 and 1: mean |4 - v|
@@ -283,9 +283,6 @@ def test_cd_relief_ranks_by_the_class_of_largest_variance():
     found = ClassRelief(5, ranking="variance").fit(X, y)
     largest = found.class_feature_weights_.var(axis=1).argmax()
     np.testing.assert_array_equal(found.feature_weights_, found.class_feature_weights_[largest])
-    per_class = ClassRelief(5, metric="class").fit(X, y)
-    np.testing.assert_allclose(per_class.weights_.feature_weights.sum(axis=1), 1)
-    WeightedKNeighborsClassifier(5, ClassRelief(5, metric="class")).fit(X, y).predict(X)
 
 
 def test_selection():
@@ -299,12 +296,9 @@ def test_selection():
         found.set_output(transform="pandas").transform(frame).columns.tolist() == found.get_feature_names_out().tolist()
     )
     assert ReliefF(n_features_to_select=0.5).fit(X, y).get_support().sum() == 5
-    assert ReliefF(threshold=0.0).fit(X, y).get_support().sum() == (ReliefF().fit(X, y).feature_weights_ > 0).sum()
     np.testing.assert_array_equal(found.feature_importances_, np.maximum(found.feature_weights_, 0))
     with pytest.raises(InvalidDataError, match="more than the 10 features"):
         ReliefF(n_features_to_select=11).fit(X, y)
-    with pytest.raises(InvalidDataError, match="no feature has a weight above threshold=5"):
-        ReliefF(threshold=5.0).fit(X, y)
     model = WeightedKNeighborsClassifier(5, ReliefF(n_features_to_select=3)).fit(frame, y)
     assert model.explain(frame[:1]).filter(like="share of").gt(0).any().sum() == 3
 
@@ -323,7 +317,7 @@ def test_turf_against_the_oracle(seed):
     X, y = generated(2 * seed)  # reals: of scores that tie but for rounding either may go
     X = np.c_[X, RNG(seed + 1).normal(size=(len(X), 5))]
     share, goal = (0.2, 0.35)[seed % 2], 1 + seed % 3
-    found = TuRF(ReliefF(1 + seed % 3), goal, share=share).fit(X, y)
+    found = TuRF(ReliefF(1 + seed % 3), n_features_to_select=goal, share=share).fit(X, y)
     last, rounds = naive.turf(X, y, 1 + seed % 3, max(1, int(share * X.shape[1])), goal)
     np.testing.assert_array_equal(found.round_, [rounds[j] for j in range(X.shape[1])])
     final = [j for j in rounds if rounds[j] == max(rounds.values())]

@@ -8,10 +8,10 @@ from naive import relief_numeric as naive
 from numeric_tables import numeric_table
 from scipy import sparse
 
-from weighbors import ClassRelief, Relief, ReliefF, RelievedF, RReliefF
+from weighbors import ReliefF, RReliefF
 from weighbors.evaluation import permutation_test
 from weighbors.exceptions import FewNeighborsWarning, InvalidDataError, NoPositiveWeightWarning
-from weighbors.weighers.slots import NeighborWeights, share_slots
+from weighbors.weighers.neighbors import share_slots, weigh_by_rank
 
 RNG = np.random.default_rng
 CLOSE = {"rtol": 0, "atol": 1e-9}
@@ -24,11 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::weighbors.exceptions.NoPositive
 def test_rrelieff_equals_the_oracle(seed, ties):
     X, y, nominal, weight = numeric_table(seed, exact=ties == "index")
     k = 50 if seed % 8 == 7 else 1 + seed % 5
-    by = [{}, {"sigma": 2.0}, {"neighbor_weights": "distance"}][seed % 3]
-    found = RReliefF(k, ties=ties, categorical_features=nominal, **by).fit(X, y, sample_weight=weight)
-    expected = naive.rrelieff(
-        X, y, k, ties=ties, nominal=nominal, weight=weight, sigma=by.get("sigma"), by_distance="neighbor_weights" in by
-    )
+    sigma = [None, 2.0, 0.7][seed % 3]
+    found = RReliefF(k, ties=ties, categorical_features=nominal, sigma=sigma).fit(X, y, sample_weight=weight)
+    expected = naive.rrelieff(X, y, k, ties=ties, nominal=nominal, weight=weight, sigma=sigma)
     np.testing.assert_allclose(found.feature_weights_, expected, **CLOSE)
 
 
@@ -45,7 +43,7 @@ def test_float32_threads_layout_and_sparse_rows(seed):
     np.testing.assert_allclose(single, expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("by", [{}, {"sigma": 3.0}, {"neighbor_weights": "distance"}], ids=str)
+@pytest.mark.parametrize("by", [{}, {"sigma": 3.0}], ids=str)
 def test_order_of_rows_shift_and_scale_do_not_matter(by):
     X, y, *_ = numeric_table(3)
     X = np.nan_to_num(X)
@@ -103,16 +101,6 @@ def test_one_row_few_rows_and_weights_of_zero():
         RReliefF(1, n_samples=2, random_state=0).fit(np.arange(5.0)[:, None], np.arange(5.0), sample_weight=weight)
 
 
-@pytest.mark.parametrize("cls", [ReliefF, RReliefF])
-def test_parameters_that_contradict_each_other(cls):
-    X, y = np.arange(6.0)[:, None], np.array([0, 1] * 3)
-    with pytest.raises(InvalidDataError, match=r"'rank' needs sigma.*sigma=20"):
-        cls(1, neighbor_weights="rank").fit(X, y)
-    for kind in ("uniform", "distance"):
-        with pytest.raises(InvalidDataError, match=f"sigma=2 belongs to neighbor_weights='rank'; got .*'{kind}'"):
-            cls(1, neighbor_weights=kind, sigma=2).fit(X, y)
-
-
 @pytest.mark.parametrize(("sigma", "same"), [(1e-200, {"n_neighbors": 1}), (1e200, {"n_neighbors": 4})])
 def test_an_extreme_sigma_leaves_the_nearest_neighbor_or_equal_weights(sigma, same):
     X = np.random.default_rng(0).normal(size=(30, 4))
@@ -122,17 +110,14 @@ def test_an_extreme_sigma_leaves_the_nearest_neighbor_or_equal_weights(sigma, sa
 
 def test_weights_of_neighbours_by_hand():
     distance = np.array([1.0, 2.0, 2.0, 4.0, np.inf])
-    by_rank = NeighborWeights.of(None, 1.0)
     place = np.exp(1 - np.arange(1, 4) ** 2.0)  # relative to the first
-    found = by_rank(distance, 3, ties="share", tol=1e-10)
+    found = weigh_by_rank(distance, 3, 1.0, ties="share", tol=1e-10)
     np.testing.assert_allclose(found, [1, (place[1] + place[2]) / 2, (place[1] + place[2]) / 2, 0, 0])
-    np.testing.assert_allclose(by_rank(distance, 3, ties="index", tol=1e-10), [*place, 0, 0])
+    np.testing.assert_allclose(weigh_by_rank(distance, 3, 1.0, ties="index", tol=1e-10), [*place, 0, 0])
     # Of two places, the second is shared by the tied ones.
-    np.testing.assert_allclose(by_rank(distance, 2, ties="share", tol=1e-10), [1, place[1] / 2, place[1] / 2, 0, 0])
-    by_distance = NeighborWeights.of("distance", None)
-    np.testing.assert_allclose(by_distance(distance, 2, ties="share", tol=1e-10), [1, 0.25, 0.25, 0, 0])
-    zeros = np.array([0.0, 0.0, 2.0])
-    np.testing.assert_allclose(by_distance(zeros, 3, ties="share", tol=1e-10), [1, 1, 0])
+    np.testing.assert_allclose(
+        weigh_by_rank(distance, 2, 1.0, ties="share", tol=1e-10), [1, place[1] / 2, place[1] / 2, 0, 0]
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -148,23 +133,23 @@ def test_a_wide_sigma_is_uniform_and_a_narrow_one_takes_the_nearest(seed):
         **CLOSE,
     )
     distance = np.sort(RNG(seed).integers(0, 4, size=(6, 2, 9)).astype(float), axis=-1)
-    wide = NeighborWeights.of("rank", 1e9)(distance, 4, ties="share", tol=1e-10)
+    wide = weigh_by_rank(distance, 4, 1e9, ties="share", tol=1e-10)
     np.testing.assert_allclose(wide, share_slots(distance, 4, ties="share", tol=1e-10), **CLOSE)
 
 
 @pytest.mark.parametrize("ties", ["share", "index"])
-@pytest.mark.parametrize("by", [{"sigma": 1.5}, {"neighbor_weights": "distance"}], ids=str)
+@pytest.mark.parametrize("sigma", [1.5, 0.4])
 @pytest.mark.parametrize("seed", range(6))
-def test_relieff_with_weights_of_neighbours_equals_the_oracle(seed, by, ties):
+def test_relieff_with_weights_of_neighbours_equals_the_oracle(seed, sigma, ties):
     rng = RNG(seed)
     X, y = rng.integers(0, 5, size=(18, 3)).astype(float), np.arange(18) % 3
     X[0], X[1] = 0.0, 4.0  # divided by a range of 4, distances have no rounding, which would break ties
-    found = ReliefF(3, ties=ties, **by).fit(X, y).feature_weights_
+    found = ReliefF(3, ties=ties, sigma=sigma).fit(X, y).feature_weights_
     rows, total = naive.scaled_table(X, [False] * 3), np.zeros(3)
     for i in range(18):
         for c in range(3):
             distances = {z: naive.distance(rows, i, z, [False] * 3) for z in range(18) if y[z] == c and z != i}
-            share = naive.neighbor_weights(distances, 3, ties, by.get("sigma"), "neighbor_weights" in by)
+            share = naive.neighbor_weights(distances, 3, ties, sigma)
             factor = -1 if c == y[i] else 0.5  # the prior of each class is a third
             for z, u in share.items():
                 d = naive_classes.difference(rows[i], rows[z], None)
@@ -172,7 +157,7 @@ def test_relieff_with_weights_of_neighbours_equals_the_oracle(seed, by, ties):
     np.testing.assert_allclose(found, total, **CLOSE)
 
 
-@pytest.mark.parametrize("cls", [Relief, RelievedF, ReliefF, ClassRelief, RReliefF])
+@pytest.mark.parametrize("cls", [ReliefF, RReliefF])
 def test_drawn_rows_are_those_of_a_weight_of_one(cls):
     rng = RNG(1)
     X, y = rng.normal(size=(120, 4)), np.arange(120) % 3

@@ -44,7 +44,7 @@ def test_two_classes_give_the_squared_t_statistic():
 @pytest.mark.parametrize("score", [f_classif, chi2], ids=lambda one: one.__name__)
 def test_the_selection_is_that_of_scikit_learn(score):
     X, y = table()
-    ours = ScoreWeigher(score, 2).fit_transform(np.abs(X), y)
+    ours = ScoreWeigher(score, n_features_to_select=2).fit_transform(np.abs(X), y)
     assert np.array_equal(ours, SelectKBest(score, k=2).fit_transform(np.abs(X), y))
 
 

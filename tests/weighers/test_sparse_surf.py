@@ -8,7 +8,8 @@ from sklearn.base import clone
 
 from weighbors import SURF, MultiSURF, MultiSURFStar, SURFStar
 from weighbors.evaluation import permutation_test
-from weighbors.weighers import neighborhoods, surf
+from weighbors.weighers import rows, surf
+from weighbors.weighers.base import fit_targets
 
 FAMILY = {
     SURF: {"multi": False, "star": False},
@@ -22,7 +23,7 @@ every_method = pytest.mark.parametrize("cls", FAMILY, ids=lambda cls: cls.__name
 @pytest.fixture(autouse=True)
 def no_dense_rows(monkeypatch):
     """Refuse to make these small tables dense."""
-    monkeypatch.setattr(neighborhoods, "DENSE_BYTES", 1)
+    monkeypatch.setattr(rows, "DENSE_BYTES", 1)
     monkeypatch.setattr(surf, "DENSE_BYTES", 1)
 
 
@@ -81,7 +82,7 @@ def test_results_do_not_depend_on_threads_or_on_how_entries_are_stored(cls):
 def test_many_entries_are_made_dense_if_they_may(cls, monkeypatch):
     X, y = rows_with_entries(40, 30, share=0.7), np.arange(40) % 2
     without = cls().fit(X, y).feature_weights_
-    monkeypatch.setattr(neighborhoods, "DENSE_BYTES", 2**20)
+    monkeypatch.setattr(rows, "DENSE_BYTES", 2**20)
     monkeypatch.setattr(surf, "DENSE_BYTES", 2**20)
     monkeypatch.setattr(surf, "SparseZoneRows", None)
     np.testing.assert_allclose(cls().fit(X, y).feature_weights_, without, rtol=0, atol=1e-12)
@@ -90,8 +91,7 @@ def test_many_entries_are_made_dense_if_they_may(cls, monkeypatch):
 def test_a_permutation_test_has_the_bits_of_separate_fits():
     X, y = rows_with_entries(40, 50), np.arange(40) % 2
     weigher = MultiSURF()
-    shared = clone(weigher).share_table(X, y)
     targets = [np.random.default_rng(seed).permutation(y) for seed in range(3)]
     separate = [clone(weigher).fit(X, target).feature_weights_ for target in targets]
-    np.testing.assert_array_equal(shared.fit_many([clone(weigher) for _ in targets], targets), separate)
+    np.testing.assert_array_equal(fit_targets([clone(weigher) for _ in targets], X, targets), separate)
     assert permutation_test(weigher, X, y, n_permutations=20).p_values.shape == (50,)

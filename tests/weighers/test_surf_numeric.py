@@ -10,7 +10,7 @@ from sklearn.linear_model import Lasso
 
 from weighbors import SURF, MultiSURF, MultiSURFStar, ReliefF, RReliefF, SURFStar, TuRF
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
-from weighbors.weighers.neighborhoods import Instances
+from weighbors.weighers.rows import Instances
 from weighbors.weighers.surf import hit_ranges, surf_scores
 
 RNG = np.random.default_rng

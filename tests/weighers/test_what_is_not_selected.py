@@ -16,6 +16,7 @@ from weighbors import (
     MBIW,
     ClassRelief,
     EvolutionaryWeigher,
+    FeatureSelector,
     IRelief,
     MultiSURF,
     Relief,
@@ -62,8 +63,8 @@ def test_a_step_that_keeps_all_columns_says_so_once(weigher):
     assert messages(lambda: pipeline.score(X, Y)) == []
     assert len(messages(lambda: pipeline.fit(X, Y).predict(X))) == 1  # another fit, another warning
     assert messages(lambda: make_pipeline(weigher.set_params(n_features_to_select=5)).fit_transform(X, Y)) == []
-    with_threshold = clone(weigher).set_params(n_features_to_select=None, threshold=0.0)
-    assert messages(lambda: with_threshold.fit(X, Y).transform(X)) == []
+    selector = FeatureSelector(clone(weigher).set_params(n_features_to_select=None), threshold=0.0)
+    assert messages(lambda: selector.fit(X, Y).transform(X)) == []
 
 
 @pytest.mark.parametrize("make", [make_pipeline, make_imblearn_pipeline])

@@ -6,8 +6,6 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-__all__ = ["one_blas_thread"]
-
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Return a context in which the libraries of linear algebra use one thread.

@@ -16,19 +16,6 @@ from typing import Any
 
 from ..exceptions import ClusterError, MissingDependencyError
 
-__all__ = [
-    "active_client",
-    "check_client",
-    "collect",
-    "computed",
-    "current_client",
-    "dask_module",
-    "is_dask",
-    "result_of",
-    "results_of",
-    "width_of",
-]
-
 PATIENCE = 60.0  # seconds without a single worker
 
 

@@ -19,8 +19,6 @@ from uuid import uuid4
 from .cluster import active_client, collect, computed, results_of, width_of
 from .threads import effective_n_jobs
 
-__all__ = ["DaskExecutor", "Executor", "JoblibExecutor", "ThreadExecutor", "executor_for"]
-
 FAN_IN = 8  # number of results that one merge task on a cluster combines
 MIN_SECONDS = 0.05  # short tasks are sent in chunks that take about this long
 

@@ -7,53 +7,13 @@ on how the rows are cut into ranges.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar, cast
-
-from .. import _native
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 Result = TypeVar("Result")
 
-_MOST_PLACED = 8  # threads; among more, one that waits behind its leader hardly matters
-
-
-class _Pool:
-    """Threads that are kept between calls, and wake up on other CPUs than the thread that calls them."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._thread_ids: list[int] = []  # a thread adds its number when it starts
-        self._unfinished: list[Future[None]] = []
-        self._lock = threading.Lock()  # callers that come at the same time place the threads one after the other
-        self._executor = ThreadPoolExecutor(
-            size, "weighbors", initializer=lambda: self._thread_ids.append(threading.get_native_id())
-        )
-
-    def submit(self, work: Callable[[], None]) -> list[Future[None]]:
-        """Let every thread of the pool call ``work`` beside the calling thread."""
-        leader, place = threading.get_native_id(), self._size <= _MOST_PLACED
-
-        def help_leader() -> None:
-            """Call ``work`` in a thread of the pool."""
-            if place:
-                # First of all, because threads that are started in ``work`` inherit the CPUs of this one.
-                _native.allow_cpus_of(leader)
-            work()
-
-        with self._lock:
-            self._unfinished = [future for future in self._unfinished if not future.done()]
-            if place and not self._unfinished:  # threads that work for another leader are awake
-                # A thread that wakes up behind its leader would wait for milliseconds: see cpu_places.hpp. The tuple is
-                # a copy, since new threads add their numbers meanwhile.
-                _native.forbid_this_cpu(tuple(self._thread_ids))
-            futures = [self._executor.submit(help_leader) for _ in range(self._size)]
-            self._unfinished += futures
-        return futures
-
-
-_pools: dict[int, _Pool] = {}
+_pools: dict[int, ThreadPoolExecutor] = {}  # kept between calls, by their number of threads
 if hasattr(os, "register_at_fork"):  # a forked child process does not have the threads of its parent
     os.register_at_fork(after_in_child=_pools.clear)
 
@@ -105,8 +65,8 @@ def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]]
                 todo.clear()
                 raise
 
-    pool = _pools.get(helpers) or _pools.setdefault(helpers, _Pool(helpers))
-    futures = pool.submit(work)
+    pool = _pools.get(helpers) or _pools.setdefault(helpers, ThreadPoolExecutor(helpers, "weighbors"))
+    futures = [pool.submit(work) for _ in range(helpers)]
     try:
         work()
     finally:
@@ -117,24 +77,3 @@ def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]]
     for future in begun:
         future.result()
     return [results[number] for number in range(len(ranges))]
-
-
-def run_with_helpers(lead: Callable[[_native.HelperThreads], Result], n_jobs: int) -> Result:
-    """Return ``lead(helpers)``, computed with the help of up to ``n_jobs`` - 1 threads of the pool.
-
-    This is for loops whose steps depend on each other. The leading thread shares the parts of a step with the helper
-    threads that have started. If none has started, it computes all parts itself.
-    """
-    helpers = _native.HelperThreads()
-
-    def task(number: int, _: int) -> Result | None:
-        """Lead the work if ``number`` is 0, and help otherwise."""
-        if number > 0:
-            helpers.help()
-            return None
-        try:
-            return lead(helpers)
-        finally:
-            helpers.close()
-
-    return cast(Result, run_ranges(task, [(number, number + 1) for number in range(n_jobs)], n_jobs)[0])

@@ -19,20 +19,6 @@ from .._frame_arrays import frame_from_arrays, frame_to_arrays
 from .._typing import AnyArray, BoolArray
 from ..exceptions import InvalidDataError
 
-__all__ = [
-    "ArrayBlock",
-    "Block",
-    "CombinedBlock",
-    "FrameBlock",
-    "Header",
-    "KeptBlock",
-    "MappedBlock",
-    "ParquetBlock",
-    "Piece",
-    "read_block",
-    "read_labels",
-]
-
 
 class Piece(NamedTuple):
     """Some rows of a block."""

@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
+from .._labels import codes_of
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, codes_of, joined_categories
+from .._validation import TableCoder, joined_categories
 from ..exceptions import InvalidDataError
 from .block import Block, Header, read_block
-
-__all__ = ["BlockEncoder", "ColumnCoding", "EncodedBlock", "encode_block", "take_block"]
 
 
 class TableShape(BaseEstimator):

@@ -10,14 +10,12 @@ import numpy as np
 from .._html import lines_block
 from .._parallel.executors import DaskExecutor
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine import ColumnRanges, NeighborEngine, References, build_references, merge_lists, rooted
+from ..engine import ColumnRanges, NeighborEngine, References, build_references, merge_lists
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .block import Block
 from .encode import BlockEncoder
 from .table import BlockTable
-
-__all__ = ["BlockEngine", "BlockPlan"]
 
 _GRAPH_BYTES = 8 * 2**20  # bytes of queries that one graph of tasks may contain
 
@@ -238,22 +236,18 @@ class BlockEngine:
         return BlockPlan(len(self.table.blocks), n, m, str(self.table.dtype), where, self.table.max_bytes)
 
     def search(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+        self,
+        queries: Any,
+        k: int,
+        *,
+        own_row: IndexArray | None = None,
+        n_jobs: int | None = None,
+        grouped: bool = False,
     ) -> tuple[FloatArray, IndexArray]:
         """Return what `NeighborEngine.search` returns. ``n_jobs`` is ignored: the executor of the table decides."""
-        distance, row = self.search_groups(queries, k, own_row=own_row)
-        if distance.shape[1] != 1:
-            raise InvalidDataError("this engine has several groups: use search_groups")
-        return distance[:, 0], row[:, 0]
-
-    def search_groups(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
-    ) -> tuple[FloatArray, IndexArray]:
-        """Return what `NeighborEngine.search_groups` returns.
-
-        ``n_jobs`` is ignored: the executor of the table decides.
-        """
         n, groups, dtype = queries.shape[0], self.search_of.n_groups, self.table.dtype
+        if groups != 1 and not grouped:
+            raise InvalidDataError("this engine has several groups: use grouped=True")
         distance = np.empty((n, groups, k), dtype=dtype)
         row = np.empty((n, groups, k), dtype=np.int64)
         batch = self.query_limit(k)
@@ -261,9 +255,9 @@ class BlockEngine:
             part = np.ascontiguousarray(queries[begin : begin + batch], dtype=dtype)
             own = None if own_row is None else own_row[begin : begin + batch]
             ranked, found = self._ranked(part, k, own)
-            distance[begin : begin + batch] = rooted(ranked, self.search_of.p)
+            distance[begin : begin + batch] = np.sqrt(ranked) if self.search_of.p == 2 else ranked
             row[begin : begin + batch] = found
-        return distance, row
+        return (distance, row) if grouped else (distance[:, 0], row[:, 0])
 
     def references_of(self, rows: IndexArray) -> References:
         """Read the rows with the numbers ``rows``, in ascending order, and return their `References`."""

@@ -10,15 +10,13 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import column_or_1d
 
+from .._labels import codes_of
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import codes_of
-from ..engine.references import ColumnRanges, bounds, integral
+from ..engine.references import ColumnRanges, column_ranges, integral
 from ..exceptions import InvalidDataError
 from .block import Block, Header, Piece
 from .encode import BlockEncoder, ColumnCoding
-
-__all__ = ["BlockProfile", "block_range", "count_rows", "merge_profiles", "merge_ranges", "profile_block"]
 
 
 @dataclass
@@ -69,7 +67,9 @@ def _profile(piece: Piece, header: Header, blank: ColumnCoding, labelled: bool, 
         require_text(labels, "label")
     broken = _broken(rows) if whole else None
     first = int(absent[0]) if len(absent) else -1
-    return BlockProfile(len(rows), rows.dtype, bounds(rows), coding, labels, codes, len(absent), first, broken)
+    return BlockProfile(
+        len(rows), rows.dtype, column_ranges(rows, empty=np.nan), coding, labels, codes, len(absent), first, broken
+    )
 
 
 def _sorted_labels(values: AnyArray) -> tuple[AnyArray, AnyArray]:
@@ -159,7 +159,7 @@ def block_range(block: Block, kept: BoolArray, encoder: BlockEncoder) -> ColumnR
     for piece in block.pieces(labels=False):
         end = begin + len(piece.table)
         if kept[begin:end].any():
-            ranges.append(bounds(encoder.encode_rows(piece.table)[kept[begin:end]]))
+            ranges.append(column_ranges(encoder.encode_rows(piece.table)[kept[begin:end]], empty=np.nan))
         begin = end
     return merge_ranges(ranges)
 

@@ -12,8 +12,6 @@ from .._parallel.executors import DaskExecutor
 from .._typing import BoolArray
 from ..exceptions import InvalidDataError
 
-__all__ = ["select_columns", "select_rows"]
-
 
 def select_columns(X: Any, support: BoolArray) -> Any:
     """Return the columns of a Dask collection at which the mask ``support`` is True."""

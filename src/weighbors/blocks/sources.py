@@ -19,8 +19,6 @@ from .._parallel.cluster import is_dask
 from ..exceptions import InvalidDataError
 from .block import ArrayBlock, Block, CombinedBlock, FrameBlock, Header, MappedBlock, ParquetBlock
 
-__all__ = ["Source", "delay", "is_path", "open_source"]
-
 
 @dataclass(frozen=True)
 class Source:

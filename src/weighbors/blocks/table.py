@@ -18,8 +18,6 @@ from .encode import BlockEncoder, ColumnCoding, take_block
 from .profile import BlockProfile, count_rows, merge_profiles, profile_block
 from .sources import Source, delay, open_source
 
-__all__ = ["BlockTable", "LazyRows", "RowBlocks", "open_blocks", "open_queries"]
-
 PIECES = 8  # a piece may take 1/8 of max_bytes, since copies of it are coded, transformed and packed
 
 

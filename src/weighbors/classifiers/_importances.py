@@ -7,8 +7,6 @@ import numpy as np
 from .._typing import FloatArray
 from ..weights import Weights
 
-__all__ = ["feature_importances"]
-
 
 def feature_importances(weights: Weights, n_features: int) -> FloatArray:
     """Return one number per feature: its mean weight in the distance, or 0 if the feature is masked out.

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import HasMethods, Interval, Options, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from .._frames import as_pandas
+from .._labels import require_labels
 from .._parallel.threads import effective_n_jobs
 from .._random import generators
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, TakesTables, require_labels
-from ..engine.plan import BACKENDS
+from .._validation import TableCoder, TakesTables
 from ..explanation import ExplainedModel, Prepared, ProductVotes, RowVoters
 from ..kernel.fit import fit_votes
 from ..kernel.fitted import FittedVotes, VotesPlan, VotesSettings
@@ -37,8 +37,6 @@ from .training import indexable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["BaseKernelVotes", "ExplainedOutputs"]
 
 
 @dataclass(frozen=True)
@@ -74,15 +72,8 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
         "p": [Options(Real, {1, 2})],
         "width": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "ridge": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "n_stored": [
-            None,
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="neither"),
-        ],
-        "stored_by": [StrOptions({"auto", "compression", "draw"})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "handle_unknown": [StrOptions({"different", "error"})],
-        "backend": [StrOptions(set(BACKENDS))],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
@@ -92,11 +83,8 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
     p: int
     width: Any
     ridge: Any
-    n_stored: Any
-    stored_by: str
     categorical_features: Any
     handle_unknown: str
-    backend: str
     random_state: Any
     n_jobs: int | None
 
@@ -147,7 +135,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
             repetition = np.maximum(repetition, 1e-6)
         training = self._table_of(rows, coder.nominal_of(rows), targets, codes, _scaled(repetition))
         settings = VotesSettings(
-            self.n_neighbors, int(self.p), self.width, self.ridge, self.n_stored, self.stored_by, self.backend,
+            self.n_neighbors, int(self.p), self.width, self.ridge,
             effective_n_jobs(self.n_jobs),
         )  # fmt: skip
         fitted = fit_votes(training, settings, weights, generators(self.random_state, 1)[0])
@@ -155,38 +143,11 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
             training = replace(training, rows=training.rows[:0])
         self._fitted, self._coder, self._training = fitted, coder, training
         self.weights_, self.alpha_, self.intercept_ = self._named(fitted.weights), fitted.alpha, fitted.intercept
-        if fitted.alpha is not None and self._leaves_out and training.in_memory:
+        if fitted.alpha is not None and self._leaves_out:
             self.alpha_ = np.zeros((self._n_given, fitted.alpha.shape[1]))
             self.alpha_[self._row_numbers] = fitted.alpha
         self.width_, self.ridge_, self.p_ = fitted.width, fitted.ridge, int(self.p)
         self.loo_rows_ = self._row_numbers[fitted.loo_rows]
-
-    @property
-    def votes_by_width_(self) -> dict[float, FloatArray] | None:
-        """Signed votes for each width L, in the shape of ``alpha_``, or None if the nearest rows vote.
-
-        The scores are μ + Σ_L Σ_i exp(−d(q, x_i) / L) α_iL. There is one width, except for few stored rows that
-        ``stored_by="compression"`` has chosen, which have up to four. ``alpha_`` is the sum over the widths.
-        """
-        check_is_fitted(self, "weights_")
-        votes = self._fitted.votes
-        if isinstance(votes, LocalVotes) or self.alpha_ is None:
-            return None
-        if not votes.more:
-            return {self.width_: self.alpha_}
-        return {width: self._in_units_of_alpha(self._given_rows(alpha)) for width, alpha in votes.parts}
-
-    def _given_rows(self, alpha: FloatArray) -> FloatArray:
-        """Return votes of the stored rows as votes of all rows that were given, or as they are for rows in blocks."""
-        if not self._training.in_memory:
-            return alpha
-        out = np.zeros((self._n_given, alpha.shape[1]))
-        out[self._row_numbers[self._fitted.stored_rows]] = alpha
-        return out
-
-    def _in_units_of_alpha(self, votes: FloatArray) -> FloatArray:
-        """Return votes in the units and the shape of ``alpha_``."""
-        return votes
 
     def _weights_of(
         self, coder: TableCoder, table: Any, rows: Any, y: AnyArray, sample_weight: FloatArray | None
@@ -279,8 +240,7 @@ class BaseKernelVotes(TakesTables, BaseEstimator, ABC):
 
         products: tuple[ProductVotes, ...] = ()
         if isinstance(fitted.votes, StoredVotes) and references.p == 1:
-            parts = fitted.votes.parts
-            products = tuple(ProductVotes(references, part.alpha * outputs.spread, part.width) for part in parts)
+            products = (ProductVotes(references, fitted.votes.alpha * outputs.spread, fitted.votes.width),)
         k = fitted.votes.k if isinstance(fitted.votes, LocalVotes) else 0
         return ExplainedModel(
             kind=type(self).__name__,

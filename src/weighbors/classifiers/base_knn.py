@@ -29,8 +29,6 @@ from .explain_votes import some_references
 from .learning import Fitted
 from .training import scale_repetitions
 
-__all__ = ["BaseKNeighbors"]
-
 BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
 
 

@@ -14,9 +14,10 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .._frames import as_pandas, is_frame
+from .._labels import require_labels
 from .._names import known_names, quote_name
 from .._typing import AnyArray, FloatArray
-from .._validation import check_sample_weight, require_labels
+from .._validation import check_sample_weight
 from ..datasets import clean_table
 from ..datasets.cleaning import find_identifier, with_text_names
 from ..datasets.dates import date_columns, dates_to_days
@@ -28,8 +29,6 @@ from .table_reading import TableReader
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["BaseTableEstimator", "TrainingTable"]
 
 
 class TrainingTable(NamedTuple):

@@ -28,19 +28,6 @@ from ..weights import Weights
 from .learning import PreparedRows
 from .training import repetition_weights, scale_repetitions
 
-__all__ = [
-    "AUTO",
-    "N_FOLDS",
-    "N_NEIGHBORS",
-    "Choice",
-    "Judge",
-    "choose_values",
-    "draw_rows",
-    "gradient_weighers",
-    "is_auto",
-    "use_values",
-]
-
 #: Parameters that may be "auto".
 AUTO = ("n_neighbors", "weigher", "weights", "p")
 #: Candidates, the simplest first.
@@ -56,7 +43,7 @@ _FULL = 1 - 1e-12  # a sum of repetition weights can miss k by its last bits
 
 
 @dataclass(frozen=True)
-class Choice:
+class KNNChoice:
     """The values that were chosen, and the table of all candidates, by columns."""
 
     n_neighbors: int
@@ -97,12 +84,12 @@ class _Part(NamedTuple):
     among: IndexArray | None  # numbers of the rows that can be neighbours; None: all but the row itself
 
 
-def draw_rows(n: int) -> IndexArray:
+def draw_judged_rows(n: int) -> IndexArray:
     """Return the numbers of the rows that are left out: all of them, or 5000 drawn ones. The draw is always the same.
 
     Examples
     --------
-    >>> draw_rows(3), len(draw_rows(6000))
+    >>> draw_judged_rows(3), len(draw_judged_rows(6000))
     (array([0, 1, 2]), 5000)
     """
     if n <= MOST_ROWS:
@@ -118,7 +105,7 @@ def use_values(model: Any, **values: Any) -> Any:
     return copied
 
 
-def choose_values(model: Any, rows: PreparedRows) -> Choice:
+def choose_values(model: Any, rows: PreparedRows) -> KNNChoice:
     """Judge all candidates for the parameters that are "auto", and return the best one, of equal ones the simplest.
 
     The rows count by ``sample_weight`` and ``class_weight``.
@@ -134,7 +121,7 @@ def choose_values(model: Any, rows: PreparedRows) -> Choice:
     kinds = VOTES if is_auto(model.weights) else (model.weights,)
     counts = _fitting_counts(rows, repetition) if is_auto(model.n_neighbors) else (int(model.n_neighbors),)
     settings = list(product(counts, kinds))
-    drawn = draw_rows(len(rows.training.codes))
+    drawn = draw_judged_rows(len(rows.training.codes))
     judge: Judge = model._make_judge(rows, drawn, None if repetition is None else repetition[drawn])
     candidates: list[tuple[int, Any, Any, int]] = []
     columns: dict[str, list[Any]] = {name: [] for name in ("weigher", "p", "n_neighbors", "weights")}
@@ -158,7 +145,7 @@ def choose_values(model: Any, rows: PreparedRows) -> Choice:
     chosen = [i == best for i in range(len(scores))]
     tried = {**columns, **dict(zip(judge.columns, by_column, strict=True)), "chosen": chosen}
     n_neighbors, weigher, kind, p = candidates[best]
-    return Choice(n_neighbors, weigher, kind, p, tried)
+    return KNNChoice(n_neighbors, weigher, kind, p, tried)
 
 
 def is_auto(value: Any) -> bool:
@@ -208,7 +195,7 @@ def _weigher_candidates(
 
 def gradient_weighers(powers: tuple[int, ...], n_jobs: int | None) -> dict[int, Any]:
     """Return the weighers by the gradients of kernel votes, for each p. They are candidates for all targets."""
-    return {p: GradientWeights(0.5, p=p, max_rows=500, n_jobs=n_jobs) for p in powers}
+    return {p: GradientWeights(0.5, p=p, max_rows=500, random_state=0, n_jobs=n_jobs) for p in powers}
 
 
 def _ask_for_weights(weigher: Any) -> Any:

@@ -20,8 +20,6 @@ from .choice import N_FOLDS, gradient_weighers
 from .explain import VotesOfRows
 from .learning import Fitted, PreparedRows
 
-__all__ = ["BaseKNeighborsClassifier", "ClassJudge"]
-
 
 class BaseKNeighborsClassifier(ClassifierMixin, BaseKNeighbors):
     """Base class of the weighted k-NN classifiers: votes become shares of classes. A subclass defines ``fit``."""
@@ -140,13 +138,9 @@ class BaseKNeighborsClassifier(ClassifierMixin, BaseKNeighbors):
         """Return the classes as text."""
         return tuple(str(label) for label in self.classes_.tolist())
 
-    def _probabilities(self, shares: FloatArray) -> FloatArray:
-        """Return what ``predict_proba`` makes of the shares of the votes."""
-        return shares
-
     def _explained_parts(self) -> dict[str, Any]:
         """Return the fields of `ExplainedModel` that classes need."""
-        return {**super()._explained_parts(), "probabilities": self._probabilities, "classes": self.classes_}
+        return {**super()._explained_parts(), "probabilities": lambda shares: shares, "classes": self.classes_}
 
 
 @dataclass(frozen=True)

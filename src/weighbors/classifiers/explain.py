@@ -13,8 +13,6 @@ from ..engine import References, contributions
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Voters", "VotesOfRows", "explain_votes", "vote_shares", "voters_by_query"]
-
 
 class Voters(NamedTuple):
     """A batch of queries with their neighbours, and the votes of the neighbours.

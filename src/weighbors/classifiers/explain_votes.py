@@ -17,8 +17,6 @@ from ..kernel.ridge import kernel_of, solve_system, weighted_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["explain_scores", "some_references", "stored_references", "votes_of"]
-
 _SPACED_ROWS = 1000  # rows of a table in blocks that stand for all rows
 
 
@@ -92,7 +90,7 @@ def _explain_one(
     return pd.concat([frame, *columns], axis=1)
 
 
-class Voters(NamedTuple):
+class RowVotes(NamedTuple):
     """The rows that vote for one query. The mean and the votes add up to the scores."""
 
     mean: FloatArray  # (n_outputs,)
@@ -103,13 +101,13 @@ class Voters(NamedTuple):
     votes: FloatArray  # (n_voters, n_outputs)
 
 
-def votes_of(fitted: FittedVotes, query: Any) -> Voters:
+def votes_of(fitted: FittedVotes, query: Any) -> RowVotes:
     """Return the rows that vote for one query, and their votes."""
     votes = fitted.votes
     if not isinstance(votes, LocalVotes):
         distance, cast = votes.votes_for(query)
         every = np.arange(votes.metric.n)
-        return Voters(votes.intercept, votes.metric.references, every, fitted.stored_rows, distance, cast)
+        return RowVotes(votes.intercept, votes.metric.references, every, fitted.stored_rows, distance, cast)
     found = votes.neighbors(query)
     rows, slots, near = found.row[0], found.slot[0], found.distance[0].astype(np.float64)
     targets = votes.targets[rows]
@@ -119,7 +117,7 @@ def votes_of(fitted: FittedVotes, query: Any) -> Voters:
     # For one query the votes α of the neighbours themselves are wanted: the small system is solved once more.
     between = Metric(found.references).some_pairs(slots)
     alpha, _ = solve_system(between, votes.width, votes.ridge, Y - mean, repetition)
-    return Voters(mean, found.references, slots, rows, near, kernel_of(near, votes.width)[:, None] * alpha)
+    return RowVotes(mean, found.references, slots, rows, near, kernel_of(near, votes.width)[:, None] * alpha)
 
 
 def stored_references(fitted: FittedVotes, queries: Any) -> tuple[References, IndexArray]:

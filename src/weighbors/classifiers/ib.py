@@ -11,13 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray, IndexArray
 from ..engine import distance_votes
-from ..engine.plan import BACKENDS
-from .base_knn import BATCH_CELLS, BaseKNeighbors
+from .base_knn import BATCH_CELLS
 from .explain import Voters
 from .knn import WeightedKNeighborsClassifier
 from .ranges import UnitRanges
-
-__all__ = ["IB1", "BaseIBk", "IBk", "count_until_weight"]
 
 _OFFSET = 0.001  # Weka's IBk adds this number to d before it computes 1/d
 #: Relative difference up to which a distance is tied with the k-th distance, so that rounding does not break ties.
@@ -51,13 +48,67 @@ def count_until_weight(distance: FloatArray, repetition: FloatArray | None, k: i
     return needed, (distance <= limit[:, None]).sum(axis=1)
 
 
-class BaseIBk(BaseKNeighbors):
-    """Base class of `IBk` and `IBkRegressor`: which neighbours vote, and with which weight, is as in Weka.
+class IBk(WeightedKNeighborsClassifier):
+    """k nearest neighbours on min-max scaled features, as Weka's IBk.
 
-    A subclass has the parameter ``ties``, and gives the k-NN the weigher `UnitRanges`.
+    It is a `WeightedKNeighborsClassifier` with fixed weights: differences in a numeric feature are divided by its
+    column range in the training rows. Two categories differ by 0 or 1.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=1
+    weights : {"uniform", "inverse", "similarity"}, default="uniform"
+        Vote of a neighbour at distance d, with δ = d/√M for M features. "uniform": 1. "inverse": 1/(δ + 0.001).
+        "similarity": 1 − δ, but at least 0.
+    ties : {"all", "index"}, default="all"
+        Which rows vote if several rows are as far as the k-th neighbour. "all": all of them. "index": those with the
+        lowest row numbers, so that exactly k rows vote. With "all", distances are tied if their relative difference
+        is at most 1e-10 (float32: 1e-5).
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+        Columns whose values differ by 0 or 1.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    weights_ : Weights
+        1 divided by the squared range of each numeric feature, and 0 for a numeric feature with only one value.
+    feature_importances_ : ndarray of shape (n_features,)
+        1 for each feature, but 0 for a numeric feature with only one value. After scaling, all features count equally.
+    plan_ : Plan
+        Which search ``predict`` uses, and why.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if ``X`` had column names.
+    n_samples_fit_ : int
+
+    See Also
+    --------
+    IB1 : One neighbour: if several rows are equally near, the first one.
+
+    Notes
+    -----
+    There are four differences from Weka's program. Ranges are computed from the training rows alone. (Weka widens the
+    ranges with each query, so that its predictions depend on the order of the queries.) Ties are found with a
+    tolerance. (Weka compares rounded sums.) The missing distance of a number is the full column range. (Weka takes the
+    larger of the distances to the two ends of the range.) Probabilities are shares of the votes. (Weka adds 1/n to
+    each class.) ``sample_weight`` counts as repetition.
+
+    References
+    ----------
+    .. [1] D. W. Aha, D. Kibler, M. K. Albert, "Instance-based learning algorithms", Machine
+       Learning 6 (1991) 37-66.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from weighbors import IBk
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = IBk(5, weights="inverse").fit(X[::2], y[::2])
+    >>> round(model.score(X[1::2], y[1::2]), 3)
+    0.944
     """
-
-    ties: str
 
     _needs_scaled_columns = False  # it scales them by their ranges
 
@@ -66,10 +117,33 @@ class BaseIBk(BaseKNeighbors):
         "weights": [StrOptions({"uniform", "inverse", "similarity"})],
         "ties": [StrOptions({"all", "index"})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
-        "handle_unknown": [StrOptions({"different", "error"})],
-        "backend": [StrOptions(set(BACKENDS))],
         "n_jobs": [None, Integral],
     }
+
+    def __init__(
+        self,
+        n_neighbors: int = 1,
+        *,
+        weights: str = "uniform",
+        ties: str = "all",
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            UnitRanges(),
+            weights=weights,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+        )
+        self.ties = ties
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool | None = True
+    ) -> IBk:
+        """Store further training rows. The column ranges are computed again, unless ``refresh=False``."""
+        super().partial_fit(X, y, classes, sample_weight, refresh=refresh)
+        return self
 
     def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
         """Yield batches of queries that have the same number of voting neighbours.
@@ -120,102 +194,6 @@ class BaseIBk(BaseKNeighbors):
         return distance_votes(distance, "complement" if self.weights == "similarity" else None, span=span)
 
 
-class IBk(BaseIBk, WeightedKNeighborsClassifier):
-    """k nearest neighbours on min-max scaled features, as Weka's IBk.
-
-    It is a `WeightedKNeighborsClassifier` with fixed weights: differences in a numeric feature are divided by its
-    column range in the training rows. Two categories differ by 0 or 1.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=1
-    weights : {"uniform", "inverse", "similarity"}, default="uniform"
-        Vote of a neighbour at distance d, with δ = d/√M for M features. "uniform": 1. "inverse": 1/(δ + 0.001).
-        "similarity": 1 − δ, but at least 0.
-    ties : {"all", "index"}, default="all"
-        Which rows vote if several rows are as far as the k-th neighbour. "all": all of them. "index": those with the
-        lowest row numbers, so that exactly k rows vote. With "all", distances are tied if their relative difference
-        is at most 1e-10 (float32: 1e-5).
-    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
-        Columns whose values differ by 0 or 1.
-    handle_unknown : {"different", "error"}, default="different"
-    backend : {"auto", "scan", "tree", "faiss", "hnsw"}, default="auto"
-    n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    weights_ : Weights
-        1 divided by the squared range of each numeric feature, and 0 for a numeric feature with only one value.
-    feature_importances_ : ndarray of shape (n_features,)
-        1 for each feature, but 0 for a numeric feature with only one value. After scaling, all features count equally.
-    plan_ : Plan
-        Which search ``predict`` uses, and why.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if ``X`` had column names.
-    n_samples_fit_ : int
-
-    See Also
-    --------
-    IB1 : One neighbour: if several rows are equally near, the first one.
-
-    Notes
-    -----
-    There are four differences from Weka's program. Ranges are computed from the training rows alone. (Weka widens the
-    ranges with each query, so that its predictions depend on the order of the queries.) Ties are found with a
-    tolerance. (Weka compares rounded sums.) The missing distance of a number is the full column range. (Weka takes the
-    larger of the distances to the two ends of the range.) Probabilities are shares of the votes. (Weka adds 1/n to
-    each class.) ``sample_weight`` counts as repetition.
-
-    References
-    ----------
-    .. [1] D. W. Aha, D. Kibler, M. K. Albert, "Instance-based learning algorithms", Machine
-       Learning 6 (1991) 37-66.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from weighbors import IBk
-    >>> X, y = load_wine(return_X_y=True)
-    >>> model = IBk(5, weights="inverse").fit(X[::2], y[::2])
-    >>> round(model.score(X[1::2], y[1::2]), 3)
-    0.944
-    """
-
-    _parameter_constraints = BaseIBk._parameter_constraints
-
-    def __init__(
-        self,
-        n_neighbors: int = 1,
-        *,
-        weights: str = "uniform",
-        ties: str = "all",
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        backend: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            UnitRanges(),
-            weights=weights,
-            categorical_features=categorical_features,
-            handle_unknown=handle_unknown,
-            backend=backend,
-            n_jobs=n_jobs,
-        )
-        self.ties = ties
-
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool | None = True
-    ) -> IBk:
-        """Store further training rows. The column ranges are computed again, unless ``refresh=False``."""
-        super().partial_fit(X, y, classes, sample_weight, refresh=refresh)
-        return self
-
-
 class IB1(IBk):
     """The nearest neighbour on min-max scaled features, as Weka's IB1.
 
@@ -226,8 +204,6 @@ class IB1(IBk):
     ----------
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns whose values differ by 0 or 1.
-    handle_unknown : {"different", "error"}, default="different"
-    backend : {"auto", "scan", "tree", "faiss", "hnsw"}, default="auto"
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
 
@@ -263,23 +239,18 @@ class IB1(IBk):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
-        name: IBk._parameter_constraints[name]
-        for name in ("categorical_features", "handle_unknown", "backend", "n_jobs")
+        name: IBk._parameter_constraints[name] for name in ("categorical_features", "n_jobs")
     }
 
     def __init__(
         self,
         *,
         categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        backend: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             1,
             ties="index",
             categorical_features=categorical_features,
-            handle_unknown=handle_unknown,
-            backend=backend,
             n_jobs=n_jobs,
         )

@@ -11,15 +11,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length
 
+from .._labels import check_labels
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import check_labels, check_sample_weight
+from .._validation import check_sample_weight
 from ..exceptions import InvalidDataError
 from ..explanation import Explanation, explain_rows
 from ..kernel import Calibration, fit_calibration
 from .base_kernel_votes import BaseKernelVotes, ExplainedOutputs
 from .training import indexable, repetition_weights
-
-__all__ = ["KernelVotesClassifier"]
 
 
 class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
@@ -43,23 +42,14 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     weigher : "auto", None, Weights or weigher, default="auto"
         Where feature weights come from. "auto": from the votes themselves (how strongly the scores change with a
         feature), if cross-validation finds that they help. A weigher is an estimator whose ``fit(X, y)`` sets
-        ``weights_``. If the weights select instances, only these rows are stored, and their votes are solved over all
-        rows. Votes ω of the weights multiply ``sample_weight``.
+        ``weights_``. If the weights select instances, the other rows are left out. Votes ω of the weights
+        multiply ``sample_weight``.
     p : {1, 2}, default=1
         1 for the city-block distance, 2 for the Euclidean distance.
     width : "auto" or float, default="auto"
         The width L of the kernel exp(−d/L). "auto": a multiple of the median distance, chosen by leave-one-out.
     ridge : "auto" or float, default="auto"
         The penalty λ. "auto": from 0.001 to 3, chosen by leave-one-out.
-    n_stored : int, float below 1 or None, default=None
-        How many rows, or which share of them, are stored. Their votes are solved over all rows. None: all rows, or
-        those that the weights select. An integer for ``n_neighbors`` goes first.
-    stored_by : {"auto", "compression", "draw"}, default="auto"
-        How the ``n_stored`` rows are chosen. "draw": at random. "compression": all rows vote at first. Then rows are
-        removed one by one, always the one without which the others can best keep the scores as they were [3]_. The
-        votes of the stored rows are fitted to the scores of all rows. Of more than 4000 rows, at most 4000 are drawn
-        first, and the votes are solved over the targets of all rows. "auto": "compression", but rows in blocks are
-        drawn, and so are 4000 or more stored rows.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns whose values differ by 0 or 1. "from_dtype": the columns of a DataFrame that contain
         categories or text.
@@ -68,10 +58,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         known categories. "error": an error is raised.
     class_weight : dict, "balanced" or None, default=None
         Factors of ``sample_weight`` for each class, as in scikit-learn.
-    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
-        Which search finds the nearest rows, if they vote.
-    random_state : int, RandomState or None, default=0
-        Draws the folds for feature weights, the stored rows, and the rows on which large tables choose their
+    random_state : int, RandomState or None, default=None
+        Draws the folds for feature weights, and the rows on which large tables choose their
         parameters.
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
@@ -80,11 +68,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     ----------
     classes_ : ndarray of shape (n_classes,)
     alpha_ : ndarray of shape (n_samples, n_classes), or None
-        Signed votes of the training rows for a query at distance 0. Rows that are not stored, and rows of weight 0,
+        Signed votes of the training rows for a query at distance 0. Rows that are not selected, and rows of weight 0,
         have 0. None if the nearest rows vote, since then every query has votes of its own.
-    votes_by_width_ : dict of float to ndarray of shape (n_samples, n_classes), or None
-        The votes for each width L. There is one width, and they are ``alpha_``, except if few stored rows were chosen
-        by compression: then there are up to four, and ``alpha_`` is their sum.
     intercept_ : ndarray of shape (n_classes,)
         The shares μ of the classes.
     width_, ridge_ : float
@@ -119,8 +104,8 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     [1]_. All rows voting needs 3 n² numbers of memory.
 
     If all rows vote, ``sample_weight`` counts as repetition: a row of weight 2 is the same as the row given twice. If
-    the nearest or few stored rows vote, weights say how closely a row is fitted, and ``n_neighbors`` and ``n_stored``
-    count rows. Weights of a mean below 1 are scaled to a mean of 1.
+    the nearest rows vote, weights say how closely a row is fitted, and ``n_neighbors`` counts rows. Weights of a mean
+    below 1 are scaled to a mean of 1.
 
     A missing value is at the full column range from every other value (HEOM), but a row is at distance 0 from itself.
 
@@ -129,7 +114,6 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
     .. [1] R. Rifkin, R. Lippert, "Notes on regularized least squares", MIT-CSAIL-TR-2007-025, 2007.
     .. [2] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, "Mechanism for feature learning in neural networks and
        backpropagation-free machine learning models", Science 383, 2024.
-    .. [3] B. Hassibi, D. Stork, "Second order derivatives for network pruning: optimal brain surgeon", NIPS 5, 1993.
 
     Examples
     --------
@@ -161,13 +145,10 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         p: int = 1,
         width: float | str = "auto",
         ridge: float | str = "auto",
-        n_stored: float | None = None,
-        stored_by: str = "auto",
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
         class_weight: Any = None,
-        backend: str = "auto",
-        random_state: Any = 0,
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -175,12 +156,9 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         self.p = p
         self.width = width
         self.ridge = ridge
-        self.n_stored = n_stored
-        self.stored_by = stored_by
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.class_weight = class_weight
-        self.backend = backend
         self.random_state = random_state
         self.n_jobs = n_jobs
 

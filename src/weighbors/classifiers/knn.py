@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any
 
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
 
 from .._targets import Target, check_target
 from .._typing import FloatArray
-from ..kernel import Calibration, fit_calibration
-from .choice import Choice, draw_rows, use_values
 from .class_votes import BaseKNeighborsClassifier
-from .learning import Fitted
 from .local_knn import AUTO_CONSTRAINTS, LocalKNeighbors
 from .training import codes_among, declared_classes
-
-__all__ = ["WeightedKNeighborsClassifier"]
 
 
 class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
@@ -54,15 +48,11 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
         "nearest": the class of the nearest neighbour that votes for one of these classes.
     class_weight : dict, "balanced" or None, default=None
         Factors of ``sample_weight`` for each class, as in scikit-learn.
-    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
+    backend : {"auto", "scan", "single", "pairs", "sparse", "rounded", "bytes", "tree", "hnsw"}, default="auto"
         Which search finds the neighbours. All of them except "hnsw" give the same results. ``plan_`` says which search
         was chosen.
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
-    calibrate : {None, "loo"}, default=None
-        What ``predict_proba`` returns. None: the shares of the votes. "loo": softmax(t · shares), where the slope t has
-        the least log-loss on training rows that were left out of their own vote. ``fit`` then needs more rows than
-        ``n_neighbors``.
 
     Attributes
     ----------
@@ -80,8 +70,6 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
     choice_ : DataFrame or None
         One row per candidate: ``weigher``, ``p``, ``n_neighbors``, ``weights``, ``accuracy``, ``squared_error`` (of the
         vote shares, summed over classes) and ``chosen``. None if no parameter is "auto".
-    calibration_ : Calibration or None
-        The slope of the calibration, and its log-loss on the rows left out. None without ``calibrate``.
     feature_importances_ : ndarray of shape (n_features,)
         The feature weights in use, for `RFECV` and `SelectFromModel`. Masked features have 0. Weights per class,
         instance or interval are averaged. Without feature weights, all are 1.
@@ -117,11 +105,7 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
     ``sample_weight`` and ``class_weight``. The draw and the folds are always the same. The accuracy of the chosen
     candidate is the largest of many, so it is a little too good: use cross-validation to estimate the accuracy.
 
-    Calibration keeps the order of the shares, and ``predict`` does not use it. So the predicted class has the largest
-    probability; only with ``vote_ties="nearest"`` may it be another one of several classes with equal probabilities.
-    Of more than 5000 rows, 5000 drawn ones are left out. Weights stay as they are when a row is left out.
-
-    For the choice and the calibration, a row of weight 2 is left out as a whole, while one of two equal rows is
+    For the choice, a row of weight 2 is left out as a whole, while one of two equal rows is
     predicted with the help of the other. So the two are not the same there.
 
     Examples
@@ -140,7 +124,7 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
     Let ``fit`` choose:
 
     >>> X = (X - X.mean()) / X.std()
-    >>> best = WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto", calibrate="loo")
+    >>> best = WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto")
     >>> best = best.fit(X[::2], y[::2])
     >>> best.n_neighbors_, type(best.weigher_).__name__, best.vote_kind_, best.p_
     (21, 'GradientWeights', 'distance', 2)
@@ -148,13 +132,9 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
     0.966
     """
 
-    #: The value of a later parameter at which all is as before it existed: stored cells of studies are still found.
-    _neutral_parameters: ClassVar[dict[str, Any]] = {"calibrate": None}
-
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
         **BaseKNeighborsClassifier._parameter_constraints,
         **AUTO_CONSTRAINTS,
-        "calibrate": [None, StrOptions({"loo"})],
     }
 
     def __init__(
@@ -170,7 +150,6 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
         class_weight: Any = None,
         backend: str = "auto",
         n_jobs: int | None = None,
-        calibrate: str | None = None,
     ) -> None:
         super().__init__(
             n_neighbors,
@@ -184,7 +163,6 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
             backend=backend,
             n_jobs=n_jobs,
         )
-        self.calibrate = calibrate
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WeightedKNeighborsClassifier:
@@ -212,7 +190,7 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
 
         Without a weigher and without "auto", or with ``refresh=True``, the model is the same as after ``fit`` on all
         rows so far. Values that were chosen for "auto", in ``fit`` or in the first call, are kept unless
-        ``refresh=True``. The calibration is always fitted again.
+        ``refresh=True``.
 
         Parameters
         ----------
@@ -236,39 +214,3 @@ class WeightedKNeighborsClassifier(LocalKNeighbors, BaseKNeighborsClassifier):
             return self._fit_rows(X, y, lambda y: Target(codes_among(y, declared), declared), sample_weight)
         known = self.classes_
         return self._add_rows(X, y, lambda y: Target(codes_among(y, known, classes), known), sample_weight, refresh)
-
-    def _use(self, fitted: Fitted, choice: Choice | None = None) -> Self:
-        """Set the fitted attributes, fit the calibration, and return the estimator."""
-        calibration = None
-        if self.calibrate is not None:  # by a copy: If too few rows are there, this estimator must stay as it was.
-            trial = use_values(self, calibrate=None)._use(fitted, choice)
-            calibration = trial._fit_calibration()
-        super()._use(fitted, choice)
-        self.calibration_ = calibration
-        return self
-
-    def _fit_calibration(self) -> Calibration:
-        """Return the calibration with the least log-loss on training rows that are left out of their own vote."""
-        training, repetition = self._fitted.training, self._fitted.repetition
-        drawn = draw_rows(len(training.codes))
-        shares = self._vote_shares(training.X[drawn], drawn)
-        return fit_calibration(shares, training.codes[drawn], None if repetition is None else repetition[drawn])
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class: its share of the votes, calibrated if ``calibrate`` says so.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features), or None
-            None: the queries are the training rows, and no row is its own neighbour.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_classes)
-            Columns as in ``classes_``.
-        """
-        return self._probabilities(super().predict_proba(X))
-
-    def _probabilities(self, shares: FloatArray) -> FloatArray:
-        """Return the shares of the votes, calibrated if ``calibrate`` says so."""
-        return shares if self.calibration_ is None else self.calibration_(shares)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import special
@@ -13,9 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._parallel.threads import effective_n_jobs, row_ranges, run_ranges
 from .._typing import BoolArray, FloatArray
-from .lazy import BaseLazy, LazyClassifier
-
-__all__ = ["BaseKStar", "KStar", "numeric_log_chances", "nominal_log_chances"]
+from .lazy import LazyClassifier
 
 _CELLS = 250_000  # how many distances are in memory at the same time
 _STEPS = 100
@@ -179,31 +177,68 @@ def nominal_log_chances(
     return np.where(informative[:, None], log, 0.0), informative
 
 
-class BaseKStar(BaseLazy):
-    """Base class of `KStar` and `KStarRegressor`: the probabilities of the training rows, for each query."""
+@dataclass(eq=False, repr=False)
+class KStar(LazyClassifier):
+    """K*: nearness is the probability that random steps change one instance into another.
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    The probability that a number changes into another number falls exponentially with their distance. For categories,
+    there is one probability for the same category and another one for all other categories. How fast the probability
+    falls is chosen for each query and feature, so that a given share of the training rows counts. The probabilities
+    of the features are multiplied. Each training row adds its probability to its class.
+
+    Parameters
+    ----------
+    blend : float, default=20
+        Per cent of the training rows that count in a feature, in addition to the rows nearest to the query. Values
+        near 0 give the nearest neighbour, values near 100 give equal votes of all rows.
+    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if ``X`` had column names.
+    n_samples_fit_ : int
+
+    Notes
+    -----
+    A training value that is missing has the mean probability of the known values. If a value of the query is missing,
+    the feature is left out. If m of M features remain, the product of their probabilities is raised to the power M/m.
+    ``sample_weight`` counts as repetition. A category of a query that was not in the training data has no effect.
+
+    There are four differences from Weka's program. Weka stops its search if a scale includes the wanted number of
+    instances up to 0.01, and it uses no scale below 0.005, so that features in large units count too much. Here the
+    equation is solved, and units do not matter. Weka's automatic choice of the blend (option -E) is not available.
+    The number of categories is the number found in ``fit``. (In Weka it is the number that the file declares.) If a
+    value of the query is missing, Weka raises the product to a power after each later feature. Here this is done once.
+
+    References
+    ----------
+    .. [1] J. G. Cleary, L. E. Trigg, "K*: an instance-based learner using an entropic distance
+       measure", ICML (1995) 108-114.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from weighbors import KStar
+    >>> X, y = load_wine(return_X_y=True)
+    >>> round(KStar().fit(X[::2], y[::2]).score(X[1::2], y[1::2]), 3)
+    0.933
+    """
+
+    blend: float = 20
+    _: KW_ONLY
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "blend": [Interval(Real, 0, 100, closed="neither")],
-        "missing": [StrOptions({"average", "farthest"})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
-        "handle_unknown": [StrOptions({"different", "error"})],
         "n_jobs": [None, Integral],
     }
-
-    def __init__(
-        self,
-        blend: float = 20,
-        *,
-        missing: str = "average",
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.blend = blend
-        self.missing = missing
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -232,13 +267,31 @@ class BaseKStar(BaseLazy):
             self._columns.append((values, repetition, position))
         return self
 
-    def _run(self, answer: Callable[[FloatArray], FloatArray], X: Any) -> FloatArray:
-        """Return the answers to all queries ``X``. ``answer`` is called with small batches of coded queries."""
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the share of each class in the sum of the training rows' probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_classes)
+            Columns as in ``classes_``.
+        """
         queries = self._queries(X)
         threads = effective_n_jobs(self.n_jobs)
         size = max(1, _CELLS // len(self._rows))
         ranges = row_ranges(len(queries), threads, least=min(48, size), most=size)
-        return np.concatenate(run_ranges(lambda b, e: answer(queries[b:e]), ranges, threads))
+        return np.concatenate(run_ranges(lambda b, e: self._shares(queries[b:e]), ranges, threads))
+
+    def _shares(self, queries: FloatArray) -> FloatArray:
+        """Return the share of each class in the sum of the probabilities of all stored rows."""
+        chance = self._chances(queries)
+        of_class = [np.flatnonzero(self._codes == c) for c in range(len(self.classes_))]
+        total = np.stack([np.take(chance, rows, axis=1).sum(axis=1) for rows in of_class], axis=1)
+        shares: FloatArray = total / total.sum(axis=1, keepdims=True)
+        return shares
 
     def _chances(self, queries: FloatArray) -> FloatArray:
         """Return the probabilities of all stored rows, of shape (n_queries, n_rows), each query up to a factor."""
@@ -266,89 +319,7 @@ class BaseKStar(BaseLazy):
             chances = nominal_log_chances if self._coder.nominal_of(self._rows)[j] else numeric_log_chances
             log, informative = chances(asked[known], values, repetition, float(self.blend) / 100)
             table[known, :-1] = log
-            if self.missing == "average":
-                table[known, -1] = special.logsumexp(log, b=repetition / repetition.sum(), axis=1)
-            else:
-                table[known, -1] = log.min(axis=1)
+            table[known, -1] = special.logsumexp(log, b=repetition / repetition.sum(), axis=1)
             table[np.flatnonzero(known)[~informative]] = 0.0
         of_rows: FloatArray = table[back][:, position]
         return of_rows
-
-
-class KStar(BaseKStar, LazyClassifier):
-    """K*: nearness is the probability that random steps change one instance into another.
-
-    The probability that a number changes into another number falls exponentially with their distance. For categories,
-    there is one probability for the same category and another one for all other categories. How fast the probability
-    falls is chosen for each query and feature, so that a given share of the training rows counts. The probabilities
-    of the features are multiplied. Each training row adds its probability to its class.
-
-    Parameters
-    ----------
-    blend : float, default=20
-        Per cent of the training rows that count in a feature, in addition to the rows nearest to the query. Values
-        near 0 give the nearest neighbour, values near 100 give equal votes of all rows.
-    missing : {"average", "farthest"}, default="average"
-        Probability of a training value that is missing. "average": the mean probability of the known values.
-        "farthest": the smallest probability of a known value.
-    categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
-    handle_unknown : {"different", "error"}, default="different"
-        What happens if a query has a category that was not in the training data. "different": the feature has no
-        effect on this query. "error": an error is raised.
-    n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if ``X`` had column names.
-    n_samples_fit_ : int
-
-    Notes
-    -----
-    If a value of the query is missing, the feature is left out. If m of M features remain, the product of their
-    probabilities is raised to the power M/m. ``sample_weight`` counts as repetition.
-
-    There are four differences from Weka's program. Weka stops its search if a scale includes the wanted number of
-    instances up to 0.01, and it uses no scale below 0.005, so that features in large units count too much. Here the
-    equation is solved, and units do not matter. Weka's automatic choice of the blend (option -E) is not available.
-    The number of categories is the number found in ``fit``. (In Weka it is the number that the file declares.) If a
-    value of the query is missing, Weka raises the product to a power after each later feature. Here this is done once.
-
-    References
-    ----------
-    .. [1] J. G. Cleary, L. E. Trigg, "K*: an instance-based learner using an entropic distance
-       measure", ICML (1995) 108-114.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from weighbors import KStar
-    >>> X, y = load_wine(return_X_y=True)
-    >>> round(KStar().fit(X[::2], y[::2]).score(X[1::2], y[1::2]), 3)
-    0.933
-    """
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the share of each class in the sum of the training rows' probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_classes)
-            Columns as in ``classes_``.
-        """
-        return self._run(self._shares, X)
-
-    def _shares(self, queries: FloatArray) -> FloatArray:
-        """Return the share of each class in the sum of the probabilities of all stored rows."""
-        chance = self._chances(queries)
-        of_class = [np.flatnonzero(self._codes == c) for c in range(len(self.classes_))]
-        total = np.stack([np.take(chance, rows, axis=1).sum(axis=1) for rows in of_class], axis=1)
-        shares: FloatArray = total / total.sum(axis=1, keepdims=True)
-        return shares

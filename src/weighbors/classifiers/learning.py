@@ -22,15 +22,6 @@ from ..neighbors.metric import fit_weigher, learned_weights
 from ..weights import Weights
 from .training import Training, check_growth, indexable, positive_rows, repetition_weights, scale_repetitions
 
-__all__ = [
-    "Fitted",
-    "KNNParameters",
-    "PreparedRows",
-    "build_model",
-    "join_rows",
-    "prepare_rows",
-]
-
 
 class KNNParameters(Protocol):
     """The parameters of a k-NN that this module reads."""

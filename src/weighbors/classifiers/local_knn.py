@@ -9,18 +9,17 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._frames import as_pandas
+from .._labels import require_labels
 from .._targets import Target
-from .._validation import TableCoder, check_sample_weight, require_labels
+from .._validation import TableCoder, check_sample_weight
 from ..engine import Plan
 from ..exceptions import InvalidDataError
 from .base_knn import BaseKNeighbors
-from .choice import AUTO, Choice, choose_values, is_auto, use_values
+from .choice import AUTO, KNNChoice, choose_values, is_auto, use_values
 from .learning import Fitted, PreparedRows, build_model, join_rows, prepare_rows
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["AUTO_CONSTRAINTS", "LocalKNeighbors"]
 
 #: Constraints of the parameters that may be "auto", for ``_parameter_constraints``.
 AUTO_CONSTRAINTS = {name: [*BaseKNeighbors._parameter_constraints[name], StrOptions({"auto"})] for name in AUTO}
@@ -32,7 +31,7 @@ class LocalKNeighbors(BaseKNeighbors):
     The other base class says what votes become, and makes the judge of candidates for "auto" (``_make_judge``).
     """
 
-    _choice: Choice | None
+    _choice: KNNChoice | None
 
     def _fit_rows(
         self, X: Any, y: Any, check: Callable[[Any], Target], sample_weight: Any, *, least_classes: int = 1
@@ -68,13 +67,13 @@ class LocalKNeighbors(BaseKNeighbors):
         rows = join_rows(self, self._fitted, X, target, weight, refresh)
         return self._learn(rows, None if refresh else self._choice, self._fitted.weigher)
 
-    def _learn(self, rows: PreparedRows, choice: Choice | None = None, weigher: Any = None) -> Self:
+    def _learn(self, rows: PreparedRows, choice: KNNChoice | None = None, weigher: Any = None) -> Self:
         """Choose values for "auto", learn the weights, and set the fitted attributes.
 
         Parameters
         ----------
         rows : PreparedRows
-        choice : Choice, optional
+        choice : KNNChoice, optional
             Values that were chosen before. None: they are chosen now.
         weigher : estimator, optional
             The fitted weigher that learned ``rows.weights`` in an earlier call.
@@ -90,7 +89,7 @@ class LocalKNeighbors(BaseKNeighbors):
             fitted = fitted._replace(weigher=weigher)
         return self._use(fitted, choice)
 
-    def _use(self, fitted: Fitted, choice: Choice | None = None) -> Self:
+    def _use(self, fitted: Fitted, choice: KNNChoice | None = None) -> Self:
         """Set the fitted attributes, and return the estimator."""
         super()._use(fitted)
         self._choice = choice

@@ -2,12 +2,11 @@
 
 The models of all queries are computed together. The weights of the rows are a matrix of shape (n_rows, n_queries).
 The weights of one query add up to the number of rows that count for it. The models accept missing values and
-categories. Those for numeric targets are in `weighbors.regressors.local_models`.
+categories.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import reduce
 
@@ -15,8 +14,6 @@ import numpy as np
 from scipy import sparse, special
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-
-__all__ = ["NOTHING", "BaseStump", "Column", "LocalNaiveBayes", "LocalStump"]
 
 NOTHING = 1e-6  # a stump treats smaller weights as 0: they are rounding errors of a subtraction
 _EQUAL = 1e-10  # tests whose entropies (nats) differ by less are equal, so that rounding does not choose the test
@@ -65,7 +62,7 @@ def _entropy(table: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Column:
+class StumpColumn:
     """One feature, prepared for the stump.
 
     ``values`` are the sorted distinct values. ``nominal`` tells whether they are categories. ``cells`` is the matrix
@@ -77,14 +74,14 @@ class Column:
     cells: sparse.csr_matrix
 
 
-class BaseStump(ABC):
-    """A decision stump: the one test of one feature that leaves the least impurity.
+class LocalStump:
+    """A decision stump: the one test of one feature that leaves the smallest entropy.
 
     A numeric feature is compared with the middle between two neighbouring values. A categorical feature is compared
-    with one category. Missing values form a third branch. If several tests leave the same impurity, the earliest
+    with one category. Missing values form a third branch. If several tests leave the same entropy, the earliest
     feature is used, and in this feature the lowest value, or the category whose first row comes first.
 
-    What the rows of a branch add up to is a table. Its first axis is the classes, or the moments of a numeric target.
+    The rows of a branch add up to a table of counts, whose first axis is the classes.
 
     Parameters
     ----------
@@ -92,68 +89,62 @@ class BaseStump(ABC):
         The training rows.
     nominal : bool ndarray of shape (M,)
         Which features are categorical.
-    n_sums : int
-        Length of the first axis of a table.
+    codes : int ndarray of shape (n,)
+        Class number of each row.
+    n_classes : int
     """
 
-    def __init__(self, rows: FloatArray, nominal: BoolArray, n_sums: int) -> None:
-        self.n_sums = n_sums
+    def __init__(self, rows: FloatArray, nominal: BoolArray, codes: IndexArray, n_classes: int) -> None:
+        self.codes, self.n_classes = codes, n_classes
         self.columns = [self._column(rows[:, j], bool(nominal[j])) for j in range(rows.shape[1])]
         #: how many numbers per query are in memory while one feature is tested
-        self.cells = max(8 * (len(column.values) + 1) * n_sums for column in self.columns)
+        self.cells = max(8 * (len(column.values) + 1) * n_classes for column in self.columns)
 
-    @abstractmethod
-    def _make_cells(self, position: IndexArray, n_positions: int) -> sparse.csr_matrix:
-        """Return the matrix that sums rows by value; ``position`` is the number of each row's value."""
-
-    @abstractmethod
-    def _sums(self, column: Column, W: FloatArray) -> FloatArray:
-        """Return the table of each value, for each query, of shape (n_sums, n_values + 1, n_queries)."""
-
-    @staticmethod
-    @abstractmethod
-    def _impurity(table: FloatArray) -> FloatArray:
-        """Return the impurity of a branch, multiplied by its weight."""
-
-    @staticmethod
-    @abstractmethod
-    def _weight(table: FloatArray) -> FloatArray:
-        """Return the weight of the rows that a table sums."""
-
-    def _column(self, values: FloatArray, nominal: bool) -> Column:
+    def _column(self, values: FloatArray, nominal: bool) -> StumpColumn:
         """Return the prepared feature: its distinct values, and which of them each row has."""
         known = ~np.isnan(values)
         distinct = np.unique(values[known])
         position = np.where(known, np.searchsorted(distinct, values), len(distinct))
-        return Column(distinct, nominal, self._make_cells(position, len(distinct) + 1))
+        return StumpColumn(distinct, nominal, _one_hot(position, self.codes, len(distinct) + 1, self.n_classes))
 
-    def _branches(self, W: FloatArray, weight: FloatArray, queries: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the tables of the branch that each query belongs to, and of all rows, both (n_queries, n_sums).
+    def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
+        """Return the class shares in the branch that each query belongs to, of shape (n_queries, n_classes).
+
+        ``W`` holds the row weights, of shape (n, n_queries). If no row is in the branch, the shares of all rows are
+        returned.
+        """
+        share, everything = self._branches(W, queries)
+        # A branch without weight, up to rounding, has no information.
+        share = np.where(share.sum(axis=1, keepdims=True) > NOTHING, share, everything)
+        share = np.maximum(share, 0.0)
+        shares: FloatArray = share / share.sum(axis=1, keepdims=True)
+        return shares
+
+    def _branches(self, W: FloatArray, queries: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the tables of the branch that each query belongs to, and of all rows, both (n_queries, n_classes).
 
         Parameters
         ----------
-        W : ndarray
-            What is summed: the row weights, as `_sums` takes them.
-        weight : ndarray of shape (n_queries,)
-            The sum of the weights of each query.
+        W : ndarray of shape (n, n_queries)
+            The row weights.
         queries : ndarray of shape (n_queries, M)
         """
-        n_queries = len(queries)
+        n_queries, weight = len(queries), W.sum(axis=0)
         best = np.full(n_queries, np.inf)
-        share = np.zeros((n_queries, self.n_sums))
+        share = np.zeros((n_queries, self.n_classes))
         for j, column in enumerate(self.columns):
             # A sparse product sums the rows of each value, for all queries at once.
-            sums = self._sums(column, W)
-            impurity, branch = self._test(column, sums, queries[:, j])
-            better = impurity < best - _EQUAL * weight  # infinite if the feature has no test
-            best[better] = impurity[better]
+            sums = (column.cells @ W).reshape(self.n_classes, -1, n_queries)
+            entropy, branch = self._test(column, sums, queries[:, j])
+            better = entropy < best - _EQUAL * weight  # infinite if the feature has no test
+            best[better] = entropy[better]
             share[better] = branch[:, better].T
         return share, np.cumsum(sums, axis=1)[:, -1].T
 
-    def _test(self, column: Column, sums: FloatArray, query: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the impurity after the best test of a feature, and the table of the query's branch.
+    def _test(self, column: StumpColumn, sums: FloatArray, query: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the entropy after the best test of a feature, and the table of the query's branch.
 
-        ``sums`` has shape (n_sums, n_values + 1, n_queries). Its last position sums rows with a missing value.
+        ``sums`` has shape (n_classes, n_values + 1, n_queries). Its last position sums rows with a missing value.
         ``query`` holds the value of the feature in each query.
         """
         known, missing = sums[:, :-1], sums[:, -1]
@@ -165,26 +156,26 @@ class BaseStump(ABC):
         inside = known if column.nominal else upto[:, :-1]
         outside = total[:, None] - inside
         # Values without weight are not there for this query.
-        present = self._weight(known) > 0
-        left = self._impurity(inside) + self._impurity(outside)
+        present = _sum_classes(known) > 0
+        left = _entropy(inside) + _entropy(outside)
         if not column.nominal:  # a test separates two values that occur with weight
             later = np.logical_or.accumulate(present[::-1], axis=0)[::-1]
             left = np.where(present[:-1] & later[1:], left, np.inf)
-        at = np.argmax(left <= left.min(axis=0) + _EQUAL * self._weight(total), axis=0)
+        at = np.argmax(left <= left.min(axis=0) + _EQUAL * _sum_classes(total), axis=0)
         every = np.arange(n_queries)
-        impurity = left[at, every] + self._impurity(missing)
+        entropy = left[at, every] + _entropy(missing)
         taken = self._inside(column, at, present, query)
         branch = np.where(taken, inside[:, at, every], outside[:, at, every])
-        third = np.where(self._weight(missing) > 0, missing, total)
-        return impurity, np.where(np.isnan(query), third, branch)
+        third = np.where(_sum_classes(missing) > 0, missing, total)
+        return entropy, np.where(np.isnan(query), third, branch)
 
     @staticmethod
-    def _inside(column: Column, at: IndexArray, present: BoolArray, query: FloatArray) -> BoolArray:
+    def _inside(column: StumpColumn, at: IndexArray, present: BoolArray, query: FloatArray) -> BoolArray:
         """Return whether each query passes its test: it has the tested category, or is not above the tested number.
 
         Parameters
         ----------
-        column : Column
+        column : StumpColumn
         at : ndarray of shape (n_queries,)
             Position of the value that is tested, for each query.
         present : bool ndarray of shape (n_values, n_queries)
@@ -199,51 +190,6 @@ class BaseStump(ABC):
         cut = (column.values[at] + column.values[np.argmax(after, axis=0)]) / 2
         below: BoolArray = query <= cut
         return below
-
-
-class LocalStump(BaseStump):
-    """A decision stump for classes: the test that leaves the smallest entropy.
-
-    Parameters
-    ----------
-    rows, nominal
-        As in `BaseStump`.
-    codes : int ndarray of shape (n,)
-        Class number of each row.
-    n_classes : int
-    """
-
-    def __init__(self, rows: FloatArray, nominal: BoolArray, codes: IndexArray, n_classes: int) -> None:
-        self.codes = codes
-        super().__init__(rows, nominal, n_classes)
-
-    def _make_cells(self, position: IndexArray, n_positions: int) -> sparse.csr_matrix:
-        return _one_hot(position, self.codes, n_positions, self.n_sums)
-
-    def _sums(self, column: Column, W: FloatArray) -> FloatArray:
-        counts: FloatArray = (column.cells @ W).reshape(self.n_sums, -1, W.shape[1])
-        return counts
-
-    @staticmethod
-    def _impurity(table: FloatArray) -> FloatArray:
-        return _entropy(table)
-
-    @staticmethod
-    def _weight(table: FloatArray) -> FloatArray:
-        return _sum_classes(table)
-
-    def predict(self, W: FloatArray, queries: FloatArray) -> FloatArray:
-        """Return the class shares in the branch that each query belongs to, of shape (n_queries, n_classes).
-
-        ``W`` holds the row weights, of shape (n, n_queries). If no row is in the branch, the shares of all rows are
-        returned.
-        """
-        share, everything = self._branches(W, W.sum(axis=0), queries)
-        # A branch without weight, up to rounding, has no information.
-        share = np.where(share.sum(axis=1, keepdims=True) > NOTHING, share, everything)
-        share = np.maximum(share, 0.0)
-        shares: FloatArray = share / share.sum(axis=1, keepdims=True)
-        return shares
 
 
 class LocalNaiveBayes:

@@ -20,8 +20,6 @@ from ..exceptions import ModelFileError, WeighborsError
 from ..weights import Weights
 from ..weights.value import parts_of
 
-__all__ = ["is_old_file", "read", "target_is_numeric"]
-
 _FOREIGN = "'{path}' is an archive, but no model: 'weighbors fit' did not write it"
 _KIND = ArchiveKind(
     format="weighbors.TableModel",

@@ -14,8 +14,6 @@ from ..engine.references import column_ranges
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 
-__all__ = ["UnitRanges", "range_weights"]
-
 
 def range_weights(X: Any, nominal: BoolArray, *, p: int = 2) -> Weights:
     """Return feature weights that divide the differences in each numeric feature by its column range.

@@ -17,8 +17,6 @@ from .knn import WeightedKNeighborsClassifier
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableClassifier"]
-
 
 def _estimator_has(name: str) -> Any:
     """Return the condition of `available_if`: whether the estimator has the method ``name``."""
@@ -103,7 +101,7 @@ class TableClassifier(ClassifierMixin, BaseTableEstimator):
 
     @staticmethod
     def _default_estimator() -> KernelVotesClassifier:
-        return KernelVotesClassifier()
+        return KernelVotesClassifier(random_state=0)
 
     @staticmethod
     def _old_estimator(settings: dict[str, Any]) -> WeightedKNeighborsClassifier:

@@ -16,8 +16,6 @@ from ..datasets.encoding import TableEncoder
 from ..exceptions import ModelFileError, WeighborsError
 from . import old_file
 
-__all__ = ["kind_in_file", "load_estimator", "old_encoder", "save_estimator"]
-
 _KIND = ArchiveKind(
     format="weighbors.TableEstimator",
     version=1,

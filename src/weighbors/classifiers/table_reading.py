@@ -23,8 +23,6 @@ from ..exceptions import InvalidDataError, UnknownCategoryError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableReader"]
-
 _FEW_ROWS = 16  # up to so many rows, cells are read one by one, which is faster than column by column
 
 

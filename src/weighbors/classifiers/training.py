@@ -9,22 +9,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d, compute_class_weight
 
+from .._labels import codes_of
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import codes_of
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
-
-__all__ = [
-    "Training",
-    "check_growth",
-    "codes_among",
-    "declared_classes",
-    "indexable",
-    "positive_rows",
-    "repetition_weights",
-    "scale_repetitions",
-]
 
 _ROUNDING = 1e-9  # relative tolerance: a sum of weights can differ from 1 by rounding
 

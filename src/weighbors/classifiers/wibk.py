@@ -14,11 +14,11 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._frames import as_pandas
+from .._labels import check_labels, require_labels
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._unscaled import columns_checked
-from .._validation import TakesTables, check_labels, check_sample_weight, require_labels
+from .._validation import TakesTables, check_sample_weight
 from ..engine import Plan
-from ..engine.plan import BACKENDS
 from ..explanation import Explanation, OriginalValues, Prepared, explain_rows
 from ..weighers.intervals import INTERVAL_CONSTRAINTS, RepresentativeIntervals, interval_frame
 from ..weighers.intervals.discretize import IntegerCoder
@@ -28,8 +28,6 @@ from .training import Training, codes_among, declared_classes, scale_repetitions
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["WIBK"]
 
 
 class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
@@ -47,7 +45,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
     weight : {"nonoverlap", "overlap"}, default="nonoverlap"
         Weight of an interval. "nonoverlap": the share of the interval that lies in no representative interval of
         another class, as in the paper. "overlap": 1 minus this share.
-    normalize : {"instance", "none", "class", "max"}, default="instance"
+    normalize : "instance" or None, default="instance"
         As in `RepresentativeIntervals`.
     smoothing : float, default=0.02
         As in `RepresentativeIntervals`.
@@ -64,10 +62,6 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns of unordered categories. "from_dtype": the columns of a DataFrame that contain text or unordered
         categories.
-    handle_unknown : {"different", "error"}, default="different"
-        What happens if a query has a category that was not in the training data. "different": it differs from all
-        known categories, or is treated as missing if the categories are ordered. "error": an error is raised.
-    backend : {"auto", "scan", "tree", "faiss", "hnsw"}, default="auto"
     n_jobs : int or None, default=None
 
     Attributes
@@ -101,8 +95,6 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         **INTERVAL_CONSTRAINTS,
         "vote_ties": [StrOptions({"first", "nearest"})],
-        "handle_unknown": [StrOptions({"different", "error"})],
-        "backend": [StrOptions(set(BACKENDS))],
         "n_jobs": [None, Integral],
     }
 
@@ -116,15 +108,13 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         n_neighbors: int = 5,
         *,
         weight: str = "nonoverlap",
-        normalize: str = "instance",
+        normalize: str | None = "instance",
         smoothing: float = 0.02,
         overlap: str = "values",
         vote_ties: str = "first",
         discretize: str | None = None,
         n_bins: int = 10,
         categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        backend: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -136,8 +126,6 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         self.discretize = discretize
         self.n_bins = n_bins
         self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.backend = backend
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -210,7 +198,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
     def _check_table(self, X: Any, y: Any) -> tuple[IntegerCoder, Any]:
         """Return a coder for the table, and the coded rows before bins are made."""
         require_labels(self, y)
-        coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features, self.handle_unknown)
+        coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features)
         return coder, coder.open(self, X)
 
     def _learn(self, coder: IntegerCoder, training: Training, classes: AnyArray, *, partial: bool = False) -> WIBK:
@@ -241,7 +229,6 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
             weigher,
             categorical_features=nominal if nominal.any() else None,
             vote_ties=self.vote_ties,
-            backend=self.backend,
             n_jobs=self.n_jobs,
         )
         table, labels = self._table(coder.integers(training.X)), classes[training.codes]

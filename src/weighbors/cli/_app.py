@@ -11,8 +11,6 @@ import typer
 from . import datasets, demo, explain, fit, predict, reduce, report, select, study
 from ._errors import with_error_messages
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="weighbors",
     help="Weighted nearest neighbours: rank features, predict new rows and explain predictions.",

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from ._errors import UsageError
 
-__all__ = ["prepare_checkpoint"]
-
 
 def prepare_checkpoint(
     named: Path | None, default: Path, what: str, *, resume: bool, force: bool, others: tuple[Path, ...]
@@ -44,7 +42,7 @@ def prepare_checkpoint(
         return path
     if not force:
         raise UsageError(f"'{path}' has a {what} that is not finished: --resume continues it, --force starts again")
-    from ..weighers.evolution.lock import hold_checkpoint
+    from ..weighers.evolution.checkpoint import hold_checkpoint
 
     with hold_checkpoint(path):  # not that of a run that is active
         path.unlink()

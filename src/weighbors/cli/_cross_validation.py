@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from .._typing import AnyArray, FloatArray
 
-__all__ = ["CrossValidated", "cross_validate"]
-
 _RESAMPLES = 2000
 
 

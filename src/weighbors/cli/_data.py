@@ -13,17 +13,6 @@ if TYPE_CHECKING:
 
     from ..datasets import Table
 
-__all__ = [
-    "check_directory",
-    "check_format",
-    "check_output",
-    "is_numeric",
-    "read_data",
-    "split_groups",
-    "split_labels",
-    "write_frame",
-]
-
 
 def read_data(path: Path, header: bool) -> Table:
     """Return the table in a file, and print the messages about it. ``header``: the first line has column names."""

@@ -16,8 +16,6 @@ import typer
 from .._files import NO_SPACE
 from ._say import error, note
 
-__all__ = ["BAD_DATA", "FAILED_CELLS", "INTERRUPTED", "TROUBLE", "USAGE", "UsageError", "with_error_messages"]
-
 TROUBLE, USAGE, BAD_DATA, FAILED_CELLS, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 DEBUG = "WEIGHBORS_DEBUG"
 

@@ -8,29 +8,12 @@ from typing import Any
 
 from ._errors import UsageError
 
-__all__ = [
-    "FitOptions",
-    "ModelName",
-    "ScaleName",
-    "Strategy",
-    "Votes",
-    "Weigher",
-    "check_known_tasks",
-    "check_options",
-    "make_table_estimator",
-]
-
 
 class ModelName(StrEnum):
     """Names of the models that can be fitted to the prepared columns."""
 
     KNN = "knn"
     VOTES = "votes"
-    WIBK = "wibk"
-    IB1 = "ib1"
-    IBK = "ibk"
-    LWL = "lwl"
-    KSTAR = "kstar"
 
 
 class Weigher(StrEnum):
@@ -134,9 +117,7 @@ class FitOptions:
     @property
     def n_neighbors(self) -> int | None:
         """The number of neighbours that vote. None means that the model chooses it or has no such number."""
-        if self.neighbors is None and self.model in (ModelName.KNN, ModelName.WIBK, ModelName.IBK):
-            return 5
-        return 1 if self.model is ModelName.IB1 else self.neighbors
+        return 5 if self.neighbors is None and self.model is ModelName.KNN else self.neighbors
 
     @property
     def chosen_scale(self) -> str | None:
@@ -151,11 +132,6 @@ class FitOptions:
         names = {
             ModelName.KNN: f"{k}-NN",
             ModelName.VOTES: "learned votes" + (f" of {k} neighbours" if k else ""),
-            ModelName.WIBK: f"WIB-K with {k} neighbours",
-            ModelName.IB1: "IB1",
-            ModelName.IBK: f"IBk with {k} neighbours",
-            ModelName.LWL: "LWL" + (f" with {k} neighbours" if k else ""),
-            ModelName.KSTAR: "K*",
         }
         select = "" if self.select is None else f", {self.select} features selected"
         return names[self.model] + ("" if weigher is None else f", weigher {weigher.value}") + select
@@ -177,14 +153,9 @@ class FitOptions:
 def check_options(options: FitOptions) -> None:
     """Raise `UsageError` if options contradict each other. Commands call this before any work."""
     model, weigher = options.model, options.chosen_weigher
-    weighted = model in (ModelName.KNN, ModelName.VOTES)
-    if options.weigher is not None and not weighted:
-        raise UsageError(f"--weigher is for --model knn and votes; {model.value} has weights of its own, or none")
-    if options.votes is not None and model not in (ModelName.KNN, ModelName.IBK):
-        raise UsageError(f"--votes is for --model knn and ibk; got --model {model.value}")
-    if options.neighbors is not None and model in (ModelName.IB1, ModelName.KSTAR):
-        raise UsageError(f"--model {model.value} has no number of neighbours: leave out --neighbors")
-    if options.select is not None and (not weighted or weigher is None or weigher in _NOT_SELECTING):
+    if options.votes is not None and model is not ModelName.KNN:
+        raise UsageError(f"--votes is for --model knn; got --model {model.value}")
+    if options.select is not None and (weigher is None or weigher in _NOT_SELECTING):
         raise UsageError("--select needs a --weigher that ranks features, such as relieff or nca")
     if options.strategy is not None and weigher is not Weigher.SIMBAMBIW:
         raise UsageError("--strategy is for --weigher simbambiw")
@@ -220,30 +191,16 @@ def _make_estimator(options: FitOptions, numeric: bool) -> Any:
     """Return the unfitted estimator for the prepared columns."""
     from .. import classifiers, regressors
 
-    k, model = options.n_neighbors, options.model
+    k = options.n_neighbors
     jobs: dict[str, Any] = {"n_jobs": options.jobs}
     weigher, near = _make_weigher(options, numeric), options.votes is Votes.DISTANCE
     package: Any = regressors if numeric else classifiers
-    if model is ModelName.KNN:
+    if options.model is ModelName.KNN:
         kind = package.WeightedKNeighborsRegressor if numeric else package.WeightedKNeighborsClassifier
         return kind(k, weigher, weights="distance" if near else "uniform", **jobs)
-    if model is ModelName.VOTES:
-        kind = package.KernelVotesRegressor if numeric else package.KernelVotesClassifier
-        chosen = "auto" if options.weigher is None else weigher
-        return kind("auto" if k is None else k, chosen, random_state=options.seed, **jobs)
-    if model is ModelName.WIBK:
-        if numeric:
-            raise UsageError("--model wibk needs classes, and the target is a number: use knn or votes")
-        return package.WIBK(k, discretize="mdlp", **jobs)
-    lazy: dict[ModelName, tuple[str, dict[str, Any]]] = {
-        ModelName.IB1: ("IB1", {}),
-        # Weka's IBk calls votes by 1/d "inverse".
-        ModelName.IBK: ("IBk", {"n_neighbors": k, "weights": "inverse" if near else "uniform"}),
-        ModelName.LWL: ("LWL", {"n_neighbors": k}),
-        ModelName.KSTAR: ("KStar", {}),
-    }
-    name, parameters = lazy[model]
-    return getattr(package, name + ("Regressor" if numeric else ""))(**parameters, **jobs)
+    kind = package.KernelVotesRegressor if numeric else package.KernelVotesClassifier
+    chosen = "auto" if options.weigher is None else weigher
+    return kind("auto" if k is None else k, chosen, random_state=options.seed, **jobs)
 
 
 def _make_weigher(options: FitOptions, numeric: bool) -> Any:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ..classifiers import TableClassifier
     from ..regressors import TableRegressor
 
-__all__ = ["load_model", "split_target"]
-
 
 def load_model(path: Path) -> TableClassifier | TableRegressor:
     """Return the model in a file that ``weighbors fit`` or ``save`` wrote. Files of version 0.1 can be read, too.

@@ -8,23 +8,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Data",
-    "Drop",
-    "Force",
-    "Groups",
-    "Header",
-    "Jobs",
-    "Json",
-    "Keep",
-    "Quiet",
-    "Seed",
-    "Target",
-    "TargetKind",
-    "TargetType",
-]
-
-
 _MOST_JOBS = 1024  # operating systems refuse some tens of thousands of threads, at moments when nothing can be mended
 
 

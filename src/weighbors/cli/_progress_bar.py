@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from .._status_line import StatusLine, draw_bar
 from ._say import on_terminal
 
-__all__ = ["Bar", "progress_bar"]
-
 
 class Bar:
     """A progress bar that shows how many steps are done."""

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["print_json", "error", "note", "on_terminal", "set_quiet", "say"]
-
 _quiet = False
 
 

@@ -16,8 +16,6 @@ from ._say import error, note, print_json, say, set_quiet
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NAME", "run"]
-
 NAME = "datasets"
 
 

@@ -13,8 +13,6 @@ from ._progress_bar import progress_bar
 from ._say import say, set_quiet
 from .report import check_report, publish
 
-__all__ = ["NAME", "run"]
-
 NAME = "demo"
 
 
@@ -64,7 +62,10 @@ def describe_votes_gain(n_jobs: int | None = None) -> str:
     from ..stats import corrected_resampled_ttest
 
     X, y = load_diabetes(return_X_y=True)
-    models = [WeightedKNeighborsRegressor(5, n_jobs=n_jobs), KernelVotesRegressor(None, None, n_jobs=n_jobs)]
+    models = [
+        WeightedKNeighborsRegressor(5, n_jobs=n_jobs),
+        KernelVotesRegressor(None, None, random_state=0, n_jobs=n_jobs),
+    ]
     folds = RepeatedKFold(n_splits=5, n_repeats=3, random_state=0)
     with one_blas_thread():  # the systems of equations are small
         plain, votes = (cross_val_score(make_pipeline(MinMaxScaler(), one), X, y, cv=folds) for one in models)

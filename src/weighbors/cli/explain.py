@@ -16,8 +16,6 @@ from ._say import note, notes, print_json, say, set_quiet
 if TYPE_CHECKING:
     from ..explanation import Explanation
 
-__all__ = ["NAME", "run"]
-
 NAME = "explain"
 _MOST_ROWS = 10  # rows that are explained without being named
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ._cross_validation import CrossValidated
 
-__all__ = ["NAME", "run"]
-
 NAME = "fit"
 
 
@@ -57,12 +55,12 @@ def run(
             "-k",
             min=1,
             help="Number of neighbours that vote.",
-            show_default="5; votes and lwl choose it",
+            show_default="5; votes choose it",
         ),
     ] = None,
     votes: Annotated[
         Votes | None,
-        typer.Option(help="Votes of knn and ibk: all equal, or larger for near neighbours.", show_default="uniform"),
+        typer.Option(help="Votes of knn: all equal, or larger for near neighbours.", show_default="uniform"),
     ] = None,
     scale: Annotated[
         ScaleName | None, typer.Option(help="Scaling of numeric columns.", show_default="range; standard for votes")

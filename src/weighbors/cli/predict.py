@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from .._typing import AnyArray, FloatArray
 
-__all__ = ["NAME", "run"]
-
 NAME = "predict"
 
 

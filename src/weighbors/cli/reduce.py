@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..datasets import CleanTable
-    from ..weighers.evolution import ReducedTable
-
-__all__ = ["NAME", "run"]
+    from ..weighers import EvolutionaryWeigher
 
 NAME = "reduce"
 
@@ -152,9 +150,9 @@ def run(
     )
     table = read_data(data, header)
     X, y = split_labels(table, target, target_type.value)
-    from ..datasets import clean_table
+    from ..datasets import TableScaler, clean_table
     from ..exceptions import InterruptedSearchWarning
-    from ..weighers.evolution import reduce_table
+    from ..weighers import EvolutionaryWeigher
 
     score = _check_fitness(fitness, is_numeric(y))
     if is_numeric(y) and (undersample or selector is not None):
@@ -163,7 +161,7 @@ def run(
     clean = clean_table(X, keep=keep or (), drop=drop or ())
     notes([*map(str, clean.left_out), *clean.notes])
     if selector is not None:
-        kept = _select_rows(selector, clean.X, y, seed, jobs)
+        kept = _select_rows(selector, clean.X, y, jobs)
         columns = tuple(str(name) for name in clean.X.columns)
         write_frame(_select_cells(table.cells(), X.index[kept], columns, str(y.name)), output)
         if json:
@@ -173,46 +171,40 @@ def run(
             say(f"{output}: {size}, by {SELECTOR_CLASSES[selector]}; no score was measured")
         return
     warnings.simplefilter("ignore", InterruptedSearchWarning)  # _check_end reports it together with what to do
-    found = reduce_table(
-        clean.X,
-        y.to_numpy(),
+    search = EvolutionaryWeigher(
         wanted,
-        fitness=score,
+        score,
         target_type="numeric" if is_numeric(y) else "classes",
         objective=objective.value,
         undersample=undersample,
-        time_limit=time_limit,
         # A search needs at least one evaluation per individual of its first population.
         population_size=min(population, evaluations),
         max_evaluations=evaluations,
         checkpoint=place,
-        resume=resume,
+        callback=None if time_limit is None else lambda progress: progress.seconds >= time_limit,
         verbose=on_terminal(),
         random_state=seed,
         n_jobs=jobs,
-    )
-    _check_end(found, evaluations, place)
-    rows = X.index[found.rows]
-    write_frame(_select_cells(table.cells(), rows, found.columns, str(y.name)), output)
+    ).fit(TableScaler.learn(clean.X).scale(clean.X), y.to_numpy())
+    _check_end(search, evaluations, place)
+    rows, columns = X.index[search.sample_indices_], clean.X.columns[search.feature_support_].map(str)
+    write_frame(_select_cells(table.cells(), rows, tuple(columns), str(y.name)), output)
     # The default checkpoint is only for interrupted searches. One that the user named stays.
     if checkpoint is None:
         place.unlink(missing_ok=True)
-    if json:
-        kind = "numeric" if is_numeric(y) else "classes"
-        print_json({"target_type": kind, **_describe_result(found, clean, X.shape, rows, output)})
-        return
-    size = f"{len(rows)} of {len(X)} rows, {len(found.columns)} of {X.shape[1]} features"
-    say(f"{output}: {size}")
-    say(f"{score} {found.search.performance_:.3f}, {_measured_on(found, len(X))}")
-
-
-def _measured_on(found: ReducedTable, n: int) -> str:
-    """Describe the rows on which the score of a search was measured. ``n`` is the number of rows of the table."""
-    rows = "all rows" if found.n_searched == n else f"the {found.n_searched} rows that were drawn"
-    return (
-        f"measured on {rows}, each predicted by the nearest other row that is kept. The search has maximised it there: "
-        "expect less of new rows"
+    counts = y.value_counts()
+    drawn = int(counts.min()) * len(counts) if undersample else len(y)
+    measured = "all rows" if drawn == len(y) else f"the {drawn} rows that were drawn"
+    measured_on = (
+        f"measured on {measured}, each predicted by the nearest other row that is kept. The search has maximised it "
+        "there: expect less of new rows"
     )
+    if json:
+        result = _describe_result(search, clean, X.shape, rows, output)
+        print_json({**result, "measured_on": measured_on})
+        return
+    say(f"{output}: {len(rows)} of {len(X)} rows, {len(columns)} of {X.shape[1]} features")
+    say(f"{score} {search.performance_:.3f}, {measured_on}")
 
 
 def _refuse_search_options(given: list[str]) -> None:
@@ -223,14 +215,12 @@ def _refuse_search_options(given: list[str]) -> None:
         )
 
 
-def _select_rows(selector: SelectorName, X: pd.DataFrame, y: pd.Series, seed: int, jobs: int | None) -> Any:
+def _select_rows(selector: SelectorName, X: pd.DataFrame, y: pd.Series, jobs: int | None) -> Any:
     """Return the positions of the rows that an instance selector keeps. Numbers are scaled to lie between 0 and 1."""
     from .. import weighers
     from ..datasets import TableScaler
 
-    model = getattr(weighers, SELECTOR_CLASSES[selector])()
-    known = model.get_params(deep=False)
-    model.set_params(**{name: value for name, value in (("random_state", seed), ("n_jobs", jobs)) if name in known})
+    model = getattr(weighers, SELECTOR_CLASSES[selector])(n_jobs=jobs)
     return model.fit(TableScaler.learn(X).scale(X), y.to_numpy()).sample_indices_
 
 
@@ -252,8 +242,7 @@ def _check_fitness(fitness: str | None, numeric: bool) -> str:
 
     ``numeric``: whether the target is a number. None means the accuracy, or R².
     """
-    from ..weighers.evolution.number_scores import NUMBER_SCORES
-    from ..weighers.evolution.scores import SCORES
+    from ..weighers.evolution.fitness import NUMBER_SCORES, SCORES
 
     known = list(NUMBER_SCORES if numeric else SCORES)
     score = fitness or ("r2" if numeric else "accuracy")
@@ -271,9 +260,8 @@ def _check_tasks(tasks: str) -> str:
     return known
 
 
-def _check_end(found: ReducedTable, evaluations: int, place: Path) -> None:
+def _check_end(search: EvolutionaryWeigher, evaluations: int, place: Path) -> None:
     """If the search was interrupted, print where it is kept. No table is written then."""
-    search = found.search
     if search.stop_reason_ == "interrupted":
         sys.stderr.write("\n" if on_terminal() else "")  # below the bar
         raise KeyboardInterrupt(
@@ -292,23 +280,24 @@ def _select_cells(cells: pd.DataFrame, rows: pd.Index, columns: tuple[str, ...],
 
 
 def _describe_result(
-    found: ReducedTable, clean: CleanTable, shape: tuple[int, int], rows: pd.Index, output: Path
+    search: EvolutionaryWeigher, clean: CleanTable, shape: tuple[int, int], rows: pd.Index, output: Path
 ) -> dict[str, Any]:
     """Describe the reduced table for JSON output.
 
     ``shape`` is the size of the table before the reduction, and ``rows`` are the kept row numbers.
     """
-    search = found.search
+    features = [str(name) for name in clean.X.columns]
+    kept = [name for name, used in zip(features, search.feature_support_, strict=True) if used]
     return {
+        "target_type": search.target_type_,
         "output": str(output),
         "rows": {"of": shape[0], "kept": len(rows), "numbers": rows},
-        "features": {"of": shape[1], "kept": len(found.columns), "names": found.columns},
+        "features": {"of": shape[1], "kept": len(kept), "names": kept},
         "left_out": [{"name": column.name, "reason": column.reason} for column in clean.left_out],
         "fitness": search.fitness_,
         "performance": search.performance_,
-        "measured_on": _measured_on(found, shape[0]),
         "reduction": search.reduction_,
         "evaluations": search.n_evaluations_,
-        "stopped_by": search.stop_reason_,
-        "feature_weights": dict(zip(found.features, search.feature_weights_.tolist(), strict=True)),
+        "stopped_by": "time_limit" if search.stop_reason_ == "callback" else search.stop_reason_,
+        "feature_weights": dict(zip(features, search.feature_weights_.tolist(), strict=True)),
     }

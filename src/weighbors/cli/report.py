@@ -17,8 +17,6 @@ from ._say import note, notes, say, set_quiet, write_raw
 if TYPE_CHECKING:
     from ..report import Report
 
-__all__ = ["NAME", "check_report", "publish", "run"]
-
 NAME = "report"
 FORMATS = (".html", ".md", ".json")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._checkpoints import prepare_checkpoint
 from ._data import check_format, check_output, is_numeric, read_data, split_groups, split_labels, write_frame
 from ._errors import UsageError
 from ._options import Data, Drop, Force, Groups, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..evaluation import StabilitySelection
-
-__all__ = ["NAME", "run"]
 
 NAME = "select"
 _SHOWN = 20  # rows of the list in the terminal
@@ -70,14 +67,6 @@ def run(
     ] = WeigherName.AUTO,
     pairs: Annotated[int, typer.Option(min=1, help="Number of pairs of half samples.")] = 50,
     permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of the labels.")] = 10,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was interrupted.")] = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File for the finished fits. By default it is beside the output, and is deleted at the end.",
-        ),
-    ] = None,
     keep: Keep = None,
     drop: Drop = None,
     header: Header = True,
@@ -90,8 +79,7 @@ def run(
     """Select features with a limited share of false discoveries.
 
     Features are ranked in many random halves of the rows. The list has the features that are found in most halves. It
-    is as long as the chosen false discovery rate allows. The output has all features with their q-values. Ctrl-C stops
-    the run and saves the finished fits. --resume continues it, and the list is the same as without the interruption.
+    is as long as the chosen false discovery rate allows. The output has all features with their q-values.
     """
     set_quiet(quiet)
     if not 0 < target_fdr < 1:
@@ -100,13 +88,11 @@ def run(
         raise UsageError(f"--target-fp must be a number above 0; got {target_fp:g}")
     check_format(output)
     check_output(output, force=force, inputs=(data,))
-    place = prepare_checkpoint(
-        checkpoint, output.with_name(output.name + ".fits"), "run", resume=resume, force=force, others=(data, output)
-    )
     X, y = split_labels(read_data(data, header), target, target_type.value)
     X, together = split_groups(X, groups)
     from ..datasets import clean_table
     from ..evaluation import StabilitySelection
+    from ..exceptions import NothingSelectedWarning
 
     clean = clean_table(X, keep=keep or (), drop=drop or ())
     notes([*map(str, clean.left_out), *clean.notes])
@@ -120,39 +106,19 @@ def run(
         target_fp=target_fp,
         n_permutations=permutations,
         target_type="numeric" if numeric else "classes",
-        checkpoint=place,
-        resume=resume,
         verbose=on_terminal(),
         random_state=seed,
         n_jobs=jobs,
     )
-    _fit(model, clean.X, y, together, place)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingSelectedWarning)  # the printed list shows that it is empty
+        model.fit(clean.X, y.to_numpy(), groups=None if together is None else together.to_numpy())
     frame = model.frame().reset_index()
     write_frame(frame, output)
-    # The default checkpoint is only for interrupted runs. One that the user named stays.
-    if checkpoint is None:
-        place.unlink(missing_ok=True)
     if json:
         print_json({"output": str(output), "target_type": model.target_type_, **_describe(model, frame)})
     else:
         _print_list(model, frame, output)
-
-
-def _fit(model: StabilitySelection, X: pd.DataFrame, y: pd.Series, groups: pd.Series | None, place: Path) -> None:
-    """Fit the selection. If it is interrupted, print where the fits that are done are kept."""
-    import warnings
-
-    from ..exceptions import NothingSelectedWarning
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NothingSelectedWarning)  # the printed list shows that it is empty
-            model.fit(X, y.to_numpy(), groups=None if groups is None else groups.to_numpy())
-    except KeyboardInterrupt as stop:
-        sys.stderr.write("\n" if on_terminal() else "")
-        raise KeyboardInterrupt(
-            f"interrupted. The finished fits are saved in '{place}'; the same command with --resume continues"
-        ) from stop
 
 
 def _refuse_categories(X: pd.DataFrame) -> None:

@@ -17,8 +17,6 @@ from ._say import note, on_terminal, print_json, say, set_quiet
 if TYPE_CHECKING:
     from ..presets import PresetResult
 
-__all__ = ["NAME", "run"]
-
 NAME = "study"
 
 

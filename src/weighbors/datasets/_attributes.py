@@ -15,8 +15,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["looks_declared", "read_declared"]
-
 # Groups 1 and 2 of the patterns are the text inside single and double quotes, group 3 is text without quotes.
 _NAME = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s{\["']+))\s*(.*)""", re.S)
 _QUOTED = r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["content_digest"]
-
 
 def content_digest(frame: pd.DataFrame) -> str:
     """Return the sha256 of the cells of a table, column by column, without the column names.

@@ -14,8 +14,6 @@ from ._text import BLANKS, Dialect, find_dialect, iterate_records
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Delimited", "parse_delimited", "read_exact_csv"]
-
 MISSING = ["?"]  # in addition to the texts that pandas reads as missing
 
 

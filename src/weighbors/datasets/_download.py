@@ -14,8 +14,6 @@ from typing import Any
 
 from ..exceptions import DownloadError
 
-__all__ = ["Progress", "download", "read_url"]
-
 ATTEMPTS = 3
 TIMEOUT = 30.0
 _CHUNK = 1 << 16

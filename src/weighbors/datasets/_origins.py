@@ -17,8 +17,6 @@ from ._download import Progress, download, read_url
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_origin"]
-
 PYPI = "https://pypi.org/simple/"
 _MISSING = ("?", "<null>", "")
 

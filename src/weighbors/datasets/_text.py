@@ -13,8 +13,6 @@ from itertools import islice
 
 from ..exceptions import InvalidDataError
 
-__all__ = ["Dialect", "decode_text", "find_dialect", "iterate_records"]
-
 SEPARATORS = (",", ";", "\t", "|")
 BLANKS = r"\s+"
 _SAMPLE = 200  # how many records are inspected

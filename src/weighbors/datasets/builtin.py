@@ -6,8 +6,6 @@ from .._names import known_names
 from ..exceptions import InvalidDataError
 from .loaders import Dataset, has_data_directory, list_datasets, load_dataset
 
-__all__ = ["builtin_names", "load_builtin", "load_named"]
-
 _LOADERS = {
     "breast-cancer": "load_breast_cancer",
     "digits": "load_digits",

@@ -15,8 +15,6 @@ from .loaders import VARIABLE, Dataset, list_datasets, load_dataset
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["describe_dataset", "known_datasets"]
-
 BUILT_IN = "built-in"
 _COLUMNS = ("name", "group", "rows", "features", "classes", "source", "licence", "note")
 _SIZES = {"breast-cancer": (569, 30, 2), "digits": (1797, 64, 10), "iris": (150, 4, 3), "wine": (178, 13, 3)}

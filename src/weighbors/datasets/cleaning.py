@@ -19,8 +19,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CleanTable", "LeftOut", "clean_table", "find_identifier"]
-
 FEW = 10  # with fewer rows than this, no column is treated as an identifier
 OWN_VALUES = 0.9  # a column of text is an identifier if its share of different texts is above this
 MOSTLY_NUMBERS = 0.9  # a column of text is numeric if at least this share are numbers; other texts become missing

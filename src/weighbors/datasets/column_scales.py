@@ -8,8 +8,6 @@ import numpy as np
 
 from .._typing import FloatArray
 
-__all__ = ["SCALES", "ColumnScales", "learn_scales"]
-
 #: The ways to scale numbers. None: numbers stay as they are.
 SCALES = ("standard", "range", "rank", None)
 

@@ -12,8 +12,6 @@ from .._typing import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["date_columns", "dates_to_days", "days_of"]
-
 
 def date_columns(X: pd.DataFrame) -> list[Any]:
     """Return the names of the columns that hold dates or durations which can be counted in days."""

@@ -19,8 +19,6 @@ from .scaling import TableScaler
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING", "TableEncoder"]
-
 #: What becomes of missing cells. "indicator": an own category, and for numbers the mean and a column that says so.
 #: "distance": they stay missing, and the distance of the estimator decides.
 MISSING = ("indicator", "distance")

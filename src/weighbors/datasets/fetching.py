@@ -18,8 +18,6 @@ from ._origins import read_origin
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Fetched", "fetch_datasets", "fetchable_datasets"]
-
 DOWNLOADS = ".downloads"
 _LISTED = ("name", "group", "rows", "features", "classes", "source", "licence", "sha256", "file")
 

@@ -18,8 +18,6 @@ from ._delimited import read_exact_csv
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Dataset", "data_directory", "has_data_directory", "list_datasets", "load_dataset"]
-
 VARIABLE = "WEIGHBORS_DATA"
 
 

@@ -25,8 +25,6 @@ from ._text import decode_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "read_table", "split_target"]
-
 TEXT = (".csv", ".tsv", ".txt", ".data", ".tab", ".arff", ".dat")
 #: A target with more different whole numbers than this could be classes or a number: a message says what was taken.
 FEW_CLASSES = 10

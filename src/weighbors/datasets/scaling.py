@@ -16,8 +16,6 @@ from .cleaning import as_categories, text_cells_note, with_text_names
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableScaler"]
-
 
 @dataclass(frozen=True)
 class TableScaler:

@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._labels import require_labels
 from .._parallel.cluster import is_dask
 from .._parallel.executors import executor_for
 from .._typing import BoolArray, FloatArray
-from .._validation import check_sample_weight, require_labels
+from .._validation import check_sample_weight
 from ..blocks import (
     BlockEncoder,
     BlockTable,
@@ -29,16 +30,6 @@ from ..blocks import (
 )
 from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
-
-__all__ = [
-    "BLOCK_CONSTRAINTS",
-    "MAX_BYTES",
-    "OverBlocks",
-    "SAMPLE_CONSTRAINTS",
-    "column_range",
-    "require_block_weigher",
-    "sample_weights",
-]
 
 MAX_BYTES = 256 * 2**20
 

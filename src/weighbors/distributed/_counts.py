@@ -10,8 +10,6 @@ import numpy as np
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..blocks import Block, BlockEncoder, BlockTable
 
-__all__ = ["Counts", "column_counts", "merge_counts"]
-
 _DENSE = 2**22  # largest number of (integer, class) pairs that one bincount covers
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,10 +13,7 @@ from ..blocks import BlockEngine, BlockTable
 from ..engine import ColumnRanges
 from ..engine.listed import LISTS, ListedPairs, sum_listed
 from ..engine.references import compute_missing_distance
-from ..weighers.differences import Expectation, RangeScale
-from ..weighers.neighborhoods import Neighborhoods
-
-__all__ = ["BlockInstances"]
+from ..weighers.rows import Expectation, RangeScale, TrainingRows
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Arranged:
         return arranged
 
 
-class BlockInstances(Neighborhoods):
+class BlockInstances(TrainingRows):
     """`Instances` for a `BlockTable`: the same neighbours and the same sums, in the same order.
 
     ``asked`` are the numbers of the rows whose neighbours are searched, by default all rows. Neighbours are searched
@@ -101,13 +98,15 @@ class BlockInstances(Neighborhoods):
         # bits.
         size = max(1, self.table.max_bytes // 4 // row_bytes // (lists.neighbor.shape[1] + 1) // LISTS) * LISTS
         for begin in range(0, len(lists.query), size):
-            some = lists.take(slice(begin, begin + size))
-            named = some.neighbor
+            some = slice(begin, begin + size)
+            query, named = lists.query[some], lists.neighbor[some]
             # A row that is in several lists is read once.
-            rows = np.unique(np.concatenate([some.query, named[named >= 0]]))
+            rows = np.unique(np.concatenate([query, named[named >= 0]]))
             values = self.take(rows)
             values[:, self.measured.missing] = 0.0  # columns with missing values are added elsewhere
             at = np.where(named >= 0, np.searchsorted(rows, named), -1)
-            read = replace(some, query=np.searchsorted(rows, some.query), neighbor=at)
-            sum_listed(values, self.n_numeric, read, 1, total)
+            read = ListedPairs(
+                np.searchsorted(rows, query), at, lists.coefficient[some], lists.output_row[some], lists.n_output_rows
+            )
+            sum_listed(values, self.n_numeric, [read], 1, [total])
         return total

@@ -12,17 +12,13 @@ from sklearn.base import _fit_context
 from .. import weighers
 from .._typing import AnyArray, FloatArray
 from .._validation import TableCoder
-from ..blocks import Block, BlockEncoder, BlockTable, ColumnCoding, Header
+from ..blocks import BlockTable, ColumnCoding, Header
 from ..blocks.encode import TableShape
 from ..exceptions import InvalidDataError
 from ..weighers.intervals.discretize import Column, IntegerCoder
-from ..weighers.intervals.intervals import class_sums
 from ..weighers.intervals.runs import Runs, find_runs
-from ..weights import IntervalTable
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, sample_weights
 from ._counts import Counts, column_counts
-
-__all__ = ["RepresentativeIntervals"]
 
 
 class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
@@ -46,8 +42,8 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
 
     Notes
     -----
-    Results are equal to the bit, except with ``normalize="class"`` or with sample weights that are not whole numbers.
-    Then sums are added in another order, and results differ by about 1e-12.
+    Results are equal to the bit, except with sample weights that are not whole numbers. Then sums are added in another
+    order, and results differ by about 1e-12.
 
     Examples
     --------
@@ -70,7 +66,7 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
 
     def __init__(
         self,
-        normalize: str = "instance",
+        normalize: str | None = "instance",
         smoothing: float = 0.02,
         *,
         weight: str = "nonoverlap",
@@ -135,7 +131,7 @@ class RepresentativeIntervals(OverBlocks, weighers.RepresentativeIntervals):
         parts = [self._runs_of(j, counts, coder, table) for j, counts in columns.all()]
         whole = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Runs)}
         self._runs = Runs(**whole)
-        self.weights_ = self._weights(table.header.width, lambda t: _class_sums(table, t, sample_weight))
+        self.weights_ = self._weights(table.header.width)
 
     def _runs_of(self, j: int, counts: Counts, coder: IntegerCoder, table: BlockTable) -> Runs:
         """Return the runs of column ``j``, from its counts."""
@@ -225,27 +221,3 @@ class _Columns:
         if self.sample_weight is not None:
             return Column(counts.values, counts.codes, counts.number)
         return Column(np.repeat(counts.values, counts.number), np.repeat(counts.codes, counts.number), None)
-
-
-def _class_sums(table: BlockTable, intervals: IntervalTable, sample_weight: FloatArray | None) -> FloatArray:
-    """Return the two sums per class that `class_sums` describes, over all blocks."""
-    tasks = table.tasks(table.cut(sample_weight))
-    return np.sum(table.executor.map(_block_sums, tasks, intervals, table.encoder), axis=0)
-
-
-def _block_sums(block: Block, weight: FloatArray | None, intervals: IntervalTable, encoder: BlockEncoder) -> FloatArray:
-    """Return the two sums per class that `class_sums` describes, over one block.
-
-    ``weight`` has the repetition weights of its rows, ``intervals`` is the table of weights, and ``encoder`` codes the
-    rows.
-    """
-    total = np.zeros((2, intervals.n_classes))
-    begin = 0
-    for piece in block.pieces():
-        if len(piece.table):
-            end = begin + len(piece.table)
-            mine = None if weight is None else weight[begin:end]
-            rows, codes = encoder.encode_rows(piece.table), encoder.encode_labels(piece.labels)
-            total += class_sums(intervals, rows, codes, mine)
-            begin = end
-    return total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -21,14 +20,11 @@ from ..classifiers.base_kernel_votes import BaseKernelVotes
 from ..classifiers.training import repetition_weights
 from ..engine import ColumnRanges, SearchEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
-from ..kernel import LocalVotes
 from ..kernel.gradient import Table
 from ..neighbors.checks import check_fits
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals
-
-__all__ = ["KernelVotesClassifier", "KernelVotesRegressor"]
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     **BLOCK_CONSTRAINTS,
@@ -71,7 +67,7 @@ class BlockVotesTable(Table):
         """Return the column ranges of all rows, which were found when the blocks were opened."""
         return self.blocks.measured
 
-    def engine(self, weights: Weights, p: int, backend: str, n_jobs: int) -> SearchEngine:
+    def engine(self, weights: Weights, p: int, n_jobs: int) -> SearchEngine:
         """Return an engine over the blocks. ``n_jobs`` is ignored: the executor of the blocks decides."""
         return BlockEngine(
             self.blocks,
@@ -79,16 +75,7 @@ class BlockVotesTable(Table):
             measured=self.ranges(),
             p=p,
             nominal=self.nominal if self.nominal.any() else None,
-            backend=backend,
         )
-
-    def parts(self) -> Iterator[slice]:
-        """Yield slices of at most a quarter of ``max_bytes``, none of which crosses the end of a block."""
-        blocks = self.blocks
-        size = max(16, blocks.max_bytes // 4 // (blocks.header.width * blocks.dtype.itemsize))
-        for first, last in blocks.ranges():
-            for begin in range(first, last, size):
-                yield slice(begin, min(begin + size, last))
 
 
 class _BlockVotes(OverBlocks, BaseKernelVotes):
@@ -135,12 +122,6 @@ class _BlockVotes(OverBlocks, BaseKernelVotes):
         """Return the table from which votes are learned, with its rows in blocks."""
         return BlockVotesTable(*parts)
 
-    @property
-    def stored_rows_(self) -> IndexArray | None:
-        """Numbers of the rows whose votes are in ``alpha_``, or None if the nearest rows vote."""
-        check_is_fitted(self, "weights_")
-        return None if self.alpha_ is None else self._row_numbers[self._fitted.stored_rows]
-
     def _queries(self, X: Any) -> Any:
         """Return coded queries, in blocks if ``X`` is not in memory."""
         queries = self._lazy_queries(X, self._training.blocks.encoder)
@@ -161,15 +142,10 @@ class _BlockVotes(OverBlocks, BaseKernelVotes):
         rows = np.arange(training.blocks.n)
         codes = None if training.codes is None else training.codes.astype(np.int64)
         whole = Table(training.rows[rows], training.nominal, training.Y[rows], codes, training.repetition)
-        if isinstance(fitted.votes, LocalVotes):
-            engine = whole.engine(
-                replace(fitted.weights, votes=None, fingerprint=None), self.p_, self.backend, fitted.votes.n_jobs
-            )
-            targets: Any = whole.Y if codes is None else codes
-            fitted = replace(fitted, votes=replace(fitted.votes, engine=engine, targets=targets))
-        if fitted.alpha is not None and self.alpha_ is not None:
-            fitted = replace(fitted, alpha=_spread_rows(fitted.alpha, fitted.stored_rows, len(rows)))
-            local.alpha_ = _spread_rows(self.alpha_, self.stored_rows_, self._n_given)
+        votes: Any = fitted.votes  # over blocks, always those of the nearest rows
+        engine = whole.engine(replace(fitted.weights, votes=None, fingerprint=None), self.p_, votes.n_jobs)
+        targets: Any = whole.Y if codes is None else codes
+        fitted = replace(fitted, votes=replace(votes, engine=engine, targets=targets))
         # The rows are in the votes, so the table of the ordinary estimator needs none.
         local._fitted, local._training = fitted, replace(whole, rows=whole.rows[:0])
         if self.weigher_ is not None:  # The ordinary estimator must not refer to an estimator over blocks.
@@ -177,46 +153,26 @@ class _BlockVotes(OverBlocks, BaseKernelVotes):
         return local
 
 
-def _spread_rows(alpha: FloatArray, rows: Any, n: int) -> FloatArray:
-    """Return the votes of ``n`` rows: ``alpha`` for the rows with the numbers ``rows``, 0 for the others."""
-    out = np.zeros((n, *alpha.shape[1:]))
-    out[rows] = alpha
-    return out
-
-
 class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
     """Learned votes over a table in blocks. The votes are those of the ordinary classifier.
 
     The k nearest rows of a query are found in every block, their rows are read, and their votes are solved for the
-    query. Or few rows are stored, and their votes are solved over all blocks, which are read one after the other.
+    query.
 
     Parameters
     ----------
     n_neighbors : "auto" or int, default="auto"
-        How many nearest rows vote for a query. "auto": 100, or the stored rows if ``n_stored`` is given or the weights
-        select instances.
+        How many nearest rows vote for a query. "auto": 100.
     weigher : "auto", None, Weights or weigher of `weighbors.distributed`, default="auto"
         Where feature weights come from. "auto": from the votes of at most 2000 drawn rows, if cross-validation on at
         most 1000 rows finds that they help.
-    p, width, ridge, categorical_features, handle_unknown, class_weight, backend, random_state
+    p, width, ridge, categorical_features, handle_unknown, class_weight, random_state
         As in :class:`weighbors.KernelVotesClassifier`.
-    n_stored : int, float below 1 or None, default=None
-        How many rows, or which share of them, are stored. Their votes are solved over all rows. An integer for
-        ``n_neighbors`` goes first.
-    stored_by : {"auto", "compression", "draw"}, default="auto"
-        How these rows are chosen, as in :class:`weighbors.KernelVotesClassifier`. "auto": they are drawn. Elimination
-        needs the drawn rows, at most 4000, and matrices of their size in the memory of the asking machine.
     client, max_bytes, n_jobs
         As in `ReliefF`.
 
     Attributes
     ----------
-    alpha_ : ndarray of shape (n_stored, n_classes), or None
-        Signed votes of the stored rows. None if the nearest rows vote.
-    votes_by_width_ : dict of float to ndarray, or None
-        The same for each width L. ``alpha_`` is their sum.
-    stored_rows_ : ndarray of shape (n_stored,), or None
-        The numbers of these rows.
     classes_, intercept_, width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_
         As in :class:`weighbors.KernelVotesClassifier`.
     loo_rows_, loo_predictions_, loo_decision_function_, loo_score_, calibration_
@@ -256,13 +212,10 @@ class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
         p: int = 1,
         width: float | str = "auto",
         ridge: float | str = "auto",
-        n_stored: float | None = None,
-        stored_by: str = "auto",
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
         class_weight: Any = None,
-        backend: str = "auto",
-        random_state: Any = 0,
+        random_state: Any = None,
         client: Any = None,
         max_bytes: int = MAX_BYTES,
         n_jobs: int | None = None,
@@ -273,12 +226,9 @@ class KernelVotesClassifier(_BlockVotes, classifiers.KernelVotesClassifier):
             p=p,
             width=width,
             ridge=ridge,
-            n_stored=n_stored,
-            stored_by=stored_by,
             categorical_features=categorical_features,
             handle_unknown=handle_unknown,
             class_weight=class_weight,
-            backend=backend,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -321,7 +271,7 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
 
     Parameters
     ----------
-    n_neighbors, p, width, ridge, n_stored, stored_by, categorical_features, handle_unknown, backend, random_state
+    n_neighbors, p, width, ridge, categorical_features, handle_unknown, random_state
         As in `KernelVotesClassifier`.
     weigher : "auto", None or Weights, default="auto"
         As in `KernelVotesClassifier`, but the weighers of `weighbors.distributed` need classes.
@@ -330,12 +280,6 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
 
     Attributes
     ----------
-    alpha_ : ndarray of shape (n_stored,), or None
-        Signed votes of the stored rows, in units of the target. None if the nearest rows vote.
-    votes_by_width_ : dict of float to ndarray, or None
-        The same for each width L. ``alpha_`` is their sum.
-    stored_rows_ : ndarray of shape (n_stored,), or None
-        The numbers of these rows.
     intercept_, width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_
         As in :class:`weighbors.KernelVotesRegressor`.
     loo_rows_, loo_predictions_, loo_score_, n_features_in_, feature_names_in_
@@ -352,9 +296,9 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
     >>> from weighbors.distributed import KernelVotesRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> X = scale(X)
-    >>> model = KernelVotesRegressor(weigher=None, n_stored=50, max_bytes=2**16).fit(X[::2], y[::2])
+    >>> model = KernelVotesRegressor(30, None, max_bytes=2**16).fit(X[::2], y[::2])
     >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.43
+    0.4
     """
 
     _local = regressors.KernelVotesRegressor
@@ -372,12 +316,9 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
         p: int = 1,
         width: float | str = "auto",
         ridge: float | str = "auto",
-        n_stored: float | None = None,
-        stored_by: str = "auto",
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
-        backend: str = "auto",
-        random_state: Any = 0,
+        random_state: Any = None,
         client: Any = None,
         max_bytes: int = MAX_BYTES,
         n_jobs: int | None = None,
@@ -388,11 +329,8 @@ class KernelVotesRegressor(_BlockVotes, regressors.KernelVotesRegressor):
             p=p,
             width=width,
             ridge=ridge,
-            n_stored=n_stored,
-            stored_by=stored_by,
             categorical_features=categorical_features,
             handle_unknown=handle_unknown,
-            backend=backend,
             random_state=random_state,
             n_jobs=n_jobs,
         )

@@ -33,8 +33,6 @@ from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals
 
-__all__ = ["WeightedKNeighborsClassifier", "WeightedKNeighborsRegressor"]
-
 
 class _BlockKNeighbors(OverBlocks, BaseKNeighbors):
     """Mixin of the weighted k-NN over blocks. The other base class says what votes become."""

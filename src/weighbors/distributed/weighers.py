@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,47 +19,22 @@ from .._validation import TableCoder
 from ..blocks import BlockTable, ColumnCoding, LazyRows, is_path, select_columns
 from ..engine.pairs import distance_sums
 from ..exceptions import InvalidDataError
-from ..weighers.base import warn_of_few_neighbors, warn_of_singletons
+from ..weighers.base import CodedTable, warn_of_few_neighbors, warn_of_singletons
 from ..weighers.mbiw import inverse_weights, margin_vectors
-from ..weighers.neighborhoods import compute_scores
+from ..weighers.relief import score
 from ..weights import Weights, fingerprint
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, SAMPLE_CONSTRAINTS, OverBlocks, sample_weights
 from ._instances import BlockInstances
 
-__all__ = ["MBIW", "ClassRelief", "RReliefF", "Relief", "ReliefF", "RelievedF"]
-
 _EACH = 2_000_000_000  # numbers that a task processes, which takes more than 50 ms
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _BlockWeigher(OverBlocks):
     """Mixin of the weighers over blocks that compare rows with their k nearest neighbours."""
 
-    _coder: Any
-
-    def __init__(
-        self,
-        n_neighbors: int = 1,
-        n_features_to_select: float | None = None,
-        *,
-        n_samples: int | None = None,
-        threshold: float | None = None,
-        ties: str = "share",
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        client: Any = None,
-        max_bytes: int = MAX_BYTES,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_features_to_select = n_features_to_select
-        self.n_samples = n_samples
-        self.threshold = threshold
-        self.ties = ties
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.client = client
-        self.max_bytes = max_bytes
-        self.n_jobs = n_jobs
+    client: Any = None
+    max_bytes: int = MAX_BYTES
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -85,14 +61,15 @@ class _BlockWeigher(OverBlocks):
         expect_target(self, numeric=table.targets is not None)
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
         self._coder = table.coder
-        weight = self._draw(np.ones(table.n) if sample_weight is None else sample_weight)
-        instances = BlockInstances(table, scaled=self._scaled, p=self._p, asked=self.sample_indices_)
+        numbers = None
         if table.targets is not None:
-            instances.target = check_numeric_target(table.targets, who=type(self).__name__)
+            numbers = check_numeric_target(table.targets, who=type(self).__name__)
             self.target_type_ = "numeric"
-        warn_of_few_neighbors(table.classes, instances.codes, self.n_neighbors, misses=self._misses)
-        (published,) = compute_scores([instances], [self._scores(instances, weight)])
-        self._publish(table, published, **self._metric_parts())
+        rows = BlockInstances(table, scaled=self._scaled, p=self._p)
+        weight = np.ones(table.n) if sample_weight is None else sample_weight
+        target = self._target(CodedTable(None, rows.codes, table.classes, table.nominal, weight, numbers))
+        (sums,) = score(rows, [target], self._rule, self.n_neighbors, **self._search())
+        self._publish(table, self._finish(sums), **self._metric_parts())
 
     def transform(self, X: Any) -> Any:
         """Return the selected features of ``X``. The result of a dask collection is lazy.
@@ -119,22 +96,15 @@ class _BlockWeigher(OverBlocks):
 
 
 def _constraints(local: Any) -> dict[str, list[Any]]:
-    """Return the constraints of a weigher over blocks: those of the local one, except for redundant features.
-
-    To compare features with each other, their columns must be in memory.
-    """
-    own = {name: value for name, value in local._parameter_constraints.items() if not name.startswith("redundancy")}
-    return {**own, **BLOCK_CONSTRAINTS, **SAMPLE_CONSTRAINTS}
+    """Return the constraints of a weigher over blocks: those of the local one, and those of blocks."""
+    return {**local._parameter_constraints, **BLOCK_CONSTRAINTS}
 
 
 _PARAMETERS = """
     Parameters
     ----------
-    n_neighbors, n_features_to_select, threshold, ties, categorical_features{more}
-        As in :class:`weighbors.{name}`.
-    n_samples, random_state
-        As in :class:`weighbors.{name}`, which draws the same rows. They do not depend on how the table is cut into
-        blocks.
+    n_neighbors, n_features_to_select, ties, categorical_features{more}
+        As in :class:`weighbors.{name}`. Nothing depends on how the table is cut into blocks.
     client : distributed.Client, optional
         Where blocks are processed. By default dask collections go to the current client or to dask's threads,
         files and tables in memory to joblib on this machine.
@@ -145,15 +115,12 @@ _PARAMETERS = """
 
     Attributes
     ----------
-    sample_indices_ : ndarray of shape (n_samples,)
-        The rows that were drawn, in ascending order.
     feature_weights_, weights_, support_{attributes}
         As in :class:`weighbors.{name}`.
 
     Notes
     -----
-    The weights are those of the ordinary estimator to the bit, for any cut of the table, over all rows and over drawn
-    ones.
+    The weights are those of the ordinary estimator to the bit, for any cut of the table.
 
     Examples
     --------
@@ -162,14 +129,15 @@ _PARAMETERS = """
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 3)).astype(np.float32)
     >>> y = (X[:, 1] > 0).astype(int)
-    >>> weigher = {name}(n_samples=200, max_bytes=2**16, random_state=0).fit(X, y)
+    >>> weigher = {name}(3, max_bytes=2**16).fit(X, y)
     >>> int(weigher.feature_weights_.argmax())
     1
     >>> weigher.to_local()
-    {name}(n_samples=200, random_state=0)
+    {name}(n_neighbors=3)
 """
 
 
+@dataclass(eq=False, repr=False)
 class Relief(_BlockWeigher, weighers.Relief):
     __doc__ = "RELIEF with k neighbours over a table in blocks.\n" + _PARAMETERS.format(
         name="Relief", more="", attributes=", classes_"
@@ -178,6 +146,7 @@ class Relief(_BlockWeigher, weighers.Relief):
     _parameter_constraints = _constraints(weighers.Relief)
 
 
+@dataclass(eq=False, repr=False)
 class RelievedF(_BlockWeigher, weighers.RelievedF):
     __doc__ = "RelievedF over a table in blocks.\n" + _PARAMETERS.format(
         name="RelievedF", more="", attributes=", classes_"
@@ -186,100 +155,33 @@ class RelievedF(_BlockWeigher, weighers.RelievedF):
     _parameter_constraints = _constraints(weighers.RelievedF)
 
 
-class _NeighborWeightsOverBlocks(_BlockWeigher):
-    """Mixin of the weighers over blocks that weigh neighbours by rank or distance."""
-
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        n_features_to_select: float | None = None,
-        *,
-        sigma: float | None = None,
-        neighbor_weights: str | None = None,
-        n_samples: int | None = None,
-        threshold: float | None = None,
-        ties: str = "share",
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        client: Any = None,
-        max_bytes: int = MAX_BYTES,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            n_features_to_select,
-            n_samples=n_samples,
-            threshold=threshold,
-            ties=ties,
-            categorical_features=categorical_features,
-            random_state=random_state,
-            client=client,
-            max_bytes=max_bytes,
-            n_jobs=n_jobs,
-        )
-        self.sigma = sigma
-        self.neighbor_weights = neighbor_weights
-
-
-class ReliefF(_NeighborWeightsOverBlocks, weighers.ReliefF):
+@dataclass(eq=False, repr=False)
+class ReliefF(_BlockWeigher, weighers.ReliefF):
     __doc__ = "ReliefF over a table in blocks.\n" + _PARAMETERS.format(
-        name="ReliefF", more=", sigma, neighbor_weights", attributes=", classes_"
+        name="ReliefF", more=", sigma, n_samples, random_state", attributes=", sample_indices_, classes_"
     )
     _local = weighers.ReliefF
     _parameter_constraints = _constraints(weighers.ReliefF)
 
 
-class RReliefF(_NeighborWeightsOverBlocks, weighers.RReliefF):
+@dataclass(eq=False, repr=False)
+class RReliefF(_BlockWeigher, weighers.RReliefF):
     __doc__ = "RReliefF over a table in blocks, for a number to predict.\n" + _PARAMETERS.format(
-        name="RReliefF", more=", sigma, neighbor_weights", attributes=", target_type_"
+        name="RReliefF", more=", sigma, n_samples, random_state", attributes=", sample_indices_, target_type_"
     )
     _local = weighers.RReliefF
     _parameter_constraints = _constraints(weighers.RReliefF)
 
 
+@dataclass(eq=False, repr=False)
 class ClassRelief(_BlockWeigher, weighers.ClassRelief):
     __doc__ = "Class-dependent RELIEF over a table in blocks.\n" + _PARAMETERS.format(
         name="ClassRelief",
-        more=", credit, skip_zero, ranking, metric",
+        more=", credit, skip_zero, ranking",
         attributes=", classes_, class_feature_weights_, agreement_",
     )
     _local = weighers.ClassRelief
     _parameter_constraints = _constraints(weighers.ClassRelief)
-
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        n_features_to_select: float | None = None,
-        *,
-        n_samples: int | None = None,
-        credit: str = "instance",
-        skip_zero: bool = False,
-        ranking: str = "sum",
-        metric: str = "sum",
-        threshold: float | None = None,
-        ties: str = "share",
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        client: Any = None,
-        max_bytes: int = MAX_BYTES,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            n_features_to_select,
-            n_samples=n_samples,
-            threshold=threshold,
-            ties=ties,
-            categorical_features=categorical_features,
-            random_state=random_state,
-            client=client,
-            max_bytes=max_bytes,
-            n_jobs=n_jobs,
-        )
-        self.credit = credit
-        self.skip_zero = skip_zero
-        self.ranking = ranking
-        self.metric = metric
 
 
 class MBIW(OverBlocks, weighers.MBIW):

@@ -1,7 +1,7 @@
 """The neighbour engine: it stores references, plans a search, runs a backend, and turns neighbours into votes."""
 
 from .contributions import contributions
-from .engine import NeighborEngine, rooted
+from .engine import NeighborEngine
 from .lists import NeighborLists, merge_lists
 from .plan import Plan, make_plan
 from .protocol import SearchEngine
@@ -9,12 +9,8 @@ from .radius import search_radius
 from .references import ColumnRanges, References, build_references
 from .votes import combine_votes, decide, distance_votes, mass_votes, mean_targets, tally
 
-#: An earlier name of `ColumnRanges`.
-Extent = ColumnRanges
-
 __all__ = [
     "ColumnRanges",
-    "Extent",
     "NeighborEngine",
     "NeighborLists",
     "Plan",
@@ -29,7 +25,6 @@ __all__ = [
     "mass_votes",
     "mean_targets",
     "merge_lists",
-    "rooted",
     "search_radius",
     "tally",
 ]

@@ -8,8 +8,6 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 
-__all__ = ["ascending_rows", "sparse_parts"]
-
 
 def ascending_rows(rows: Any) -> Any:
     """Return CSR rows with ascending columns, each given once. The rows of the caller are not changed."""

@@ -10,8 +10,6 @@ from scipy import sparse
 from .._typing import FloatArray, IndexArray
 from .references import References
 
-__all__ = ["contributions"]
-
 
 def contributions(references: References, queries: Any, rows: IndexArray) -> FloatArray:
     """Return the term of each feature in the distance: in d² for p = 2, in d for p = 1.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,60 +12,15 @@ from .._parallel.threads import effective_n_jobs
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from .backends.bytes import Bytes
-from .backends.rounded import Rounded
-from .backends.scan import Scan
-from .backends.single import Single
-from .backends.sparse_rows import SparseRows
-from .backends.wide import WidePairs
+from .backends.backend import Batch
 from .lists import NeighborLists
-from .plan import Plan, make_plan, part_bytes_of, queries_at_once
+from .plan import make_plan
 from .references import ColumnRanges, References, build_references
 
-__all__ = ["NeighborEngine", "rooted"]
-
+# Least number of queries for which packing the references again is worth its time, and the memory that wide queries
+# may take for that.
+_QUERIES, _QUERY_BYTES = 192, 256 * 2**20
 _MOST_FOUND = 20_000_000  # how many neighbours within limits may be in memory at the same time
-
-
-def rooted(ranked: FloatArray, p: int) -> FloatArray:
-    """Take the root of squared distances (p = 2) in place; distances of p = 1 stay as they are.
-
-    Examples
-    --------
-    >>> rooted(np.array([4.0, 9.0]), 2)
-    array([2., 3.])
-    """
-    return np.sqrt(ranked, out=ranked) if p == 2 else ranked
-
-
-class Backend(Protocol):
-    """Interface of a backend. `Scan.search` describes its only method."""
-
-    def search(
-        self, queries: FloatArray, k: int, *, own_slot: IndexArray | None, missing: bool, n_jobs: int
-    ) -> tuple[FloatArray, IndexArray]: ...
-
-
-def _build_backend(plan: Plan, references: References, scan: Scan) -> Backend:
-    """Build the backend of the plan. Every backend uses the scan for queries that it cannot serve itself."""
-    if plan.backend == "bytes":
-        return Bytes(references, scan)
-    if plan.sparse_rows:
-        return SparseRows(references, scan)
-    if plan.single or plan.rounded or plan.wide:
-        other = Single(references, scan) if plan.single else scan
-        if plan.wide:
-            return WidePairs(references, scan, other)
-        return Rounded(references, scan, other) if plan.rounded else other
-    if plan.backend == "tree":
-        from .backends.tree import Tree
-
-        return Tree(references, scan)
-    if plan.backend in ("faiss", "hnsw"):
-        from .backends.faiss import Faiss
-
-        return Faiss(references, scan, approximate=plan.backend == "hnsw")
-    return scan
 
 
 class NeighborEngine:
@@ -84,12 +39,12 @@ class NeighborEngine:
         Position of each row's class in ``weights.classes``, for weights per class or interval.
     groups, n_groups : int ndarray of shape (n,), int
         Group of each row, and the number of groups. A grouped search finds the nearest rows of each group.
-    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}
+    backend : {"auto", "scan", "single", "pairs", "sparse", "rounded", "bytes", "tree", "hnsw"}
     n_jobs : int, optional
         Number of threads.
     part_bytes : int, optional
-        Memory for packed references and for copies of queries. By default as `part_bytes_of` says, at least
-        32 MiB.
+        Memory for packed references and for copies of queries. By default 32 MiB, and up to 128 MiB for wide
+        rows.
     measured : ColumnRanges, optional
         Column ranges of the whole table if ``X`` is a part of it. Missing distances are computed from them.
 
@@ -130,12 +85,16 @@ class NeighborEngine:
             n_groups=n_groups,
             measured=measured,
         )
-        self.part_bytes = part_bytes_of(self.references) if part_bytes is None else part_bytes
-        self._batch = queries_at_once(self.references, part_bytes)
-        self.plan = make_plan(self.references, backend=backend, part_bytes=self.part_bytes)
         self.n_jobs = n_jobs
-        self._scan = Scan(self.references, part_bytes=self.part_bytes)
-        self._backend = _build_backend(self.plan, self.references, self._scan)
+        self.plan = make_plan(self.references, backend=backend, part_bytes=part_bytes)
+        self._backend = self.plan.build(self.references, part_bytes)
+        # A batch has as many queries as fit in the memory for a part, but at least 6, and by default more.
+        row_bytes = self.references.m * self.references.dtype.itemsize
+        at_least = min(_QUERIES, _QUERY_BYTES // row_bytes) if part_bytes is None else 6
+        # Sparse references are packed anew for every batch, so that fewer and larger batches pay.
+        budget = self.references.part_bytes if part_bytes is None else part_bytes
+        budget *= 4 if self.references.sparse else 1
+        self._batch = max(6, budget // row_bytes, at_least)
 
     @property
     def n_references(self) -> int:
@@ -181,24 +140,16 @@ class NeighborEngine:
         """
         references, n = self.references, queries.shape[0]
         if references.n_groups != 1 and not grouped:
-            raise InvalidDataError("this engine has several groups: use search_groups")
+            raise InvalidDataError("this engine has several groups: use grouped=True")
         shape = (n, references.n_groups, k)
         distance, row = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
         threads = effective_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
-        backend = self._backend
-        for batch, part, own, missing in self._batches(
-            queries,
-            own_row,
-            self._batch,
-            whole=isinstance(backend, Scan | WidePairs),
-            sparse_too=isinstance(backend, SparseRows),
-        ):
-            found, slot = backend.search(part, k, own_slot=own, missing=missing, n_jobs=threads)
-            distance[batch] = found
+        for part, batch in self._batches(queries, own_row, self._batch, threads):
+            distance[part], slot = self._backend.search(batch, k)
             # Backends count kept rows in slots. Callers know the row numbers of the training data.
-            row[batch] = np.where(slot < 0, -1, references.row_of_slot[slot])
-        if not ranked:
-            distance = rooted(distance, references.p)
+            row[part] = np.where(slot < 0, -1, references.row_of_slot[slot])
+        if references.p == 2 and not ranked:
+            np.sqrt(distance, out=distance)
         return (distance, row) if grouped else (distance[:, 0], row[:, 0])
 
     def search_within(
@@ -227,55 +178,44 @@ class NeighborEngine:
         limits = np.ascontiguousarray(limits, dtype=references.dtype)
         # In the worst case every query finds all rows.
         size = max(96, _MOST_FOUND // max(1, references.n))
-        for batch, part, own, missing in self._batches(queries, own_row, min(size, self._batch)):
-            distance, slot, count = self._scan.search_within(
-                part, limits[batch], own_slot=own, missing=missing, n_jobs=threads
-            )
-            yield batch, NeighborLists(distance, references.row_of_slot[slot], np.cumsum(np.append(0, count)))
+        for part, batch in self._batches(queries, own_row, min(size, self._batch), threads, nearest=False):
+            distance, slot, count = self._backend.scan.search_within(batch, limits[part])
+            yield part, NeighborLists(distance, references.row_of_slot[slot], np.cumsum(np.append(0, count)))
 
     def _batches(
-        self,
-        queries: Any,
-        own_row: IndexArray | None,
-        size: int,
-        *,
-        whole: bool = False,
-        sparse_too: bool = False,
-    ) -> Iterator[tuple[slice, FloatArray, IndexArray | None, bool]]:
+        self, queries: Any, own_row: IndexArray | None, size: int, n_jobs: int, *, nearest: bool = True
+    ) -> Iterator[tuple[slice, Batch]]:
         """Cut queries into batches, so that their dense and padded copies stay within the memory budget.
 
-        Yield, for each batch, its place among the queries, its rows as the backends read them, their own slots or
-        None, and whether values are missing. ``size`` is the number of queries in a batch. ``whole``: the backend may
-        take all queries at once if it computes each pair of them once. ``sparse_too``: it takes sparse queries as they
-        are.
+        Yield the place of each batch among the queries, and the batch. ``size`` is the number of queries in a batch.
+        ``nearest``: the k nearest are wanted, for which a backend may take all queries at once, or sparse ones.
         """
-        own_slot = None if own_row is None else self._slot_of(own_row)
-        if sparse_too and sparse.issparse(queries):
-            part = self.references.select_sparse(queries)
-            yield slice(None), part, own_slot, self.references.check_sparse_queries(part)
+        references, backend = self.references, self._backend
+        own_slot = None
+        if own_row is not None:
+            # Row numbers of slots ascend, so a binary search finds the slot of a row; -1 if the row is not stored.
+            slots = np.minimum(np.searchsorted(references.row_of_slot, own_row), references.n - 1)
+            own_slot = np.where(references.row_of_slot[slots] == own_row, slots, -1).astype(np.int64)
+        if nearest and backend.takes_sparse and sparse.issparse(queries):
+            rows = references.select(queries)
+            yield slice(None), Batch(rows, own_slot, references.check_queries(rows), n_jobs)
             return
-        pairs = whole and self._scan.computes_pairs(queries, own_slot)
-        if pairs or (queries.shape[0] <= size and self.references.are_rows(queries)):
+        pairs = nearest and backend.compares_pairs and backend.scan.computes_pairs(queries, own_slot)
+        if pairs or (queries.shape[0] <= size and references.are_rows(queries)):
             # Nothing is copied, and the rows were checked when they were stored.
-            yield slice(None), queries, own_slot, self.references.missing
+            yield slice(None), Batch(queries, own_slot, references.missing, n_jobs)
             return
         for begin in range(0, queries.shape[0], size):
-            batch = slice(begin, begin + size)
-            part = queries[batch]
-            part = self.references.select(part.toarray() if sparse.issparse(part) else part)
-            missing = self.references.check_queries(part)
-            yield batch, part, None if own_slot is None else own_slot[batch], missing
-
-    def search_groups(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
-    ) -> tuple[FloatArray, IndexArray]:
-        """Return the k nearest rows of each group, as `search` does: arrays of shape (n_queries, n_groups, k)."""
-        return self.search(queries, k, own_row=own_row, n_jobs=n_jobs, grouped=True)
+            part = slice(begin, begin + size)
+            rows = queries[part]
+            rows = references.select(rows.toarray() if sparse.issparse(rows) else rows)
+            own = None if own_slot is None else own_slot[part]
+            yield part, Batch(rows, own, references.check_queries(rows), n_jobs)
 
     def ranked(
         self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
     ) -> tuple[FloatArray, IndexArray]:
-        """Return the result of `search_groups` with squared distances for p = 2."""
+        """Return the result of `search` with ``grouped`` and ``ranked``."""
         return self.search(queries, k, own_row=own_row, n_jobs=n_jobs, grouped=True, ranked=True)
 
     def references_of(self, rows: IndexArray) -> References:
@@ -289,11 +229,3 @@ class NeighborEngine:
     def reference_limit(self) -> int | None:
         """Return None: all references are in memory."""
         return None
-
-    def _slot_of(self, own_row: IndexArray) -> IndexArray:
-        """Return the slot of each row number, or -1 if the row is not stored."""
-        # Row numbers of slots ascend, so a binary search finds the slot of a row.
-        slots = np.searchsorted(self.references.row_of_slot, own_row)
-        slots = np.minimum(slots, self.references.n - 1)
-        found: IndexArray = np.where(self.references.row_of_slot[slots] == own_row, slots, -1).astype(np.int64)
-        return found

@@ -10,8 +10,6 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 
-__all__ = ["NeighborLists", "merge_lists"]
-
 
 class NeighborLists(NamedTuple):
     """Lists of neighbours of different lengths, one after the other: the parts of a CSR matrix."""

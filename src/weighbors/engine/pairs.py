@@ -7,6 +7,7 @@ number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,7 @@ from .. import _native
 from .._parallel.threads import run_ranges
 from .._typing import FloatArray
 from .backends.scan import aligned_empty
-from .plan import lanes_of
-
-__all__ = ["PackedRows", "distance_sums", "fixed_ranges"]
+from .references import BLOCK_LANES
 
 _CHUNK_BYTES = 2**20  # of distances in memory per thread
 _CLOSE_PAIRS = 512  # pairs of sparse rows whose differences are computed at once
@@ -49,7 +48,7 @@ class PackedRows:
         given = np.ones(self.m) if missing_distance is None else missing_distance
         self.missing_distance = given.astype(self.rows.dtype)
         # The kernel reads a block of rows at once, one per vector lane. The last block is padded.
-        lanes = lanes_of(self.rows.dtype)
+        lanes = BLOCK_LANES[self.rows.dtype]
         n_blocks = -(-self.n // lanes)
         order = np.full(n_blocks * lanes, -1, dtype=np.int64)
         order[: self.n] = np.arange(self.n)
@@ -65,6 +64,21 @@ class PackedRows:
             p=2,
             begin=0,
             end=n_blocks,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "native"}
+
+    @cached_property
+    def native(self) -> _native.PackedRowsFloat32 | _native.PackedRowsFloat64:
+        """The rows as the compiled core takes them. It is not pickled, but made again."""
+        single = self.rows.dtype == np.float32
+        return (_native.PackedRowsFloat32 if single else _native.PackedRowsFloat64)(
+            rows=self.rows,
+            packed=self.packed,
+            missing_distance=self.missing_distance,
+            n_numeric=self.n_numeric,
+            missing=self.missing,
         )
 
     @property
@@ -87,17 +101,7 @@ class PackedRows:
         queries have missing numbers.
         """
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
-        _native.compute_distances(
-            queries=self.rows if queries is None else queries,
-            packed=self.packed,
-            missing_distance=self.missing_distance,
-            n_numeric=self.n_numeric,
-            missing=self.missing or missing,
-            p=self.p,
-            distance=out,
-            begin=begin,
-            end=end,
-        )
+        self.native.compute_distances(queries=queries, missing=missing, p=self.p, distance=out, begin=begin, end=end)
         return out
 
     def sum_signs(self, coefficient: FloatArray, begin: int, end: int) -> FloatArray:
@@ -105,16 +109,9 @@ class PackedRows:
 
         ``coefficient`` has the shape (end - begin, width), with 0 for padding. A missing value has the sign 0.
         """
+        assert isinstance(self.native, _native.PackedRowsFloat64)  # votes and their gradients are in float64
         sums = np.empty((end - begin, self.n_numeric))
-        _native.sum_signs(
-            queries=self.rows,
-            packed=self.packed,
-            n_numeric=self.n_numeric,
-            coefficient=coefficient,
-            sums=sums,
-            begin=begin,
-            end=end,
-        )
+        self.native.sum_signs(coefficient=coefficient, sums=sums, begin=begin, end=end)
         return sums
 
     def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:
@@ -128,17 +125,7 @@ class PackedRows:
             """Return the sums of rows [begin, end)."""
             total = np.zeros(self.m)
             weights = np.ascontiguousarray(coefficients(begin, end), dtype=self.rows.dtype)
-            _native.add_differences(
-                queries=self.rows,
-                packed=self.packed,
-                missing_distance=self.missing_distance,
-                n_numeric=self.n_numeric,
-                missing=self.missing,
-                coefficient=weights,
-                total=total,
-                begin=begin,
-                end=end,
-            )
+            self.native.add_differences(coefficient=weights, total=total, begin=begin, end=end)
             return total
 
         parts = run_ranges(task, self.ranges(), n_jobs)
@@ -163,9 +150,7 @@ def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None
 
     def task(first: int, last: int) -> None:
         """Write the sums of some rows to ``sums``."""
-        _native.sum_distances(
-            queries=packed.rows, packed=packed.packed, n=packed.n, sums=sums, begin=begin + first, end=begin + last
-        )
+        packed.native.sum_distances(sums=sums, begin=begin + first, end=begin + last)
 
     run_ranges(task, fixed_ranges(end - begin, 252), n_jobs)
     return sums[begin:end]

@@ -7,8 +7,6 @@ from typing import Any, Protocol
 from .._typing import FloatArray, IndexArray
 from .references import References
 
-__all__ = ["SearchEngine"]
-
 
 class SearchEngine(Protocol):
     """Interface of an engine that finds the nearest stored rows under some `Weights`."""
@@ -26,14 +24,18 @@ class SearchEngine(Protocol):
         """Row numbers of the rows that can be neighbours, ascending."""
 
     def search(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+        self,
+        queries: Any,
+        k: int,
+        *,
+        own_row: IndexArray | None = None,
+        n_jobs: int | None = None,
+        grouped: bool = False,
     ) -> tuple[FloatArray, IndexArray]:
-        """Return distances and row numbers of the k nearest rows of each query, arrays of shape (n_queries, k)."""
+        """Return distances and row numbers of the k nearest rows of each query, arrays of shape (n_queries, k).
 
-    def search_groups(
-        self, queries: Any, k: int, *, own_row: IndexArray | None = None, n_jobs: int | None = None
-    ) -> tuple[FloatArray, IndexArray]:
-        """Return the k nearest rows of each query in each group: arrays of shape (n_queries, n_groups, k)."""
+        With ``grouped`` they are the k nearest of each group, arrays of shape (n_queries, n_groups, k).
+        """
 
     def references_of(self, rows: IndexArray) -> References:
         """Return references that include at least the rows ``rows``."""

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import IndexArray
-from .engine import NeighborEngine, rooted
+from .engine import NeighborEngine
 from .lists import NeighborLists
-
-__all__ = ["search_radius"]
 
 
 def search_radius(
@@ -47,7 +45,7 @@ def search_radius(
     limits = np.full(queries.shape[0], limit)
     distance, row, count = [np.empty(0, dtype=dtype)], [np.empty(0, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
     for _, lists in engine.search_within(queries, limits, own_row=own_row, n_jobs=n_jobs):
-        found = rooted(lists.distance, p)
+        found = np.sqrt(lists.distance) if p == 2 else lists.distance
         inside = found <= radius
         distance.append(found[inside])
         row.append(lists.row[inside])

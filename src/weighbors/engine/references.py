@@ -6,30 +6,23 @@ out. `row` numbers count the training data, `slot` numbers count the kept rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from .. import _native
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 from ..weights.intervals import IntervalLookup
 
-__all__ = [
-    "CellWeights",
-    "ColumnRanges",
-    "Fold",
-    "References",
-    "as_rows",
-    "bounds",
-    "build_references",
-    "column_ranges",
-    "compute_missing_distance",
-    "integral",
-]
+#: Memory for packed references; for wide rows up to four times as much.
+PART_BYTES = 32 * 2**20
+#: Number of references per packed block.
+BLOCK_LANES = {np.dtype("f4"): _native.BLOCK_LANES_FLOAT32, np.dtype("f8"): _native.BLOCK_LANES_FLOAT64}
 
 
 class ColumnRanges(NamedTuple):
@@ -123,41 +116,56 @@ class References:
     low: FloatArray  # (m,) smallest value per column
     high: FloatArray
     n_columns: int  # number of columns of the original table
+    # Sizes that follow from the rows, computed once.
+    n: int = field(init=False)  # number of stored instances
+    m: int = field(init=False)  # number of columns that are used
+    dtype: np.dtype[Any] = field(init=False)  # float32 or float64
+    sparse: bool = field(init=False)  # whether the rows are stored as CSR
+    lanes: int = field(init=False)  # number of references per packed block
+    block_bytes: int = field(init=False)  # of one packed block, with its weights and the dense copy of sparse rows
+    part_bytes: int = field(init=False)  # memory for packed references: 32 MiB, or eight blocks, but at most 128 MiB
 
-    @property
-    def n(self) -> int:
-        """Number of stored instances."""
-        return int(self.rows.shape[0])
+    def __post_init__(self) -> None:
+        n, m = map(int, self.rows.shape)
+        dtype, is_sparse = self.rows.dtype, bool(sparse.issparse(self.rows))
+        lanes = BLOCK_LANES[dtype]
+        # Weights per instance are packed like the rows; sparse rows are made dense before they are packed.
+        block_bytes = lanes * m * dtype.itemsize * (1 + (self.cells is not None) + is_sparse)
+        part_bytes = max(PART_BYTES, min(8 * block_bytes, 4 * PART_BYTES))
+        # The dataclass is frozen, so that its attributes are set in this way.
+        self.__dict__.update(
+            n=n, m=m, dtype=dtype, sparse=is_sparse, lanes=lanes, block_bytes=block_bytes, part_bytes=part_bytes
+        )
 
-    @property
-    def m(self) -> int:
-        """Number of columns that are used."""
-        return int(self.rows.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the rows: float32 or float64."""
-        dtype: np.dtype[Any] = self.rows.dtype
-        return dtype
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the rows are stored as CSR."""
-        return bool(sparse.issparse(self.rows))
+    def __reduce__(self) -> tuple[Any, ...]:  # through the constructor, which computes the sizes
+        return type(self), tuple(getattr(self, part.name) for part in fields(self) if part.init)
 
     @property
     def group_codes(self) -> IndexArray:
         """Group of each slot, 0 if there is only one group."""
         return np.zeros(self.n, dtype=np.int64) if self.groups is None else self.groups
 
-    def fold(self) -> Fold | None:
+    @cached_property
+    def heaviest(self) -> FloatArray:
+        """The largest weight of each column, in float64."""
+        if self.feature_weights is not None:
+            return self.feature_weights.astype(np.float64)
+        if self.cells is None:
+            return np.ones(self.m)
+        if self.cells.table is not None:
+            return self.cells.table.max(axis=0).astype(np.float64)
+        assert self.cells.lookup is not None
+        table = self.cells.lookup.table
+        # Weights that are normalised per instance sum to 1, so none is larger than 1.
+        largest = 1.0 if table.normalize == "instance" else float(table.weight.max())
+        return np.full(self.m, largest + table.smoothing)
+
+    def fold(self) -> Fold:
         """Return the shift and scale of the numeric columns under which plain distances equal the weighted ones.
 
-        The distances are equal up to rounding. Return None if no single vector of feature weights serves all
-        instances.
+        The distances are equal up to rounding. All instances must have the same ``feature_weights``.
         """
-        if self.feature_weights is None:
-            return None
+        assert self.feature_weights is not None
         # Centred values are small beside large offsets, so that folding loses fewer digits. Half of each bound is
         # taken before the sum, which might overflow.
         numeric = np.arange(self.m) < self.n_numeric
@@ -169,16 +177,11 @@ class References:
             (self.missing_distance * root).astype(self.dtype),
         )
 
-    def select(self, X: Any) -> FloatArray:
-        """Return the columns of dense queries that are used, in the order, dtype and layout of the references."""
+    def select(self, X: Any) -> Any:
+        """Return the columns of dense or sparse queries that are used, in the order and dtype of the references."""
         identity = self.m == self.n_columns and bool((np.diff(self.columns) == 1).all())
-        return _aligned(X if identity else X[:, self.columns], self.dtype)
-
-    def select_sparse(self, X: Any) -> Any:
-        """Return the columns of sparse queries that are used, as CSR, in the order and dtype of the references."""
-        X = X.tocsr()
-        identity = self.m == self.n_columns and bool((np.diff(self.columns) == 1).all())
-        return (X if identity else X[:, self.columns]).astype(self.dtype, copy=False)
+        X = X.tocsr() if sparse.issparse(X) else X
+        return as_rows(X if identity else X[:, self.columns], self.dtype)
 
     def are_rows(self, X: Any) -> bool:
         """Return whether ``X`` is the very array of the stored rows, so that queries are also references."""
@@ -187,35 +190,29 @@ class References:
         same = X.shape == self.rows.shape and X.strides == self.rows.strides and X.dtype == self.rows.dtype
         return same and X.ctypes.data == self.rows.ctypes.data
 
-    def check_queries(self, Q: FloatArray) -> bool:
+    def check_queries(self, Q: Any) -> bool:
         """Return whether numeric columns of the queries have missing values. Raise an error if distances overflow."""
-        # NaN goes through max and min, so that two passes find the extremes and the incomplete columns at once.
-        largest = np.maximum(Q.max(axis=0), -Q.min(axis=0)).astype(np.float64)
-        incomplete = np.isnan(largest)
-        missing = bool(incomplete[: self.n_numeric].any())
-        if incomplete.any():
-            largest[incomplete] = np.fmax.reduce(np.abs(Q[:, incomplete]), axis=0, initial=0.0)
+        if sparse.issparse(Q):
+            low, high, incomplete = column_ranges(Q)
+            largest = np.maximum(high, -low).astype(np.float64)
+        else:
+            # NaN goes through max and min, so that two passes find the extremes and the incomplete columns at once.
+            largest = np.maximum(Q.max(axis=0), -Q.min(axis=0)).astype(np.float64)
+            incomplete = np.isnan(largest)
+            if incomplete.any():
+                largest[incomplete] = np.fmax.reduce(np.abs(Q[:, incomplete]), axis=0, initial=0.0)
         _refuse_overflow(np.maximum(largest, self.largest), self)
-        return missing
-
-    def check_sparse_queries(self, Q: Any) -> bool:
-        """Do what `check_queries` does for CSR queries of numbers."""
-        measured = column_ranges(Q)
-        _refuse_overflow(np.maximum(np.maximum(measured.high, -measured.low), self.largest).astype(np.float64), self)
-        return bool(measured.missing.any())
+        return bool(incomplete[: self.n_numeric].any())
 
 
-def as_rows(X: Any) -> Any:
-    """Return dense C-ordered or CSR rows of float32 or float64."""
+def as_rows(X: Any, dtype: Any = None) -> Any:
+    """Return C-ordered or CSR rows of ``dtype``, by default of float32 if they are so, otherwise of float64."""
+    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if dtype is None:
+        dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
     if sparse.issparse(X):
-        X = X.tocsr()
-        return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    X = np.asarray(X)
-    return _aligned(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-
-
-def _aligned(X: AnyArray, dtype: Any) -> FloatArray:
-    """Return ``X`` in C order, each number at a multiple of its size. The compiled core reads it by such addresses."""
+        return X.astype(dtype, copy=False)
+    # The compiled core reads each number at a multiple of its size.
     return np.require(X, dtype=dtype, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
@@ -244,14 +241,12 @@ def build_references(
     (3, array([0, 2]))
     """
     X = as_rows(X)
-    weights = weights or Weights()
     n, M = X.shape
-    _check_sizes(weights, n, M)
     nominal = np.zeros(M, dtype=bool) if nominal is None else nominal
-    row_of_slot = np.arange(n, dtype=np.int64)
-    if weights.instance_mask is not None:
-        row_of_slot = np.flatnonzero(weights.instance_mask)
-    columns = _columns(weights, nominal, M)
+    row_of_slot, used = np.arange(n, dtype=np.int64), np.ones(M, dtype=bool)
+    if weights is not None:
+        row_of_slot, used = _select(weights, n, M)
+    columns = np.concatenate([np.flatnonzero(used & ~nominal), np.flatnonzero(used & nominal)])
     every_row, every_column = len(row_of_slot) == n, np.array_equal(columns, np.arange(M))
     kept = X if every_row else X[row_of_slot]
     rows = kept if every_column else as_rows(kept[:, columns])
@@ -260,20 +255,20 @@ def build_references(
         ranges = measured.of(columns)
     else:
         ranges = column_ranges(rows) if every_row else column_ranges(X).of(columns)
-    missing_distance = compute_missing_distance(ranges, n_numeric, rows.dtype)
-    a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
-    scales = None
-    # Scales of 1 change nothing, and the kernel is faster without scales. Distances are ranked as d ** p, so the scale
-    # v is raised to the same power.
-    if weights.instance_scales is not None and (weights.instance_scales != 1).any():
-        scales = _cast(weights.instance_scales[row_of_slot] ** p, rows.dtype)
+    a, cells, scales = None, None, None
+    if weights is not None:
+        a, cells = _attach(weights, kept, row_of_slot, columns, class_of_row, rows.dtype)
+        # Scales of 1 change nothing, and the kernel is faster without scales. Distances are ranked as d ** p, so the
+        # scale v is raised to the same power.
+        if weights.instance_scales is not None and (weights.instance_scales != 1).any():
+            scales = _cast(weights.instance_scales[row_of_slot] ** p, rows.dtype)
     references = References(
         rows=rows,
         row_of_slot=row_of_slot,
         columns=columns,
         n_numeric=n_numeric,
         p=p,
-        missing_distance=missing_distance,
+        missing_distance=compute_missing_distance(ranges, n_numeric, rows.dtype),
         feature_weights=a,
         cells=cells,
         scales=scales,
@@ -290,30 +285,30 @@ def build_references(
     return references
 
 
-def _check_sizes(weights: Weights, n: int, M: int) -> None:
-    """Raise an error if the weights are for another number of rows or features."""
+def _select(weights: Weights, n: int, M: int) -> tuple[IndexArray, BoolArray]:
+    """Return the numbers of the rows that weights keep, and a mask of the columns that they use.
+
+    Raise an error if the weights are for another number of rows or features, or if no column would be left.
+    """
     if weights.n_features not in (None, M):
         raise InvalidWeightsError(f"the weights are for {weights.n_features} features; the data have {M}")
     if weights.instance_bound and weights.n_samples != n:
         raise InvalidWeightsError(f"the weights are for {weights.n_samples} training rows; the data have {n}")
-
-
-def _columns(weights: Weights, nominal: BoolArray, M: int) -> IndexArray:
-    """Return the numbers of the columns that are used, numeric columns first."""
-    keep = np.ones(M, dtype=bool) if weights.feature_mask is None else weights.feature_mask.copy()
+    used = np.ones(M, dtype=bool) if weights.feature_mask is None else weights.feature_mask.copy()
     if weights.feature_weights is not None:
-        a = np.atleast_2d(weights.feature_weights)
         # A column whose weight is 0 in every class and instance adds nothing to any distance.
-        keep &= (a > 0).any(axis=0)
-    if not keep.any():
+        used &= (np.atleast_2d(weights.feature_weights) > 0).any(axis=0)
+    if not used.any():
         raise InvalidWeightsError("feature_mask leaves only features of weight 0: no distance would be left")
-    return np.concatenate([np.flatnonzero(keep & ~nominal), np.flatnonzero(keep & nominal)])
+    kept = np.ones(n, dtype=bool) if weights.instance_mask is None else weights.instance_mask
+    return np.flatnonzero(kept), used
 
 
-def column_ranges(rows: Any) -> ColumnRanges:
-    """Return the range of each column (0 if all values are missing), and which columns have missing values.
+def column_ranges(rows: Any, *, empty: float = 0.0) -> ColumnRanges:
+    """Return the range of each column (``empty`` if all values are missing), and which columns have missing values.
 
-    If a sparse table has any missing value, all its columns are marked.
+    If a sparse table has any missing value, all its columns are marked. Ranges of blocks are merged, and there a 0
+    would count as a value: ``empty`` is NaN for these.
     """
     if sparse.issparse(rows):
         from sklearn.utils.sparsefuncs import min_max_axis
@@ -322,22 +317,13 @@ def column_ranges(rows: Any) -> ColumnRanges:
         # Which column of a sparse table misses a value is not worth a pass: any of them counts for all.
         missing = np.full(rows.shape[1], bool(np.isnan(rows.data).any()))
     else:
-        low, high, missing = bounds(rows)
-    return ColumnRanges(np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=0.0), missing)
-
-
-def bounds(rows: FloatArray) -> ColumnRanges:
-    """Return the column ranges of dense rows, with NaN for columns in which all values are missing.
-
-    `column_ranges` gives 0 for such columns. Ranges of blocks are merged, and there a 0 would count as a value.
-    """
-    # Plain min and max are fast and give NaN for incomplete columns, which alone take the slower way.
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    missing = np.isnan(low)
-    if missing.any():
-        low[missing] = np.fmin.reduce(rows[:, missing], axis=0)
-        high[missing] = np.fmax.reduce(rows[:, missing], axis=0)
-    return ColumnRanges(low, high, missing)
+        # Plain min and max are fast and give NaN for incomplete columns, which alone take the slower way.
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        missing = np.isnan(low)
+        if missing.any():
+            low[missing] = np.fmin.reduce(rows[:, missing], axis=0)
+            high[missing] = np.fmax.reduce(rows[:, missing], axis=0)
+    return ColumnRanges(np.nan_to_num(low, nan=empty), np.nan_to_num(high, nan=empty), missing)
 
 
 def compute_missing_distance(measured: ColumnRanges, n_numeric: int, dtype: Any) -> FloatArray:
@@ -412,22 +398,6 @@ def _attach(
     return None, CellWeights(_cast(table[:, columns], dtype), np.ascontiguousarray(row))
 
 
-def _heaviest(references: References) -> FloatArray:
-    """Return the largest weight of each column of the references, in float64."""
-    if references.feature_weights is not None:
-        return references.feature_weights.astype(np.float64)
-    cells = references.cells
-    if cells is None:
-        return np.ones(references.m)
-    if cells.table is not None:
-        return cells.table.max(axis=0).astype(np.float64)
-    assert cells.lookup is not None
-    table = cells.lookup.table
-    # Weights that are normalised per instance sum to 1, so none is larger than 1.
-    largest = 1.0 if table.normalize == "instance" else float(table.weight.max())
-    return np.full(references.m, largest + table.smoothing)
-
-
 def _refuse_overflow(largest: FloatArray, references: References) -> None:
     """Raise an error if distances could overflow.
 
@@ -437,11 +407,11 @@ def _refuse_overflow(largest: FloatArray, references: References) -> None:
     scale = 1.0 if references.scales is None else float(references.scales.max())
     with np.errstate(over="ignore"):
         largest_difference = np.where(np.arange(references.m) < references.n_numeric, 2.0 * largest, 1.0)
-        bound = float(np.sum(_heaviest(references) * largest_difference**references.p)) * max(scale, 1.0)
+        bound = float(np.sum(references.heaviest * largest_difference**references.p)) * max(scale, 1.0)
     if not bound <= float(np.finfo(references.dtype).max) / 4:
         wider = "" if references.dtype == np.float64 else " or convert them to float64"
         raise InvalidDataError(
-            f"values up to {np.max(largest, initial=0.0):.3g} under weights up to {_heaviest(references).max():.3g} "
+            f"values up to {np.max(largest, initial=0.0):.3g} under weights up to {references.heaviest.max():.3g} "
             f"make distances that overflow {references.dtype}: rescale the features (for example with "
             f"sklearn.preprocessing.StandardScaler){wider}"
         )
@@ -451,7 +421,7 @@ def _refuse_underflow(references: References) -> None:
     """Raise an error if distances, or the differences of a column, would vanish in the dtype of the references."""
     # The widest column must lie far above the smallest normal number, so that small differences keep their digits.
     span = references.missing_distance.astype(np.float64)
-    terms = _heaviest(references) * span**references.p
+    terms = references.heaviest * span**references.p
     if not (span > 0).any():
         return
     scale = 1.0 if references.scales is None else float(references.scales[references.scales > 0].min(initial=1.0))
@@ -459,13 +429,13 @@ def _refuse_underflow(references: References) -> None:
     if float(terms.max()) * min(scale, 1.0) < float(info.tiny) / float(info.eps) ** 2:
         raise InvalidDataError(
             f"the widest feature spans only {float(references.missing_distance.max()):.3g} under weights up to "
-            f"{_heaviest(references).max():.3g}, and distances underflow {references.dtype}: rescale the features (for "
+            f"{references.heaviest.max():.3g}, and distances underflow {references.dtype}: rescale the features (for "
             "example with sklearn.preprocessing.StandardScaler) or the weights"
         )
     # Beside larger columns, too, rows that differ in a narrow column only must not become equal. A weight below 1 is
     # not counted here: it says that the column matters little.
     least = float(info.tiny) / float(info.eps) ** references.p
-    vanishing = (span > 0) & (np.maximum(_heaviest(references), 1.0) * span**references.p < least)
+    vanishing = (span > 0) & (np.maximum(references.heaviest, 1.0) * span**references.p < least)
     if vanishing.any():
         slot = int(np.flatnonzero(vanishing)[0])
         wider = "" if references.dtype == np.float64 else ", convert them to float64"

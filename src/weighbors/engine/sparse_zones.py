@@ -13,8 +13,6 @@ from .compressed import sparse_parts
 from .pairs import fixed_ranges
 from .zones import Zones
 
-__all__ = ["SparseZoneRows"]
-
 
 class SparseZoneRows:
     """Sparse rows by row and by feature, as the kernel of sparse zones reads them.
@@ -53,22 +51,22 @@ class SparseZoneRows:
     def sum_differences(self, zones: Zones, n_jobs: int) -> FloatArray:
         """Return the sum over all pairs of coefficient · |difference| for each feature."""
         start, feature, value = sparse_parts(self.columns.tocsr())
-        given = {
-            "start": start,
-            "feature": feature,
-            "value": value,
-            "column_start": self.columns.indptr.astype(np.int64),
-            "column_row": self.columns.indices.astype(np.int32),
-            "column_value": self.columns.data,
-            "norm": self.norm,
-            **zones.arguments(),
-        }
+        native = _native.SparseZoneRows(
+            start=start,
+            feature=feature,
+            value=value,
+            column_start=self.columns.indptr.astype(np.int64),
+            column_row=self.columns.indices.astype(np.int32),
+            column_value=self.columns.data,
+            norm=self.norm,
+        )
+        native_zones = zones.native  # made once, before threads share it
 
         def task(begin: int, end: int) -> FloatArray:
             """Return the sums of rows [begin, end): one for each feature, and one for each row."""
             sums = np.zeros(self.m + self.n)
-            _native.add_sparse_zone_differences(
-                total=sums[: self.m], coefficient_sums=sums[self.m :], begin=begin, end=end, **given
+            native.add_differences(
+                zones=native_zones, total=sums[: self.m], coefficient_sums=sums[self.m :], begin=begin, end=end
             )
             return sums
 

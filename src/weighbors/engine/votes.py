@@ -12,8 +12,6 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import InvalidDataError, NoVoteWarning
 
-__all__ = ["combine_votes", "decide", "distance_votes", "mass_votes", "mean_targets", "tally"]
-
 _ROUNDING = 1e-12  # relative to k: what is left of k after sums of fractions is no vote
 
 

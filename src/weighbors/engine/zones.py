@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from .._parallel.threads import run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import align_rows
 from .pairs import PackedRows, fixed_ranges
-
-__all__ = ["ZoneRows", "Zones", "zone_coefficients"]
 
 
 @dataclass(frozen=True)
@@ -52,26 +50,25 @@ class Zones:
     far: bool
     tolerance: float
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the attributes as the compiled core takes them."""
+    @cached_property
+    def native(self) -> _native.Zones:
+        """The attributes as the compiled core takes them."""
         # A negative threshold stands for "each row has limits of its own".
-        return {**vars(self), "threshold": -1.0 if self.threshold is None else self.threshold}
+        return _native.Zones(
+            class_start=self.class_start,
+            hit_range=self.hit_range,
+            factor=self.factor,
+            weight=self.weight,
+            threshold=-1.0 if self.threshold is None else self.threshold,
+            far=self.far,
+            tolerance=self.tolerance,
+        )
 
 
 def zone_coefficients(pairs: PackedRows, zones: Zones, begin: int, end: int) -> FloatArray:
     """Return the coefficients of rows [begin, end) with all rows, for `PackedRows.sum_differences`."""
     out = np.empty((end - begin, pairs.width), dtype=pairs.rows.dtype)
-    _native.compute_zone_coefficients(
-        rows=pairs.rows,
-        packed=pairs.packed,
-        missing_distance=pairs.missing_distance,
-        n_numeric=pairs.n_numeric,
-        missing=pairs.missing,
-        coefficient=out,
-        begin=begin,
-        end=end,
-        **zones.arguments(),
-    )
+    pairs.native.compute_zone_coefficients(zones=zones.native, coefficient=out, begin=begin, end=end)
     return out
 
 
@@ -101,12 +98,14 @@ class ZoneRows:
         distance: FloatArray | None = None,
         order: IndexArray | None = None,
     ) -> None:
-        self.rows, self.m, self.packed, self.distance, self.order = rows, m, packed, distance, order
-        self.row_sums = None
+        self.rows, self.m = rows, m
+        row_sums = None
         if packed is not None:
             # |x − z| = 2 max(x, z) − x − z: with sums of rows at hand, the kernel adds only maxima.
-            self.row_sums = np.zeros(packed.shape[0] * packed.shape[2])
-            self.row_sums[: len(rows)] = rows[:, :m].sum(axis=1)
+            row_sums = np.zeros(packed.shape[0] * packed.shape[2])
+            row_sums[: len(rows)] = rows[:, :m].sum(axis=1)
+        self._width = len(rows) if row_sums is None else len(row_sums)
+        self._native = _native.ZoneRows(rows=rows, packed=packed, row_sums=row_sums, distance=distance, order=order)
 
     @classmethod
     def of(cls, pairs: PackedRows) -> ZoneRows:
@@ -115,12 +114,12 @@ class ZoneRows:
 
     def distances(self, n_jobs: int) -> FloatArray:
         """Return the city-block distances of all pairs, of shape (n, n). No bit depends on the order of rows."""
-        n, given = len(self.rows), self._given()
-        distance = np.empty((n, len(given["row_sums"])))
+        n = len(self.rows)
+        distance = np.empty((n, self._width))
 
         def task(begin: int, end: int) -> None:
             """Compute the distances of rows [begin, end)."""
-            _native.compute_zone_distances(rows=self.rows, distance=distance, begin=begin, end=end, **given)
+            self._native.compute_distances(distance=distance, begin=begin, end=end)
 
         run_ranges(task, fixed_ranges(n, 48), n_jobs)
         return np.ascontiguousarray(distance[:, :n])
@@ -128,19 +127,15 @@ class ZoneRows:
     def sum_differences(self, zones: Zones, n_jobs: int) -> FloatArray:
         """Return the sum over all pairs of coefficient · |difference| for each feature."""
         n = len(self.rows)
-        given = {"distance": self.distance, "order": self.order, **self._given(), **zones.arguments()}
+        native_zones = zones.native  # made once, before threads share it
 
         def task(begin: int, end: int) -> FloatArray:
             """Return the sums of rows [begin, end)."""
             total = np.zeros(self.rows.shape[1])
-            _native.add_zone_differences(rows=self.rows, total=total, begin=begin, end=end, **given)
+            self._native.add_differences(zones=native_zones, total=total, begin=begin, end=end)
             return total
 
         size = min(240, max(48, n // 16 // 48 * 48))  # many rows share what is read, and threads share the rows
         parts = run_ranges(task, fixed_ranges(n, size), n_jobs)
         total: FloatArray = np.sum(parts, axis=0, dtype=np.float64)
         return total[: self.m]
-
-    def _given(self) -> dict[str, Any]:
-        """Return what the kernel computes distances from."""
-        return {"packed": self.packed, "row_sums": self.row_sums}

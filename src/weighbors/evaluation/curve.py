@@ -21,8 +21,6 @@ from .model_features import fit_feature_scores
 from .selections import check_weights, top_selections
 from .targets import decide_target_type, expected_target, told_model
 
-__all__ = ["StabilityCurve", "chance_deviation", "kuncheva_curve", "stability_curve"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StabilityCurve(Result):

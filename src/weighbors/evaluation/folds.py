@@ -17,8 +17,6 @@ from .._random import integer_seed
 from .._typing import AnyArray, IndexArray
 from ..exceptions import InvalidDataError
 
-__all__ = ["Split", "make_folds", "quantile_bins"]
-
 #: Row numbers of the training part and of the test part of one fold.
 Split: TypeAlias = tuple[IndexArray, IndexArray]
 #: Folds of a numeric target are stratified by at most this many bins of its values.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -15,46 +14,12 @@ from .._random import open_seeds
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, NoPositiveWeightWarning
 
-__all__ = [
-    "Cloner",
-    "clone_with_seed",
-    "feature_scores",
-    "fit_feature_scores",
-    "fit_scored_model",
-    "fit_with_seed",
-    "inner_models",
-    "selected_features",
-]
-
 
 def clone_with_seed(estimator: Any, seed: int) -> Any:
     """Return a clone of an estimator in which every ``random_state`` that is None is set to ``seed``."""
     model = clone(estimator)
     names = open_seeds(model)
     return model.set_params(**dict.fromkeys(names, seed)) if names else model
-
-
-class Cloner:
-    """Does what `clone_with_seed` does for one estimator, in less time for many clones: call it with a seed.
-
-    scikit-learn reads the parameters of an estimator from the signature of its class, each time. If no parameter can
-    change, unfitted copies are clones. A `RandomState` changes when it draws, and another estimator when it is fitted.
-    """
-
-    def __init__(self, estimator: Any) -> None:
-        self.first = clone(estimator)
-        given = self.first.get_params(deep=False)
-        self.copies = all(value is None or isinstance(value, (bool, int, float, str)) for value in given.values())
-        self.seeds = open_seeds(self.first)
-
-    def __call__(self, seed: int) -> Any:
-        """Return an unfitted clone, in which every ``random_state`` that was None is ``seed``."""
-        if not self.copies:
-            return clone_with_seed(self.first, seed)
-        model = copy(self.first)
-        for name in self.seeds:
-            setattr(model, name, seed)
-        return model
 
 
 def fit_with_seed(weigher: Any, X: Any, y: AnyArray, seed: int, fit_params: dict[str, Any] | None = None) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
-from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from .._checks import whole_number
@@ -27,12 +26,9 @@ from .._results import Result, table_lines
 from .._typing import FloatArray
 from .._warnings import warn
 from ..exceptions import FewPermutationsWarning, InvalidDataError, WeighborsWarning
-from ..weighers.base import FeatureWeigher
-from ..weighers.tables import SharedTable
-from .model_features import Cloner, fit_feature_scores
+from ..weighers.base import FeatureWeigher, fit_targets
+from .model_features import clone_with_seed, fit_feature_scores
 from .targets import decide_target_type, expected_target, told_model
-
-__all__ = ["PermutationResult", "permutation_test"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,9 +138,7 @@ def _fit_to_permuted_labels(
     Parameters
     ----------
     weigher : estimator or callable
-        For a `SharedTable`, a `Cloner`.
-    X : table, or SharedTable
-        All fits share what a `SharedTable` has, with the same results.
+    X : table
     permuter : TargetPermuter
     children : sequence of SeedSequence
         The seed of each permutation.
@@ -155,24 +149,16 @@ def _fit_to_permuted_labels(
     seeds = [integer_seed(child.spawn(1)[0]) for child in children]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeighborsWarning)  # the fit to the original labels has warned already
-        if isinstance(X, SharedTable):
-            return X.fit_many([weigher(seed) for seed in seeds], labels)
-        return [
-            fit_feature_scores(weigher, X, y, np.arange(len(y)), seed, fit_params)
-            for y, seed in zip(labels, seeds, strict=True)
-        ]
-
-
-def _share_table(weigher: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
-    """Return what all fits can share, or ``X`` itself if they share nothing.
-
-    A permuted target changes no distance, so that rows are checked, coded and measured once.
-    """
-    if not isinstance(weigher, FeatureWeigher) or fit_params:
-        return X
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeighborsWarning)  # the fit to the original labels has warned already
-        return clone(weigher).share_table(X, y) or X
+        # A permuted target changes no distance, so that rows are checked, coded and compared once.
+        found = None
+        if isinstance(weigher, FeatureWeigher) and not fit_params:
+            found = fit_targets([clone_with_seed(weigher, seed) for seed in seeds], X, labels)
+        if found is None:
+            found = [
+                fit_feature_scores(weigher, X, y, np.arange(len(y)), seed, fit_params)
+                for y, seed in zip(labels, seeds, strict=True)
+            ]
+        return found
 
 
 def permutation_test(
@@ -331,12 +317,10 @@ def permutation_test(
     )
     fit_params = {"covariates": covariates} if known is not None and has_fit_parameter(weigher, "covariates") else {}
     scores = fit_feature_scores(weigher, X, y, np.arange(len(y)), integer_seed(own), fit_params)
-    table = _share_table(weigher, X, y, fit_params)
-    fitted = Cloner(weigher) if isinstance(table, SharedTable) else weigher
-    size = table.fits_at_once if isinstance(table, SharedTable) else 1
-    size = min(size, -(-n_permutations // effective_n_jobs(n_jobs)))  # all jobs have something to do
+    # Weighers of this library compare the rows once per call, so each job gets as many permutations as it can have.
+    size = -(-n_permutations // effective_n_jobs(n_jobs)) if isinstance(weigher, FeatureWeigher) else 1
     fits = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_to_permuted_labels)(fitted, table, permuter, children[begin : begin + size], fit_params)
+        delayed(_fit_to_permuted_labels)(weigher, X, permuter, children[begin : begin + size], fit_params)
         for begin in range(0, n_permutations, size)
     )
     permuted = np.stack([weights for some in fits for weights in some])

@@ -14,8 +14,6 @@ from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 from .targets import check_target_type
 
-__all__ = ["NumericPredictionStability", "PredictionStability", "prediction_stability"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionStability(Result):

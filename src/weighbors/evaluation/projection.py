@@ -8,8 +8,6 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray
 
-__all__ = ["project"]
-
 
 def project(X: Any, nominal: BoolArray | None = None, feature_weights: Any = None) -> tuple[FloatArray, FloatArray]:
     """Return the rows on their first two principal components, and the share of variance of each component.

@@ -19,8 +19,6 @@ from ..exceptions import InvalidDataError
 from ..weighers.redundancy import FeatureGroups, FeatureSimilarity, find_groups
 from ..weighers.redundancy.groups import check_threshold
 
-__all__ = ["ColumnNames", "RedundancyGroups", "redundancy_groups"]
-
 #: A printed group names at most this many members.
 _SHOWN = 6
 #: Of a larger group, each member is compared with this many others, evenly spaced, to find the representative.

@@ -13,8 +13,6 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from .selection_runs import SelectionRun
 
-__all__ = ["RULES", "SelectionCurve", "choose_size", "mean_scores", "selection_matrix"]
-
 #: The rules that choose a number of features, and how results print them.
 RULES = {"best": "best score", "smallest": "smallest within one standard error", "stable": "most stable of these"}
 

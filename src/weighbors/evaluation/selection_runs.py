@@ -20,8 +20,6 @@ from ..weighers.redundancy import FeatureGroups
 from .folds import Split
 from .model_features import clone_with_seed, fit_scored_model, inner_models
 
-__all__ = ["CurveTable", "SelectionRun", "measure_run", "rank_features", "rank_on"]
-
 
 @dataclass(frozen=True, eq=False)
 class SelectionRun:
@@ -143,7 +141,7 @@ def rank_features(model: Any, scores: FloatArray, random: np.random.Generator) -
     if weigher is None:
         order = np.lexsort((chance, -scores))
         return _ranked(order, scores)
-    groups = FeatureGroups(weigher.feature_groups_, weigher.redundancy_threshold_, None)
+    groups = FeatureGroups(weigher.feature_groups_, 0.0, None)
     usable = np.where(np.isnan(scores), -np.inf, scores)
     best = groups.best_members(usable)
     if weigher.redundancy == "drop":

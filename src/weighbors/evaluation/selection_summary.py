@@ -16,8 +16,6 @@ from .selection_runs import CurveTable, SelectionRun
 from .similarity import SimilaritySums, read_similarity, similarity_stability
 from .stability import nogueira_stability
 
-__all__ = ["CurveTask", "mean_test_ratio", "summarize_runs"]
-
 
 @dataclass(frozen=True, eq=False)
 class CurveTask:

@@ -12,8 +12,6 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import InvalidDataError, UndefinedStabilityWarning
 
-__all__ = ["check_selections", "check_weights", "pairs_of_runs", "top_selections", "nan_with_warning"]
-
 
 def check_selections(selections: Any, n_features: int | None = None) -> BoolArray:
     """Return selections as a bool matrix of runs × features, after checks.

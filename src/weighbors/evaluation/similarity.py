@@ -14,8 +14,6 @@ from ..exceptions import InvalidDataError
 from .selections import check_selections
 from .stability import Stability
 
-__all__ = ["SimilarityStability", "SimilaritySums", "read_similarity", "similarity_stability", "stability_of_products"]
-
 #: Differences of similarities below this are rounding errors.
 _ROUNDING = 1e-9
 

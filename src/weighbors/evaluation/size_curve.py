@@ -29,8 +29,6 @@ from .selection_summary import CurveTask, mean_test_ratio, summarize_runs
 from .study.progress_bar import CellProgressBar
 from .targets import decide_target_type, expected_target, told_model
 
-__all__ = ["selection_curve"]
-
 #: Up to this many features, every number of them is measured by default.
 _FEW = 20
 #: Of more features, so many numbers of them are measured by default.

@@ -21,9 +21,6 @@ from .._warnings import warn
 from ..exceptions import FewRunsWarning, InvalidDataError, UndefinedStabilityWarning
 from .selections import check_selections, equal_sizes, nan_with_warning, pairs_of_runs
 
-__all__ = ["MEASURES", "Stability", "StabilityTest", "kuncheva_index", "nogueira_stability", "nogueira_test",
-           "selection_stability"]  # fmt: skip
-
 _MANY_RUNS = 30
 
 #: Measures of a pair of sets: overlap r, sizes a and b, number of features d.

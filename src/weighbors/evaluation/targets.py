@@ -6,11 +6,9 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier, is_regressor
 
-from .._targets import check_numeric_target, recognize_target
+from .._targets import check_numeric_target, deciding_weigher, recognize_target
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError
-
-__all__ = ["check_target_type", "decide_target_type", "expected_target", "tell_target", "told_model"]
 
 
 def check_target_type(target_type: Any) -> str:
@@ -60,7 +58,7 @@ def expected_target(model: Any) -> str | None:
         return "numeric"
     if is_classifier(model):
         return "classes"
-    last = model.steps[-1][1] if getattr(model, "steps", None) else model
+    last = deciding_weigher(model.steps[-1][1] if getattr(model, "steps", None) else model)
     takes_numeric = getattr(last, "_takes_numeric_targets", None)
     # A weigher that takes numbers and has no such parameter, as RReliefF, takes nothing else.
     wanted = getattr(last, "target_type", "numeric" if takes_numeric else None)

@@ -23,8 +23,6 @@ from ..kernel.metric import Metric
 from ..neighbors.checks import check_fits
 from ..weights import Weights
 
-__all__ = ["DataValues", "data_values", "shapley_of_ranks"]
-
 _CELLS = 4_000_000  # distances in memory at the same time
 
 

@@ -12,8 +12,6 @@ from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from .selections import check_weights, nan_with_warning, pairs_of_runs
 
-__all__ = ["weight_stability"]
-
 
 def _unit_rows(values: FloatArray) -> FloatArray:
     """Return the rows scaled to length 1."""

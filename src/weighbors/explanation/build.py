@@ -21,8 +21,6 @@ from .value import Explanation
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Explainable", "Prepared", "explain_rows"]
-
 _MOST_CELLS = 20_000_000  # cells of sparse training rows that are made dense
 
 

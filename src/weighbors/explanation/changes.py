@@ -19,8 +19,6 @@ from .._typing import AnyArray, BoolArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Change", "ColumnValues", "describe_column", "find_changes"]
-
 N_VALUES = 33  # values of a number that are tried alone, at most
 N_PAIR_VALUES = 9  # values of a feature that are tried in pairs, at most
 N_SINGLE, N_PAIRED = 40, 8  # features that are changed alone, and in pairs

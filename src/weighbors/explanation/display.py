@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from .value import Explanation
 
-__all__ = ["ExplanationDisplay"]
-
 
 class ExplanationDisplay(Display):
     """Bars for what each feature adds to the score of the answer: to the right for it, to the left against it.

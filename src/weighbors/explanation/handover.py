@@ -12,8 +12,6 @@ from ..engine import References
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ExplainedModel", "OriginalValues", "ProductVotes", "RowVoters"]
-
 
 @dataclass(frozen=True)
 class OriginalValues:

@@ -25,8 +25,6 @@ from .words import (
     vote_of,
 )
 
-__all__ = ["explanation_html"]
-
 MOST_ROWS = 5  # rows that are shown
 
 

@@ -29,8 +29,6 @@ from .words import format_value
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ExplainedRow", "Subject"]
-
 MOST_BACKGROUND, LEAST_BACKGROUND = 32, 2
 _CELLS = 5e9  # cells that all predictions for the contributions of one row may read
 _COPIES = 50  # to make a row costs about as much as to read so many

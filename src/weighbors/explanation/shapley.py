@@ -29,14 +29,6 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IndexArray
 
-__all__ = [
-    "MOST_SUBSET_FEATURES",
-    "Contributions",
-    "shapley_by_orders",
-    "shapley_by_subsets",
-    "shapley_of_products",
-]
-
 #: Up to so many features all subsets are counted.
 MOST_SUBSET_FEATURES = 10
 _CELLS = 4_000_000  # cells of candidate rows in memory at the same time

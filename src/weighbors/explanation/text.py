@@ -23,8 +23,6 @@ from .words import (
     vote_of,
 )
 
-__all__ = ["explanation_text"]
-
 MOST_ROWS = 5  # rows that are printed
 MOST_VALUES = 4  # features whose values are listed beside the neighbours
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from .display import ExplanationDisplay
 
-__all__ = ["Explanation"]
-
 TOP = 5  # features and neighbours that are shown by default
 _PARTS = ("votes", "answers", "features", "evidence", "changes")
 

@@ -12,19 +12,6 @@ if TYPE_CHECKING:
     from .changes import Change
     from .rows import ExplainedRow
 
-__all__ = [
-    "answer_line",
-    "change_lines",
-    "change_size",
-    "format_value",
-    "other_features",
-    "other_rows",
-    "score_line",
-    "shown_voters",
-    "signed",
-    "split_note",
-]
-
 
 def format_value(value: Any) -> str:
     """Return a cell as text: numbers with four digits, missing values by name.

@@ -2,12 +2,10 @@
 
 `metric` measures distances, `ridge` solves for the votes of all rows with leave-one-out in closed form, `choice`
 chooses width and ridge, `gradient` weighs features from the solution, `local` solves for the votes of the k nearest
-rows, `centers` for those of few stored rows, `compression` fits those of few rows to the scores of all rows, and
-`calibration` turns scores into probabilities. `fit` puts these together.
+rows, and `calibration` turns scores into probabilities. `fit` puts these together.
 """
 
 from .calibration import Calibration, fit_calibration
-from .centers import solve_centers
 from .choice import Choice, choose_parameters
 from .gradient import choose_feature_weights, gradient_weights
 from .local import LocalVotes, choose_local
@@ -26,5 +24,4 @@ __all__ = [
     "fit_calibration",
     "gradient_weights",
     "solve_all",
-    "solve_centers",
 ]

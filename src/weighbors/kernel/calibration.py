@@ -15,8 +15,6 @@ from scipy.special import logsumexp, softmax
 
 from .._typing import FloatArray, IndexArray
 
-__all__ = ["Calibration", "fit_calibration"]
-
 _SLOPES = (1e-3, 1e3)  # the search goes over their logarithms
 
 

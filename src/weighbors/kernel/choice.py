@@ -16,8 +16,6 @@ import numpy as np
 from .._typing import FloatArray
 from .ridge import Solution, kernel_of, left_out_residuals, mean_square, solve_all, weighted_mean
 
-__all__ = ["RIDGES", "WIDTHS", "Choice", "choose_parameters", "median_distance", "search_choice", "search_grid"]
-
 WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)  # multiples of the median distance
 RIDGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 #: Up to so many rows, every point of the grid is computed; of more rows, so many are drawn for the start.

@@ -9,18 +9,18 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..engine import build_references
+from ..engine import ColumnRanges, build_references
+from ..engine.references import column_ranges
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .choice import choose_parameters, median_distance
-from .fit_stored import fit_stored
 from .fitted import (
     CHOICE_ROWS,
     FittedVotes,
     VotesPlan,
     VotesSettings,
     check_memory,
-    draw_rows,
+    draw_voting_rows,
     feature_part,
     grid_of,
     list_tried,
@@ -29,8 +29,6 @@ from .gradient import FeatureChoice, Table, choose_feature_weights, learn_featur
 from .local import LocalVotes, choose_local
 from .metric import Metric, check_symmetric
 from .votes import StoredVotes
-
-__all__ = ["ALL_ROWS", "FittedVotes", "VotesPlan", "VotesSettings", "fit_votes"]
 
 #: Up to so many different rows, n_neighbors="auto" lets all rows vote.
 ALL_ROWS = 4000
@@ -57,48 +55,55 @@ def fit_votes(table: Table, settings: VotesSettings, weights: Weights | None, rn
     if weights is not None:
         check_symmetric(weights)
     chosen: FeatureChoice | None = None
-    # Where the rows are in blocks, they never vote all together: then only learning looks at repeated rows.
-    merged = _merge_repeated(table) if table.in_memory or weights is None else _merge_nothing(table)
+    selected = None if weights is None or weights.instance_mask is None else np.flatnonzero(weights.instance_mask)
+    # Rows in blocks never vote all together, and the search for the nearest rows leaves out what is not selected.
+    part = table if selected is None or not table.in_memory else table.take(selected)
+    # Where the rows are in blocks only learning looks at repeated rows.
+    merged = _merge_repeated(part) if table.in_memory or weights is None else _merge_nothing(table)
     unmerged = merged.first is merged.kind
-    kinds = table if unmerged else replace(table.take(merged.first), repetition=merged.repetition)
+    kinds = part if unmerged else replace(part.take(merged.first), repetition=merged.repetition)
     if weights is None:
         # Of repeated rows, one could be in the training part of a fold and one in its test part: so they are merged.
         chosen = choose_feature_weights(kinds, settings.p, rng, settings.n_jobs)
-    mask = None if weights is None else weights.instance_mask
-    kind, reason = _decide(settings, len(merged.first), table.in_memory, mask is not None)
+    kind, reason = _decide(settings, len(merged.first), table.in_memory)
     if kind == "all rows":
-        return _fit_all(table, kinds, merged, settings, weights, chosen, rng, reason)
+        # Missing cells are as far from others as among all rows, also those that are not selected.
+        ranges = None if selected is None else column_ranges(table.rows)
+        fitted = _fit_all(part, kinds, merged, settings, weights, chosen, ranges, rng, reason)
+        return fitted if selected is None else _number_rows(fitted, selected, len(table.Y))
     if weights is None:
         assert chosen is not None
-        part = kinds.draw(WEIGHT_ROWS, rng)
-        learned = learn_feature_weights(part, settings.p, chosen.gamma, chosen.n_rounds, rng, settings.n_jobs)
+        drawn = kinds.draw(WEIGHT_ROWS, rng)
+        learned = learn_feature_weights(drawn, settings.p, chosen.gamma, chosen.n_rounds, rng, settings.n_jobs)
         weights = Weights(feature_weights=learned)
-    fit = _fit_nearest if kind == "nearest rows" else fit_stored
-    fitted = fit(table, settings, weights, rng, reason)
+    fitted = _fit_nearest(table, settings, weights, rng, reason)
     plan = replace(fitted.plan, feature_weights=_describe(weights, chosen))
     return replace(fitted, plan=plan, feature_choice=chosen)
 
 
-def _decide(settings: VotesSettings, n_different: int, in_memory: bool, selected: bool) -> tuple[str, str]:
+def _number_rows(fitted: FittedVotes, selected: IndexArray, n: int) -> FittedVotes:
+    """Return votes of selected rows with their numbers among all ``n`` rows. The other rows have votes 0."""
+    assert fitted.alpha is not None
+    alpha = np.zeros((n, fitted.alpha.shape[1]))
+    alpha[selected] = fitted.alpha
+    rows, stored = selected[fitted.loo_rows], selected[fitted.stored_rows]
+    return replace(fitted, alpha=alpha, loo_rows=rows, stored_rows=stored)
+
+
+def _decide(settings: VotesSettings, n_different: int, in_memory: bool) -> tuple[str, str]:
     """Return who votes, and the reason.
 
     Parameters
     ----------
     settings : VotesSettings
     n_different : int
-        Number of rows that differ.
+        Number of rows that differ, among those that the weights select.
     in_memory : bool
         Whether the rows are in memory.
-    selected : bool
-        Whether the weights select instances.
     """
     k = settings.n_neighbors
     if k is not None and k != "auto":
         return "nearest rows", f"n_neighbors={k}"
-    if settings.n_stored is not None:
-        return "stored rows", f"n_stored={settings.n_stored}"
-    if selected:
-        return "stored rows", "the weights select instances"
     if k == "auto" and not in_memory:
         return "nearest rows", "the rows are in blocks"
     if k == "auto" and n_different > ALL_ROWS:
@@ -156,17 +161,23 @@ def _fit_all(
     settings: VotesSettings,
     weights: Weights | None,
     chosen: FeatureChoice | None,
+    ranges: ColumnRanges | None,
     rng: np.random.Generator,
     reason: str,
 ) -> FittedVotes:
-    """Let all rows vote. The parameters are those of `fit_votes`, and what it found before."""
+    """Let all rows vote. The parameters are those of `fit_votes`, and what it found before.
+
+    ``ranges`` are the column ranges from which missing distances are computed. None: those of ``kinds``.
+    """
     n_different = len(merged.first)
     check_memory(n_different)
     if weights is None:
         assert chosen is not None
         learned = learn_feature_weights(kinds, settings.p, chosen.gamma, chosen.n_rounds, rng, settings.n_jobs)
         weights = Weights(feature_weights=learned)
-    references = build_references(kinds.rows, weights=feature_part(weights), p=settings.p, nominal=table.nominal)
+    references = build_references(
+        kinds.rows, weights=feature_part(weights), p=settings.p, nominal=table.nominal, measured=ranges
+    )
     metric = Metric(references, settings.n_jobs)
     distance = metric.all_pairs()
     widths, ridges = grid_of(settings, median_distance(distance, kinds.repetition))
@@ -209,14 +220,14 @@ def _fit_nearest(
 ) -> FittedVotes:
     """Let the k nearest rows vote. The parameters are those of `fit_votes`."""
     n = table.rows.shape[0]
-    engine = table.engine(replace(weights, votes=None), settings.p, settings.backend, settings.n_jobs)
+    engine = table.engine(replace(weights, votes=None), settings.p, settings.n_jobs)
     wanted = AUTO_NEIGHBORS if settings.n_neighbors == "auto" else int(settings.n_neighbors)  # type: ignore[arg-type]
     k = min(wanted, engine.n_references - 1)
     if k < 1:
         raise InvalidDataError("at least 2 rows that can be neighbours are needed; use more rows")
     targets: Any = table.Y if table.codes is None else table.codes
     votes = LocalVotes(engine, targets, table.Y.shape[1], table.repetition, k, 1.0, 1.0, settings.n_jobs)
-    rows = draw_rows(n, CHOICE_ROWS, rng)
+    rows = draw_voting_rows(n, CHOICE_ROWS, rng)
     drawn = table.rows[rows]
     width = None if settings.width == "auto" else float(settings.width)
     # Smaller ridges drown in rounding where neighbours repeat, and then an explanation would not add up to the scores.

@@ -17,20 +17,7 @@ from .gradient import FeatureChoice
 from .local import LocalVotes
 from .votes import StoredVotes
 
-__all__ = [
-    "CHOICE_ROWS",
-    "FittedVotes",
-    "VotesPlan",
-    "VotesSettings",
-    "available_bytes",
-    "check_memory",
-    "draw_rows",
-    "feature_part",
-    "grid_of",
-    "list_tried",
-]
-
-#: Rows on which the votes of the nearest rows, or of few stored rows, are chosen and calibrated.
+#: Rows on which the votes of the nearest rows are chosen and calibrated.
 CHOICE_ROWS = 2000
 
 
@@ -42,9 +29,6 @@ class VotesSettings:
     p: int = 1
     width: float | str = "auto"
     ridge: float | str = "auto"
-    n_stored: float | None = None
-    stored_by: str = "auto"
-    backend: str = "auto"
     n_jobs: int = 1
 
 
@@ -52,7 +36,7 @@ class VotesSettings:
 class VotesPlan:
     """Which rows vote for a query, and why. It prints as one line per fact."""
 
-    voters: str  # "all rows", "nearest rows" or "stored rows"
+    voters: str  # "all rows" or "nearest rows"
     reason: str
     n_rows: int
     n_voting: int
@@ -82,8 +66,7 @@ class FittedVotes:
 
     votes: StoredVotes | LocalVotes
     weights: Weights
-    # (n, n_outputs) per training row, or per stored row if the rows are in blocks; None if the nearest rows vote
-    alpha: FloatArray | None
+    alpha: FloatArray | None  # (n, n_outputs) per training row; None if the nearest rows vote
     intercept: FloatArray
     width: float
     ridge: float
@@ -111,22 +94,18 @@ def list_tried(tried: dict[tuple[float, float], float]) -> list[dict[str, Any]]:
     return [{"width": width, "ridge": ridge, "loss": loss} for (width, ridge), loss in tried.items()]
 
 
-def draw_rows(n: int, most: int, rng: np.random.Generator) -> IndexArray:
+def draw_voting_rows(n: int, most: int, rng: np.random.Generator) -> IndexArray:
     """Return all row numbers, or ``most`` drawn ones, ascending."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
-def check_memory(n: int, instead: str = "n_stored=2000") -> None:
-    """Raise InvalidDataError if three matrices of n × n numbers do not fit into memory.
-
-    ``instead`` is the parameter with which fewer numbers are needed.
-    """
+def check_memory(n: int) -> None:
+    """Raise InvalidDataError if three matrices of n × n numbers do not fit into memory."""
     needed, available = 3 * 8 * n * n, available_bytes()
     if available is not None and needed > available:
         raise InvalidDataError(
             f"votes of all {n} rows need {needed / 2**30:.3g} GiB for matrices of {n} x {n} numbers; "
-            f"{available / 2**30:.3g} GiB are available. Let the nearest rows vote (n_neighbors=100), or choose "
-            f"the stored rows otherwise ({instead})"
+            f"{available / 2**30:.3g} GiB are available. Let the nearest rows vote (n_neighbors=100)"
         )
 
 

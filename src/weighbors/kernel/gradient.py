@@ -7,7 +7,6 @@ squared change of f when the row's category is replaced by each of the others. T
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,15 +16,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from .._parallel.threads import run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine import ColumnRanges, NeighborEngine, SearchEngine, build_references
+from ..engine import NeighborEngine, SearchEngine, build_references
 from ..engine.pairs import PackedRows, fixed_ranges
-from ..engine.references import column_ranges
 from ..weights import Weights
 from .choice import RIDGES, WIDTHS, choose_parameters, median_distance
 from .metric import Metric
 from .ridge import Solution, kernel_of, solve_system, weighted_mean
-
-__all__ = ["GAMMAS", "FeatureChoice", "Table", "choose_feature_weights", "gradient_weights", "learn_feature_weights"]
 
 GAMMAS = (0.25, 0.5, 1.0)
 ROUNDS = (1, 2)
@@ -68,18 +64,10 @@ class Table:
         """Whether ``rows`` is an array or CSR. If not, rows are read when they are indexed."""
         return True
 
-    def ranges(self) -> ColumnRanges:
-        """Return the column ranges of all rows, from which missing distances are computed."""
-        return column_ranges(self.rows)
-
-    def engine(self, weights: Weights, p: int, backend: str, n_jobs: int) -> SearchEngine:
+    def engine(self, weights: Weights, p: int, n_jobs: int) -> SearchEngine:
         """Return an engine that finds the nearest rows. The parameters are those of `NeighborEngine`."""
         nominal = self.nominal if self.nominal.any() else None
-        return NeighborEngine(self.rows, weights=weights, p=p, nominal=nominal, backend=backend, n_jobs=n_jobs)
-
-    def parts(self) -> Iterator[slice]:
-        """Yield slices that cover all rows. The rows of one of them are read at once."""
-        yield slice(0, self.rows.shape[0])
+        return NeighborEngine(self.rows, weights=weights, p=p, nominal=nominal, n_jobs=n_jobs)
 
     def mean(self) -> FloatArray:
         """Return the mean of the targets, where a row counts as often as its repetition weight says."""

@@ -19,14 +19,12 @@ from ..engine import References, SearchEngine
 from .choice import RIDGES, WIDTHS, Choice, search_choice
 from .ridge import LEAST_WIDTH, mean_square
 
-__all__ = ["LocalVotes", "Neighbors", "choose_local"]
-
 _CELLS = 2_000_000  # neighbours in memory at the same time
 _DENSE_CELLS = 20_000_000  # cells of sparse neighbours that are dense at the same time
 _LEAST_QUERIES = 256  # Width and ridge are chosen on at least so many rows.
 
 
-class Neighbors(NamedTuple):
+class StoredNeighbors(NamedTuple):
     """The k nearest stored rows of some queries."""
 
     distance: FloatArray  # (n_queries, k)
@@ -51,13 +49,13 @@ class LocalVotes:
     ridge: float
     n_jobs: int
 
-    def neighbors(self, queries: Any, own_row: IndexArray | None = None) -> Neighbors:
+    def neighbors(self, queries: Any, own_row: IndexArray | None = None) -> StoredNeighbors:
         """Return the k nearest stored rows of queries."""
         distance, row = self.engine.search(queries, self.k, own_row=own_row, n_jobs=self.n_jobs)
         references = self.engine.references_of(np.unique(row))
-        return Neighbors(distance, row, references, np.searchsorted(references.row_of_slot, row))
+        return StoredNeighbors(distance, row, references, np.searchsorted(references.row_of_slot, row))
 
-    def solve(self, found: Neighbors) -> FloatArray:
+    def solve(self, found: StoredNeighbors) -> FloatArray:
         """Return the votes of neighbours, of shape (n_queries, k). The votes of a query sum to 1."""
         references, slot = found.references, found.slot
         repetition = None if self.repetition is None else self.repetition[references.row_of_slot]
@@ -100,7 +98,7 @@ class LocalVotes:
         run_ranges(task, row_ranges(len(slot), self.n_jobs), self.n_jobs)
         return votes
 
-    def answer(self, found: Neighbors) -> FloatArray:
+    def answer(self, found: StoredNeighbors) -> FloatArray:
         """Return the scores of queries from the votes of their neighbours: Σ vote · target."""
         votes, targets = self.solve(found), self.targets[found.row]
         if targets.ndim == 3:
@@ -128,9 +126,9 @@ class LocalVotes:
 
 def _fold(references: References, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return stored rows and missing distances with the feature weights folded in."""
-    fold = references.fold()
-    if fold is None:
+    if references.feature_weights is None:
         return rows, references.missing_distance
+    fold = references.fold()
     return fold(rows), fold.missing_distance
 
 

@@ -16,8 +16,6 @@ from ..engine.pairs import PackedRows, fixed_ranges
 from ..exceptions import InvalidWeightsError
 from ..weights import Weights
 
-__all__ = ["Metric", "check_symmetric"]
-
 #: Columns that are measured together. Wider tables are measured in panels, so that rows stay in the cache, and sparse
 #: ones are made dense panel by panel.
 PANEL = 8192

@@ -15,8 +15,6 @@ from scipy.linalg import lapack
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 
-__all__ = ["Solution", "kernel_of", "left_out_residuals", "solve_all", "solve_system", "weighted_mean"]
-
 #: Narrower kernels are the same: 1 at distance 0, and 0 everywhere else. The inverse of this width is finite.
 LEAST_WIDTH = 1e-300
 _NOT_FINITE = (

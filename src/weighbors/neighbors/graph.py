@@ -11,8 +11,6 @@ from .._typing import FloatArray, IndexArray
 from ..engine import NeighborLists
 from ..exceptions import InvalidDataError
 
-__all__ = ["equal_lists", "graph_of_lists"]
-
 
 def equal_lists(distance: FloatArray, row: IndexArray) -> NeighborLists:
     """Return lists of equal lengths, arrays of shape (n_queries, k), as one list after the other.

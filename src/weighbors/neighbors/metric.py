@@ -10,14 +10,12 @@ from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
 from .._labels import NUMERIC_ALTERNATIVES
-from .._targets import expect_target
+from .._targets import deciding_weigher, expect_target
 from .._typing import AnyArray, FloatArray
 from .._unscaled import columns_checked
 from .._validation import TableCoder, TakesTables
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
-
-__all__ = ["expect_numbers", "fit_weigher", "learned_weights"]
 
 
 def fit_weigher(
@@ -90,6 +88,7 @@ def expect_numbers(weigher: Any, n_outputs: int = 1) -> None:
 
     Raise InvalidDataError if the weigher cannot learn from it.
     """
+    weigher = deciding_weigher(weigher)
     name, params = type(weigher).__name__, weigher.get_params(deep=False)
     # A weigher of this library says that it takes numbers. Any other weigher is tried.
     takes = "target_type" in params or getattr(weigher, "_takes_numeric_targets", not isinstance(weigher, TakesTables))

@@ -23,8 +23,6 @@ from .checks import check_enough, check_fits, class_of_row
 from .graph import equal_lists, graph_of_lists
 from .metric import fit_weigher, learned_weights
 
-__all__ = ["WeightedNearestNeighbors"]
-
 
 class WeightedNearestNeighbors(TakesTables, BaseEstimator):
     """Find the nearest rows of a table, under weights.
@@ -48,7 +46,7 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
     handle_unknown : {"different", "error"}, default="different"
         What happens if a query has a category that was not in the training data. "different": it differs from all
         known categories. "error": an error is raised.
-    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
+    backend : {"auto", "scan", "single", "pairs", "sparse", "rounded", "bytes", "tree", "hnsw"}, default="auto"
         Which search ``kneighbors`` uses. All of them except "hnsw" give the same results. ``radius_neighbors`` always
         measures all rows.
     n_jobs : int or None, default=None

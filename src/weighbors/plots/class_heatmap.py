@@ -16,8 +16,6 @@ from ..weights import Weights
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ClassHeatmapDisplay"]
-
 
 class ClassHeatmapDisplay(Display):
     """A heat map that shows which features matter for which class.

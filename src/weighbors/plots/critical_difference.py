@@ -16,8 +16,6 @@ from ..stats import Comparison, CriticalDifference, Posthoc, compare
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CriticalDifferenceDisplay"]
-
 _ADJUSTED = ("holm", "hochberg", "shaffer", "bergmann", "wilcoxon_holm")
 
 

@@ -12,8 +12,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EvolutionHistoryDisplay"]
-
 #: Columns that are drawn if the history has them, and their labels.
 _LINES = {"best": "best", "mean": "mean of the population", "reduction": "reduction of the best"}
 

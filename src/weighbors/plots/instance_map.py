@@ -19,8 +19,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["InstanceMapDisplay"]
-
 _LEVELS = 4  # sizes and shades of dots
 
 

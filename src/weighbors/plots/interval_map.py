@@ -14,8 +14,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["IntervalMapDisplay"]
-
 _COLUMNS = ("class", "feature", "low", "high", "weight", "kept")
 
 

@@ -10,17 +10,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._display import COLOURS, GREY, Display, check_lengths, disable_math
+from .._labels import check_labels
 from .._names import shorten_name
 from .._typing import BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_labels
+from .._validation import TableCoder
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["MarginProfileDisplay", "relative_margins"]
 
 
 def relative_margins(
@@ -47,7 +46,7 @@ def relative_margins(
     engine = NeighborEngine(
         X, weights=weights, nominal=nominal, class_of_row=codes, groups=codes, n_groups=n_classes, n_jobs=n_jobs
     )
-    distance, _ = engine.search_groups(X, 1, own_row=np.arange(len(codes), dtype=np.int64))
+    distance, _ = engine.search(X, 1, own_row=np.arange(len(codes), dtype=np.int64), grouped=True)
     nearest = distance[:, :, 0].astype(np.float64)
     own = codes[:, None] == np.arange(n_classes)
     # The engine finds the nearest row of each class, without the row itself: one of them is the hit, and the

@@ -13,8 +13,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ParetoFrontDisplay"]
-
 
 class ParetoFrontDisplay(Display):
     """Two goals of a Pareto front. The solution in use is marked.

@@ -14,8 +14,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SelectionCurveDisplay"]
-
 
 class SelectionCurveDisplay(Display):
     """Two pictures above each other: the score and the stability of the best k features, for every k.

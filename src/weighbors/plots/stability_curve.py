@@ -17,8 +17,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StabilityCurveDisplay"]
-
 
 class StabilityCurveDisplay(Display):
     """A curve of how stable the choice of the best k features is, for every k, beside what chance would give.

@@ -14,8 +14,6 @@ from ..exceptions import InvalidDataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StabilityPathsDisplay"]
-
 
 class StabilityPathsDisplay(Display):
     """The paths of the features of a list in colour, those of all others in grey.
@@ -75,11 +73,8 @@ class StabilityPathsDisplay(Display):
     @classmethod
     def from_estimator(cls, selection: Any, *, ax: Any = None, top: int = 12) -> StabilityPathsDisplay:
         """Draw the paths of a fitted `StabilitySelection`."""
-        label = "number of best features" if selection.thresholds == "rank" else "threshold of the weights"
         names = getattr(selection, "feature_names_in_", None)
-        return cls(selection.thresholds_, selection.paths_, selection.get_support(), names, label=label, top=top).plot(
-            ax
-        )
+        return cls(selection.thresholds_, selection.paths_, selection.get_support(), names, top=top).plot(ax)
 
     def frame(self) -> pd.DataFrame:
         """Return a table with one row per feature and threshold: threshold, feature, share, selected."""

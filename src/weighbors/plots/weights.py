@@ -18,8 +18,6 @@ from ..weights import Weights
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["WeightsDisplay"]
-
 
 class WeightsDisplay(Display):
     """A dot for the weight of each feature, largest first, with a line for the spread over resamples.

@@ -8,8 +8,6 @@ from .._names import hint
 from ..exceptions import InvalidDataError
 from ._preset import Preset
 
-__all__ = ["PRESETS", "load_preset"]
-
 #: The module of each preset. A new preset needs one entry here.
 _FILES = {"simbambiw": "simbambiw", "class-relief": "class_relief", "wibk": "wibk", "ifsw": "ifsw"}
 #: Names that `load_preset` and `run_preset` know.

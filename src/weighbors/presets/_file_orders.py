@@ -10,8 +10,6 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 
-__all__ = ["uci_order"]
-
 # fmt: off
 #: For each row of UCI's haberman.data, its number in KEEL's file.
 _HABERMAN = np.array((

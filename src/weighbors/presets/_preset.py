@@ -11,8 +11,6 @@ import pandas as pd
 
 from ..evaluation import Study, StudyResults
 
-__all__ = ["Definition", "Preset", "Tables"]
-
 Tables = dict[str, pd.DataFrame]
 
 

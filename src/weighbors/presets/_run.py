@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from .._files import atomic_write, remove_leftovers
+from .._files import atomic_write
 from .._results import Result, table_lines
 from ..datasets.loaders import has_data_directory
 from ..evaluation import Study, StudyResults
@@ -23,11 +23,8 @@ from ..exceptions import InvalidDataError
 from ._catalogue import load_preset
 from ._preset import Definition, Preset, Tables
 
-__all__ = ["PresetResult", "run_preset"]
-
 #: Version of the layout of made.json and of the tables beside it.
 SCHEMA = 1
-_OLD_SECONDS = 3600
 _PACKAGES = ("weighbors", "numpy", "scipy", "scikit-learn", "pandas")
 
 
@@ -255,8 +252,6 @@ def _write(place: Path, tables: Tables, page: str, made: dict[str, Any]) -> dict
     paths = {name: place / f"{name}.csv" for name in tables}
     paths |= {"summary": place / "summary.md", "made": place / "made.json", "cells": place / "cells"}
     paths["made"].unlink(missing_ok=True)
-    for path in paths.values():  # a recent temporary file may belong to a process that is writing now
-        remove_leftovers(path, older_than=_OLD_SECONDS)
     for name, table in tables.items():
         with atomic_write(paths[name]) as file:
             table.to_csv(file, index=False, lineterminator="\n", float_format="%.6g")

@@ -13,8 +13,6 @@ import numpy as np
 
 from .._typing import IndexArray
 
-__all__ = ["JavaRandom", "WekaFolds"]
-
 _MASK = (1 << 48) - 1
 _MULTIPLIER = 0x5DEECE66D
 

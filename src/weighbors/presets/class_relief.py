@@ -22,8 +22,6 @@ from ..evaluation import StudyData, StudyResults
 from ..weighers import ClassRelief
 from ._preset import Definition, Preset, Tables
 
-__all__ = ["PRESET", "ClassVector", "draw_partitions", "spearman"]
-
 SEED = 0
 RUNS = 10
 #: Runs of each built-in problem. Half of them suffice to show what the experiment does, in half of the time.

@@ -22,11 +22,9 @@ from ..exceptions import MissingDependencyError
 from ..stats import friedman, holm, iman_davenport, posthoc, wilcoxon
 from ..stats.pairwise import wins
 from ..weighers import DROP3, DROP5, FCNN, HMNEI, IB2, IB3, ICF, EvolutionaryWeigher
-from ..weighers.evolution.inputs import undersample_rows
+from ..weighers.evolution.fit import undersample_rows
 from ..weights import Weights
 from ._preset import Definition, Preset, Tables
-
-__all__ = ["COMBINATIONS", "IMBALANCED", "PRESET", "SELECTORS", "STANDARD", "Resample", "Undersample"]
 
 SEED = 0
 NONE = "none"
@@ -63,9 +61,9 @@ IMBALANCED = dict.fromkeys((
     "abalone-3_vs_11", "abalone-21_vs_8", "yeast-1-4-5-8_vs_7", "dermatology-6",
 ), "D_imbalanced")
 # fmt: on
-#: The paper describes neither incest prevention nor restarts, and its fitness allows a class to lose all its rows.
-SWITCHES: dict[str, Any] = {"keep_classes": False, "incest_prevention": False, "restart": False}
-#: How often KEEL's folds are repeated.
+#: The fitness of the paper allows a class to lose all its rows.
+SWITCHES: dict[str, Any] = {"keep_classes": False}
+#: How often ten folds are run, as in the paper.
 N_REPEATS = 3
 QUICK = ("iris", "wine", "new-thyroid", "ecoli-0-3-4_vs_5", "glass2", "new-thyroid1")
 #: Problems of the quick version without a directory of data sets: the name of the table in scikit-learn, and for
@@ -246,6 +244,7 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
         data,
         partial(_methods, quick=quick, built_in=built_in),
         cv=3 if quick else 10,
+        n_repeats=1 if quick else N_REPEATS,
         scoring=("accuracy", "g_mean"),
         measures={"performance": performance},
         random_state=SEED,
@@ -484,9 +483,9 @@ PRESET = Preset(
         "left out. Population 100, 10 000 evaluations; the fitness is the accuracy on standard problems and the G-mean "
         "on imbalanced ones, which are run without and with random undersampling in front. Classical selectors stand "
         "beside them; those of imbalanced-learn may drop rows of all classes on standard problems, and spare the "
-        "smallest class on imbalanced ones. Ten stratified folds: where KEEL has ten, these, repeated three times as "
-        "in the paper; for the others ten are drawn with seed 0, once. With --quick 1000 evaluations of 50 individuals "
-        "and three folds."
+        "smallest class on imbalanced ones. Ten stratified folds, three times as in the paper: where KEEL has ten, "
+        "these; for the others ten are drawn in each repetition, from seed 0. With --quick 1000 evaluations of 50 "
+        "individuals and three folds."
     ),
     data_sets=data_sets,
     build=build,

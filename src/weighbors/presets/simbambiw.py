@@ -26,8 +26,6 @@ from ..stats import corrected_resampled_ttest
 from ..weighers import Simba, SimbaMBIW
 from ._preset import Definition, Preset, Tables
 
-__all__ = ["PRESET", "inner_error", "ki_curves", "knn_of", "load"]
-
 SEED = 0
 FOLDS = 10
 K = 5

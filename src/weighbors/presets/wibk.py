@@ -25,8 +25,6 @@ from ._file_orders import uci_order
 from ._preset import Definition, Preset, Tables
 from ._weka_folds import WekaFolds
 
-__all__ = ["COLUMNS", "PRESET", "PROBLEMS", "AllButFarthest"]
-
 SEED = 0
 REPEATS = 10
 QUICK = ("haberman", "hayes-roth-132", "tae")

@@ -19,8 +19,6 @@ from ..classifiers.training import indexable
 from ..exceptions import InvalidDataError
 from ..explanation import Explanation, explain_rows
 
-__all__ = ["KernelVotesRegressor"]
-
 
 class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
     """Nearest-neighbour regressor with learned votes: kernel ridge regression under the library's distance.
@@ -30,17 +28,15 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
 
     Parameters
     ----------
-    n_neighbors, weigher, p, width, ridge, n_stored, stored_by
+    n_neighbors, weigher, p, width, ridge
         As in `KernelVotesClassifier`. A weigher must accept numeric targets.
-    categorical_features, handle_unknown, backend, random_state, n_jobs
+    categorical_features, handle_unknown, random_state, n_jobs
         As in `KernelVotesClassifier`.
 
     Attributes
     ----------
     alpha_ : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
         Signed votes of the training rows, in units of the target. None if the nearest rows vote.
-    votes_by_width_ : dict of float to ndarray, or None
-        As in `KernelVotesClassifier`, in units of the target.
     intercept_ : float or ndarray of shape (n_outputs,)
         The mean target μ.
     width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_, loo_rows_
@@ -78,12 +74,9 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         p: int = 1,
         width: float | str = "auto",
         ridge: float | str = "auto",
-        n_stored: float | None = None,
-        stored_by: str = "auto",
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "different",
-        backend: str = "auto",
-        random_state: Any = 0,
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -91,11 +84,8 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         self.p = p
         self.width = width
         self.ridge = ridge
-        self.n_stored = n_stored
-        self.stored_by = stored_by
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
-        self.backend = backend
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -149,7 +139,7 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         scaled, self._center, self._spread = standardize_outputs(Y, weight)
         self._fit_votes(coder, table, rows, targets, scaled, None, weight, weight)
         if self.alpha_ is not None:
-            self.alpha_ = self._in_units_of_alpha(self.alpha_)
+            self.alpha_ = self._in_units(self.alpha_, center=False)
         self.intercept_ = self._in_units(self.intercept_[None, :], center=True)[0]
         self.loo_predictions_ = self._in_units(self._fitted.loo_scores, center=True)
         kept_rows = self._fitted.loo_rows
@@ -158,9 +148,6 @@ class KernelVotesRegressor(RegressorMixin, BaseKernelVotes):
         with np.errstate(all="ignore"):
             self.loo_score_ = float(r2_score(scaled[kept_rows], self._fitted.loo_scores, sample_weight=weights_of_loo))
         self._targets = targets
-
-    def _in_units_of_alpha(self, votes: FloatArray) -> FloatArray:
-        return self._in_units(votes, center=False)
 
     def _in_units(self, scores: FloatArray, *, center: bool) -> FloatArray:
         """Return scores or votes in units of the targets: one column if there is one output."""

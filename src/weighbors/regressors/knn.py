@@ -14,8 +14,6 @@ from ..classifiers.local_knn import AUTO_CONSTRAINTS, LocalKNeighbors
 from ..exceptions import InvalidDataError
 from .mean_votes import BaseKNeighborsRegressor
 
-__all__ = ["WeightedKNeighborsRegressor"]
-
 
 class WeightedKNeighborsRegressor(LocalKNeighbors, BaseKNeighborsRegressor):
     """k nearest neighbours with learned weights, for numeric targets.
@@ -47,7 +45,7 @@ class WeightedKNeighborsRegressor(LocalKNeighbors, BaseKNeighborsRegressor):
     handle_unknown : {"different", "error"}, default="different"
         What happens if a query has a category that was not in the training data. "different": it differs from all
         known categories. "error": an error is raised.
-    backend : {"auto", "scan", "bytes", "tree", "faiss", "hnsw"}, default="auto"
+    backend : {"auto", "scan", "single", "pairs", "sparse", "rounded", "bytes", "tree", "hnsw"}, default="auto"
         Which search finds the neighbours. All of them except "hnsw" give the same results. ``plan_`` says which search
         was chosen.
     n_jobs : int or None, default=None

@@ -18,8 +18,6 @@ from ..classifiers.learning import PreparedRows
 from ..engine import mean_targets
 from ..weighers import RReliefF
 
-__all__ = ["BaseKNeighborsRegressor", "NumberJudge"]
-
 
 class BaseKNeighborsRegressor(RegressorMixin, BaseKNeighbors):
     """Base class of the weighted k-NN regressors: votes weigh the mean of targets. A subclass defines ``fit``."""

@@ -14,8 +14,6 @@ from .knn import WeightedKNeighborsRegressor
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableRegressor"]
-
 
 class TableRegressor(RegressorMixin, BaseTableEstimator):
     """Regressor for a table as it is: it cleans, scales and encodes the columns, and fits an estimator to them.
@@ -46,7 +44,7 @@ class TableRegressor(RegressorMixin, BaseTableEstimator):
 
     @staticmethod
     def _default_estimator() -> KernelVotesRegressor:
-        return KernelVotesRegressor()
+        return KernelVotesRegressor(random_state=0)
 
     @staticmethod
     def _old_estimator(settings: dict[str, Any]) -> WeightedKNeighborsRegressor:

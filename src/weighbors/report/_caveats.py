@@ -7,8 +7,6 @@ from typing import Any
 
 from ._phrases import is_numeric, join_names, percent, target_values
 
-__all__ = ["caveats"]
-
 
 def caveats(data: dict[str, Any]) -> list[str]:
     """Return the caveats: limits of the data and of the methods, followed by the notes of the user."""

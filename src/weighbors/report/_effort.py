@@ -9,8 +9,6 @@ import numpy as np
 from .._typing import IndexArray
 from ._data import ReportData
 
-__all__ = ["Effort", "effort_for", "sample_rows"]
-
 #: Sets of permuted labels for the list. With fewer, no list of a single feature could have a q-value of 0.1.
 LIST_PERMUTATIONS = 10
 #: Numbers of pairs of half samples for the list, on all rows and in the training part of each fold.

@@ -23,8 +23,6 @@ from ..plots import (
 )
 from ._phrases import is_numeric
 
-__all__ = ["draw_figures"]
-
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 #: Placeholder for the text colour of the page, which is dark or light. Nothing else is drawn in this colour.

@@ -15,8 +15,6 @@ from ._phrases import is_numeric, method_name, percent, points, signed
 from ._text import count_text, format_cell
 from ._words_list import describe_list, stand_in_names
 
-__all__ = ["render_html"]
-
 _TEMPLATES = Path(__file__).parent / "templates"
 SHOWN_FEATURES = 50
 SHOWN_INTERVALS = 60

@@ -20,8 +20,6 @@ from ._effort import Effort
 from ._measure import OnStep, quiet, score_labels
 from ._measure_numbers import number_scores
 
-__all__ = ["TARGET_FDR", "ListResults", "measure_list"]
-
 TARGET_FDR = 0.1
 #: Stand-ins are sought among the listed features and the next best ones, at least this many together. To compare all
 #: pairs of 25 000 features takes minutes.

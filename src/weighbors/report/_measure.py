@@ -23,20 +23,6 @@ from ._data import ReportData, range_scaled
 from ._effort import MOST_VOTERS, Effort
 from ._measure_numbers import NUMBER_METHODS, WholeNumbers, measure_whole_numbers, number_scores, predict_numbers
 
-__all__ = [
-    "METHODS",
-    "FoldResults",
-    "OnStep",
-    "WholeTableResults",
-    "find_same_methods",
-    "measure_all_rows",
-    "measure_chance",
-    "measure_folds",
-    "measure_whole",
-    "quiet",
-    "score_labels",
-]
-
 METHODS = ("no weights", "feature weights", "feature and instance weights", "learned votes")
 RELIEF_NEIGHBORS = 10
 OnStep = Callable[[int, int, str], Any]
@@ -254,7 +240,9 @@ def _predict_by_votes(
     """
     chosen = _spread_rows(codes, MOST_VOTERS)
     # Feature weights of its own would be learned by cross-validation, which takes many times as long.
-    model = KernelVotesClassifier(None, None, categorical_features=table.categorical_features, n_jobs=n_jobs)
+    model = KernelVotesClassifier(
+        None, None, categorical_features=table.categorical_features, random_state=0, n_jobs=n_jobs
+    )
     with quiet(), one_blas_thread():  # the systems of equations are small
         return np.asarray(model.fit(rows[chosen], codes[chosen]).predict(queries))
 

@@ -13,15 +13,6 @@ from ..regressors import KernelVotesRegressor, WeightedKNeighborsRegressor
 from ..weights import Weights
 from ._data import ReportData
 
-__all__ = [
-    "NUMBER_METHODS",
-    "WholeNumbers",
-    "measure_whole_numbers",
-    "number_scores",
-    "predict_numbers",
-    "rank_correlation",
-]
-
 #: The methods that are compared: plain k-NN, k-NN with the weights of RReliefF, and learned votes.
 NUMBER_METHODS = ("no weights", "feature weights", "learned votes")
 
@@ -55,9 +46,11 @@ def predict_numbers(
     n_jobs : int or None
     """
     found = [_fit_knn(table, one, rows, y, k, n_jobs).predict(queries) for one in (None, weights)]
-    options = {"categorical_features": table.categorical_features, "n_jobs": n_jobs}
     # Feature weights of its own would be learned by cross-validation, which takes many times as long.
-    votes = KernelVotesRegressor(None, None, **options).fit(rows, y).predict(queries)
+    model = KernelVotesRegressor(
+        None, None, categorical_features=table.categorical_features, random_state=0, n_jobs=n_jobs
+    )
+    votes = model.fit(rows, y).predict(queries)
     named = dict(zip(NUMBER_METHODS, [*found, votes], strict=True))
     # The baseline that every model must beat.
     return {**named, "mean": np.full(len(queries), y.mean())}

@@ -7,19 +7,6 @@ from typing import Any
 
 from .._names import shorten_name
 
-__all__ = [
-    "interval",
-    "is_numeric",
-    "join_names",
-    "method_name",
-    "p_value",
-    "percent",
-    "points",
-    "signed",
-    "target_values",
-    "verdict",
-]
-
 
 def is_numeric(data: dict[str, Any]) -> bool:
     """Return whether a report is on a numeric target. Reports of earlier releases are on classes and do not say so."""

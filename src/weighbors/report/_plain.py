@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["json_number", "json_numbers", "shown_cell"]
-
 
 def json_number(value: Any, digits: int = 6) -> float | int | None:
     """Return a number rounded to ``digits`` significant digits for JSON, or None if it is not finite.

@@ -18,8 +18,6 @@ from ._plain import json_number, json_numbers, shown_cell
 from ._sections_gain import gain_section
 from ._sections_rows import instance_section
 
-__all__ = ["build_sections", "feature_section", "stability_section", "table_section"]
-
 MOST_FEATURES = 200  # number of rows in the tables of features
 MOST_INTERVAL_FEATURES = 12
 MOST_INTERVALS = 300

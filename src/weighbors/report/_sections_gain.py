@@ -12,8 +12,6 @@ from ._effort import Effort
 from ._measure import METHODS, FoldResults
 from ._plain import json_number
 
-__all__ = ["compare_methods", "describe_comparisons", "gain_section", "measure_name", "merge_methods"]
-
 LEVEL = 0.05
 
 

@@ -16,8 +16,6 @@ from ._measure_numbers import rank_correlation
 from ._plain import json_number, json_numbers
 from ._sections_gain import compare_methods, measure_name
 
-__all__ = ["list_section"]
-
 MOST_LISTED = 200
 #: If the list is empty, this many features with the smallest q-values are shown.
 NEAREST = 5

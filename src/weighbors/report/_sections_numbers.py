@@ -18,8 +18,6 @@ from ._sections import feature_section, stability_section, table_section
 from ._sections_gain import compare_methods, describe_comparisons, merge_methods
 from ._sections_rows import MOST_INSTANCES, MOST_SUSPECT, SHOWN_VALUES, describe_map, shown_points
 
-__all__ = ["build_number_sections"]
-
 #: Why sections of reports on classes are missing.
 NO_CLASSES = "the target is a number, so there are no classes"
 

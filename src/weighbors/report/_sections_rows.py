@@ -13,8 +13,6 @@ from ._data import ReportData
 from ._measure import WholeTableResults
 from ._plain import json_number, json_numbers, shown_cell
 
-__all__ = ["MOST_INSTANCES", "MOST_SUSPECT", "SHOWN_VALUES", "describe_map", "instance_section", "shown_points"]
-
 MOST_INSTANCES = 15
 MOST_SUSPECT = 50
 SHOWN_VALUES = 12  # number of feature columns in the table of rows

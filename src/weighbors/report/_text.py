@@ -11,8 +11,6 @@ from .._names import shorten_name
 from ._phrases import is_numeric, method_name, percent, points, signed
 from ._words_list import describe_list, stand_in_names
 
-__all__ = ["count_text", "escape_markdown", "format_cell", "markdown", "terminal"]
-
 
 def format_cell(value: Any, digits: int = 3) -> str:
     """Return a number, a bool or a missing value as text for a table.

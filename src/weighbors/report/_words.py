@@ -11,8 +11,6 @@ from .._names import shorten_name
 from ._phrases import interval, is_numeric, join_names, percent, points, signed, target_values, verdict
 from ._words_list import describe_list
 
-__all__ = ["summary"]
-
 
 def summary(data: dict[str, Any]) -> list[str]:
     """Return the findings, one or two sentences for each topic."""

@@ -7,8 +7,6 @@ from typing import Any
 from .._names import shorten_name
 from ._phrases import interval, is_numeric, join_names, percent, points, signed, verdict
 
-__all__ = ["describe_list", "list_score", "stand_in_names"]
-
 
 def describe_list(data: dict[str, Any]) -> str:
     """Return sentences on the list: how long it is, which features are on it, and how well it predicts alone."""

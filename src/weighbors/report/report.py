@@ -32,8 +32,6 @@ from ._sections_numbers import build_number_sections
 from ._text import format_cell, markdown, terminal
 from ._words import summary
 
-__all__ = ["Report", "build_report"]
-
 SCHEMA = 3
 _PACKAGES = ("weighbors", "numpy", "scipy", "scikit-learn", "pandas")
 

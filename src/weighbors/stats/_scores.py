@@ -12,19 +12,6 @@ from .._names import hint
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 
-__all__ = [
-    "NUMBERS",
-    "as_numbers",
-    "check_control",
-    "check_pairs",
-    "check_table",
-    "mean_ranks",
-    "rank_rows",
-    "resolve_direction",
-    "round_off_noise",
-    "tie_sizes",
-]
-
 #: Types that are accepted as one number.
 NUMBERS = (int, float, np.integer, np.floating)
 #: Decimals kept, relative to the largest score: 0.1 + 0.2 and 0.3 are the same score.

@@ -17,8 +17,6 @@ from ..exceptions import InvalidDataError
 from ._scores import NUMBERS, check_pairs
 from .paired import fold_correlation
 
-__all__ = ["BayesianResult", "bayesian_correlated_ttest", "bayesian_signed_rank"]
-
 _BATCH = 4096
 
 

@@ -18,8 +18,6 @@ from .omnibus import OmnibusResult, friedman, iman_davenport
 from .paired import wilcoxon
 from .pairwise import CriticalDifference, bonferroni_dunn, nemenyi, rank_p_values, wins
 
-__all__ = ["Comparison", "compare"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):

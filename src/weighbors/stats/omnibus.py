@@ -14,8 +14,6 @@ from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._scores import check_table, rank_rows, tie_sizes
 
-__all__ = ["OmnibusResult", "friedman", "friedman_statistic", "iman_davenport"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OmnibusResult(Result):

@@ -15,8 +15,6 @@ from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._scores import check_pairs
 
-__all__ = ["ResampledTTest", "WilcoxonResult", "corrected_resampled_ttest", "fold_correlation", "wilcoxon"]
-
 _EXACT_UP_TO = 50
 _TIED_UP_TO = 13  # pairs with ties or zeros for which "auto" takes the exact distribution
 _SIDES = ("two-sided", "greater", "less")

@@ -16,8 +16,6 @@ from ..exceptions import InvalidDataError
 from ._scores import NUMBERS, check_control, check_pairs, check_table, mean_ranks
 from .adjust import adjust as adjust_p
 
-__all__ = ["CriticalDifference", "Posthoc", "bonferroni_dunn", "nemenyi", "posthoc"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posthoc(Result):

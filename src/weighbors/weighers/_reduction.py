@@ -14,8 +14,6 @@ from ..exceptions import InvalidDataError
 from .base import WarningSelector, kept_part
 from .sampler import NUMERIC_TARGET, InstanceSampler
 
-__all__ = ["RowReducer", "TableReducer"]
-
 
 class RowReducer:
     """Adds ``reduce`` and ``as_sampler`` to a weigher that selects rows."""
@@ -76,7 +74,7 @@ class RowReducer:
         searches: tuple[Any, ...] = (own, getattr(own, "weigher", None))
         for search in searches:
             if getattr(search, "checkpoint", None) is not None:
-                search.set_params(checkpoint=None, resume=False)
+                search.set_params(checkpoint=None)
         return InstanceSampler(own)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,34 +14,20 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
+from .._labels import check_labels, require_labels
 from .._targets import Target, accepted_target, check_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import SelectsColumns, TableCoder, TakesTables, require_labels
+from .._validation import SelectsColumns, TableCoder, TakesTables
 from .._warnings import warn
 from ..exceptions import (
     FewNeighborsWarning,
     ForeignWeightsError,
+    InvalidDataError,
     LonelyClassWarning,
     NoPositiveWeightWarning,
     NothingSelectedWarning,
 )
 from ..weights import Weights, fingerprint
-from .redundancy import FeatureSimilarity, find_groups
-from .selection import number_to_select, select_features
-from .tables import CodedTable, SharedTable
-
-__all__ = [
-    "ContributionWeigher",
-    "FeatureWeigher",
-    "WarningSelector",
-    "check_table",
-    "kept_part",
-    "metric_weights",
-    "published_scores",
-    "require_fitted_rows",
-    "warn_of_few_neighbors",
-    "warn_of_singletons",
-]
 
 TIES = StrOptions({"share", "index"})
 
@@ -105,50 +91,67 @@ class WarningSelector(SelectsColumns):
         return f"Write {type(self).__name__}(n_features_to_select=20) to keep the 20 best"
 
 
+@dataclass(frozen=True)
+class CodedTable:
+    """A training table as weighers get it: checked once, with categories and labels coded.
+
+    Only weighers that set ``_takes_numeric_targets`` get numeric targets. Then ``target`` holds the numbers,
+    ``classes`` is empty, and all rows have code 0.
+    """
+
+    rows: Any  # (n, M) array or CSR; categories are codes, missing values NaN
+    codes: IndexArray  # (n,) class of each row, as a position in `classes`
+    classes: AnyArray  # (n_classes,)
+    nominal: BoolArray  # (M,) columns that hold categories
+    sample_weight: FloatArray  # (n,) how much each row contributes, 1 where nothing was given
+    target: FloatArray | None = None  # (n,) the numeric target, finite and not constant; None for classes
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of rows that ``codes`` tells apart: the classes, or 1 for a numeric target."""
+        return max(1, len(self.classes))
+
+    def take(self, rows: IndexArray) -> CodedTable:
+        """Return the table of some rows, in this order."""
+        target = None if self.target is None else self.target[rows]
+        return replace(
+            self,
+            rows=self.rows[rows],
+            codes=self.codes[rows],
+            sample_weight=self.sample_weight[rows],
+            target=target,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
     """Base of the estimators that weigh features: a subclass brings `fit_weights`.
 
-    It inherits ``fit``, the parameters of the constructor below, selection of features, names, tags and
-    ``weights_``.
+    It inherits ``fit``, the parameters below, selection of features, names, tags and ``weights_``. Subclasses are
+    dataclasses, too: a parameter is a field with a default, and `dataclass` makes the constructor.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    n_features_to_select: float | None = None
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": [
             None,
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),
         ],
-        "threshold": [None, Interval(Real, None, None, closed="neither")],
-        "redundancy": [None, StrOptions({"drop", "group"})],
-        "redundancy_threshold": [StrOptions({"auto", "null"}), Interval(Real, 0, 1, closed="right")],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "n_jobs": [None, Integral],
     }
 
     #: Whether the paper's norm has w², so that the k-NN gets the squares of the published weights.
-    _squares_weights = False
+    _squares_weights: ClassVar[bool] = False
 
     #: Whether the weigher takes numeric targets. It then finds the numbers in ``table.target``, and has the attribute
     #: ``target_type_`` after fit. If it takes classes, too, it needs the parameter ``target_type`` (constraint
     #: `TARGET_TYPES`); without this parameter it takes numeric targets only.
-    _takes_numeric_targets = False
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.threshold = threshold
-        self.redundancy = redundancy
-        self.redundancy_threshold = redundancy_threshold
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
+    _takes_numeric_targets: ClassVar[bool] = False
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Any:
@@ -170,10 +173,10 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
 
         ``data`` are further arguments of `fit_weights`, such as covariates.
         """
-        rows, target = self._check_input(X, y)
+        rows, target, self._coder = check_table(self, X, y)
+        self._take_target(target)
         weight: FloatArray = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        nominal = self._coder.nominal_of(rows)
-        table = CodedTable(rows, target.codes, target.classes, nominal, weight, target.numbers)
+        table = CodedTable(rows, target.codes, target.classes, self._coder.nominal_of(rows), weight, target.numbers)
         self._publish(rows, self.fit_weights(table, **data), **self._metric_parts())
         return self
 
@@ -191,23 +194,9 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         """
         raise NotImplementedError(f"{type(self).__name__} has no fit_weights")
 
-    @property
-    def _redundancy(self) -> str | None:
-        """The parameter ``redundancy``, which weighers over tables in blocks do not have."""
-        return getattr(self, "redundancy", None)
-
     def _metric_parts(self) -> dict[str, Any]:
         """Return what ``weights_`` holds beside or instead of the published vector; called after `fit_weights`."""
         return {}
-
-    def _check_input(self, X: Any, y: Any) -> tuple[Any, Target]:
-        """Validate table and target, and return the coded rows and the target.
-
-        Set the column coding, ``classes_`` unless the target is numeric, and ``target_type_`` if it could be.
-        """
-        X, target, self._coder = check_table(self, X, y)
-        self._take_target(target)
-        return X, target
 
     def _take_target(self, target: Target) -> None:
         """Set ``classes_`` unless the target is numeric, and ``target_type_`` if it could be."""
@@ -218,32 +207,14 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         if self._takes_numeric_targets:
             self.target_type_, self.target_statement_ = target.type, target.statement
 
-    def share_table(self, X: Any, y: Any) -> SharedTable | None:
-        """Return what many fits to the rows of ``X`` can share, or None if this weigher fits in a way of its own.
-
-        ``y`` is the target of one of the fits. See `SharedTable.fit_many`.
-        """
-        kind = type(self)
-        usual = kind.fit in (FeatureWeigher.fit, ContributionWeigher.fit)
-        if not (usual and kind._fit is FeatureWeigher._fit and kind._publish is FeatureWeigher._publish):
-            return None
-        rows, target = self._check_input(X, y)
-        weight = np.ones(rows.shape[0])
-        table = CodedTable(rows, target.codes, target.classes, self._coder.nominal_of(rows), weight, target.numbers)
-        return SharedTable(self, replace(table, shared=self._measure_once(table)))
-
     @classmethod
-    def fit_many(cls, weighers: Sequence[FeatureWeigher], tables: Sequence[CodedTable]) -> list[FloatArray]:
-        """Return what `fit_weights` returns for each weigher and table. All tables have the same rows."""
+    def fit_tables(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return what `fit_weights` returns for each weigher and its table. All tables have the same rows.
+
+        The weighers may differ in ``random_state`` only. A weigher that can learn from one set of distances for all
+        targets overrides this method.
+        """
         return [weigher.fit_weights(table) for weigher, table in zip(weighers, tables, strict=True)]
-
-    def _fits_at_once(self, table: CodedTable) -> int:
-        """Return how many fits `fit_many` should get at once. More than one only if that is faster."""
-        return 1
-
-    def _measure_once(self, table: CodedTable) -> Any:
-        """Return what `fit_weights` takes from ``table.shared`` in fits to other targets, or None if nothing."""
-        return None
 
     def _publish(self, X: Any, published: FloatArray, **parts: Any) -> None:
         """Set the published weights, the selected features, and the `Weights` for a k-NN.
@@ -251,9 +222,10 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         ``parts`` are further arguments of `Weights`, in place of the metric that the published weights make.
         """
         self.feature_weights_ = published
-        self.support_ = self._select(X, published)
         # Without a request to select there is no mask, from which `transform` knows that it should warn.
-        selecting = self.n_features_to_select is not None or self.threshold is not None or self._redundancy == "drop"
+        selecting = self.n_features_to_select is not None
+        everything = np.ones(len(published), dtype=bool)
+        self.support_ = select_best(published, self.n_features_to_select) if selecting else everything
         names = getattr(self, "feature_names_in_", None)
         if "feature_weights" not in parts:
             parts["feature_weights"] = self._metric_weights(published)
@@ -270,25 +242,6 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
     def _metric_weights(self, published: FloatArray) -> FloatArray:
         """Return the weights ``a`` of the distance, made from the published weights; called after the selection."""
         return metric_weights(published, self.support_, square=self._squares_weights)
-
-    def _select(self, X: Any, weights: FloatArray) -> BoolArray:
-        """Choose the features that the parameters ask for, by their published weights. ``X`` are the coded rows."""
-        number = number_to_select(self.n_features_to_select, len(weights))
-        for name in ("feature_groups_", "redundancy_threshold_"):  # an earlier fit may have had groups
-            self.__dict__.pop(name, None)
-        if self._redundancy is None:
-            return select_features(weights, number=number, threshold=self.threshold)
-        # Groups are the same in every fit to these rows, so the permutations have a fixed seed.
-        similarity = FeatureSimilarity(X, self._coder.nominal_of(X))
-        found = find_groups(similarity, self.redundancy_threshold, seeds=np.random.SeedSequence(0), n_jobs=self.n_jobs)
-        self.feature_groups_, self.redundancy_threshold_ = found.groups, found.threshold
-        return select_features(
-            weights,
-            number=number,
-            threshold=self.threshold,
-            groups=found,
-            whole_groups=self._redundancy == "group",
-        )
 
     def _get_support_mask(self) -> BoolArray:
         """Return which features are selected, for scikit-learn's mixin."""
@@ -329,15 +282,68 @@ class ContributionWeigher(FeatureWeigher):
         return self._fit(X, y, sample_weight)
 
 
+def fit_targets(weighers: Sequence[FeatureWeigher], X: Any, targets: Sequence[Any]) -> list[FloatArray] | None:
+    """Return the ``feature_weights_`` that each weigher would learn from the rows of ``X`` and its own target.
+
+    They have the same bits as those of separate fits, but rows are checked and coded once, and compared with each other
+    once if the weigher can do that (`FeatureWeigher.fit_tables`). The weighers are of one class and differ in
+    ``random_state`` only. They get attributes such as ``classes_``, but no ``feature_weights_``. Return None if the
+    weighers fit in a way of their own, so that nothing can be shared.
+    """
+    first = weighers[0]
+    kind = type(first)
+    usual = kind.fit in (FeatureWeigher.fit, ContributionWeigher.fit)
+    if not (usual and kind._fit is FeatureWeigher._fit and kind._publish is FeatureWeigher._publish):
+        return None
+    rows, _, coder = check_table(first, X, targets[0])
+    learned = {name: getattr(first, name) for name in ("n_features_in_", "feature_names_in_") if hasattr(first, name)}
+    weight, tables = np.ones(rows.shape[0]), []
+    for weigher, y in zip(weighers, targets, strict=True):
+        target = check_target(y, accepted_target(weigher), who=kind.__name__)
+        check_consistent_length(rows, target.codes)
+        weigher.__dict__ |= {**learned, "_coder": coder}
+        weigher._take_target(target)
+        tables.append(CodedTable(rows, target.codes, target.classes, coder.nominal_of(rows), weight, target.numbers))
+    return kind.fit_tables(weighers, tables)
+
+
+def number_to_select(wanted: float | None, n_features: int, parameter: str = "n_features_to_select") -> int | None:
+    """Return how many features are to be selected. ``wanted`` is a number, a share below 1, or None for all.
+
+    Raise InvalidDataError if there are fewer features. ``parameter`` is the name of ``wanted`` in the message.
+    """
+    if wanted is None:
+        return None
+    number = max(1, round(wanted * n_features)) if wanted < 1 else int(wanted)
+    if number > n_features:
+        raise InvalidDataError(f"{parameter}={number} is more than the {n_features} features there are. Take fewer")
+    return number
+
+
+def select_best(weights: FloatArray, wanted: float | None) -> BoolArray:
+    """Return a mask of the features with the largest weights. Of equal weights the lower column is kept.
+
+    ``wanted`` is a number, a share below 1, or None for all.
+    """
+    keep = np.zeros(len(weights), dtype=bool)
+    keep[np.argsort(-weights, kind="stable")[: number_to_select(wanted, len(weights))]] = True
+    return keep
+
+
 def check_table(weigher: Any, X: Any, y: Any) -> tuple[Any, Target, TableCoder]:
     """Validate table and target, and return the coded rows, the target, and the column coding.
 
     A numeric target is refused unless the weigher says that it takes numeric targets.
     """
-    require_labels(weigher, y)
+    if y is None:
+        require_labels(weigher, y)
     coder = TableCoder(weigher.categorical_features)
     X = coder.fit_transform(weigher, X)
-    target = check_target(y, accepted_target(weigher), who=type(weigher).__name__)
+    if getattr(weigher, "_takes_numeric_targets", False):
+        target = check_target(y, accepted_target(weigher), who=type(weigher).__name__)
+    else:
+        classes, codes = check_labels(y, who=type(weigher).__name__)
+        target = Target(codes, classes)
     check_consistent_length(X, target.codes)
     if target.numbers is None:
         warn_of_singletons(target.classes, np.bincount(target.codes, minlength=len(target.classes)))

@@ -3,55 +3,22 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._labels import known_codes
 from .._typing import FloatArray, IndexArray
-from .._validation import known_codes
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
 from .base import metric_weights
-from .neighborhoods import Neighborhoods, PendingScores, Terms
-from .relief import _NeighborWeigher, signed_shares
-
-__all__ = ["ClassRelief", "agreement", "class_margins", "class_relief_scores"]
-
-
-def class_relief_scores(
-    instances: Neighborhoods,
-    k: int,
-    sample_weight: FloatArray,
-    *,
-    ties: str = "share",
-    credit: str = "instance",
-    skip_zero: bool = False,
-) -> PendingScores:
-    """Yield the terms of the part w_c of RELIEF's scores for each class, and return these parts.
-
-    They have shape (n_classes, n_features) (paper 001, section 2.1).
-
-    Parameters
-    ----------
-    instances, k, sample_weight, ties
-        As in `relief_scores`.
-    credit : {"instance", "neighbor"}
-        The class to which each term of the sum is added: that of the instance, as the paper prints it, or that of the
-        neighbour, which gives the paper's figures.
-    skip_zero : bool
-        Whether neighbours at distance 0 are left out.
-    """
-    total = np.zeros((instances.n_classes, instances.n_features))
-    for found in instances.neighbors(k, ties=ties, skip_zero=skip_zero):
-        coefficient = signed_shares(found, instances.codes, sample_weight)
-        own = instances.codes[found.query][:, None, None]
-        # The row of the result is the class that gets the term: the paper's w_c as printed, or as its figures show it.
-        to = own if credit == "instance" else np.arange(instances.n_classes)[None, :, None]
-        total += yield Terms(found, coefficient, to, instances.n_classes)
-    return total
+from .neighbors import Neighbors
+from .relief import FitSums, NeighborWeigher, relief
+from .rows import TrainingRows
 
 
 def agreement(class_weights: FloatArray) -> tuple[FloatArray, dict[int, str]]:
@@ -111,7 +78,7 @@ def class_margins(
         engine = NeighborEngine(
             X, weights=Weights(feature_weights=a), groups=codes, n_groups=n_classes, backend="scan", **search
         )
-        distance, _ = engine.search_groups(X[some], k, own_row=some)
+        distance, _ = engine.search(X[some], k, own_row=some, grouped=True)
         known.append(np.where(np.isfinite(distance), distance, 0.0).astype(np.float64).sum(axis=2))
     nearest = np.concatenate(known)  # rows stand class after class, so that a class is one range
     margins, begin = np.zeros(n_classes), 0
@@ -139,7 +106,8 @@ def _check_vectors(weights: FloatArray, n_classes: int, n_features: int) -> None
         )
 
 
-class ClassRelief(_NeighborWeigher):
+@dataclass(eq=False, repr=False)
+class ClassRelief(NeighborWeigher):
     """Class-dependent RELIEF: find out which features matter for which class, and whether the classes agree.
 
     Each class gets its part w_c of RELIEF's sum; Σ_c w_c is RELIEF. Where a w_c hardly correlates
@@ -160,11 +128,7 @@ class ClassRelief(_NeighborWeigher):
     ranking : {"sum", "variance"}, default="sum"
         Whether features are ranked by RELIEF's weights, or by the w_c with the largest variance, as in the paper's
         cdRelief. ``feature_weights_`` is that vector.
-    metric : {"sum", "class"}, default="sum"
-        What a k-NN gets in `weights_`: the ranked vector, or one normalised vector per class. With a vector per
-        class, the class with larger weights is farther from everything. On pima, the accuracy of a 5-NN falls from
-        74 to 45 %.
-    n_samples, threshold, redundancy, redundancy_threshold, ties, categorical_features, random_state, n_jobs
+    ties, categorical_features, n_jobs
         As in `Relief`.
 
     Attributes
@@ -176,7 +140,7 @@ class ClassRelief(_NeighborWeigher):
         The largest of these correlations (the paper's "max corr"), or NaN if none is defined.
     agreement_reasons_ : dict
         The reason for each class whose correlation is NaN.
-    feature_weights_, weights_, support_, sample_indices_, classes_
+    feature_weights_, weights_, support_, classes_
         As in `Relief`.
 
     References
@@ -196,68 +160,48 @@ class ClassRelief(_NeighborWeigher):
     1.0
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **_NeighborWeigher._parameter_constraints,
+    _: KW_ONLY
+    credit: str = "instance"
+    skip_zero: bool = False
+    ranking: str = "sum"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NeighborWeigher._parameter_constraints,
         "credit": [StrOptions({"instance", "neighbor"})],
         "skip_zero": ["boolean"],
         "ranking": [StrOptions({"sum", "variance"})],
-        "metric": [StrOptions({"sum", "class"})],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        n_features_to_select: float | None = None,
-        *,
-        credit: str = "instance",
-        skip_zero: bool = False,
-        ranking: str = "sum",
-        metric: str = "sum",
-        n_samples: int | None = None,
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        ties: str = "share",
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            n_features_to_select,
-            n_samples=n_samples,
-            threshold=threshold,
-            redundancy=redundancy,
-            redundancy_threshold=redundancy_threshold,
-            ties=ties,
-            categorical_features=categorical_features,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.credit = credit
-        self.skip_zero = skip_zero
-        self.ranking = ranking
-        self.metric = metric
+    def _rule(self, near: Neighbors, rows: TrainingRows) -> FloatArray:
+        """Return the coefficients of the neighbours: those of RELIEF."""
+        return relief(near, rows)
 
-    def _scores(self, instances: Neighborhoods, sample_weight: FloatArray) -> PendingScores:
+    def _search(self) -> dict[str, Any]:
+        """Return further arguments of `score`: the sum has one part per class."""
+        return {
+            **super()._search(),
+            "skip_zero": self.skip_zero,
+            "output_row": self._class_of_term,
+            "n_outputs": len(self.classes_),
+        }
+
+    def _class_of_term(self, near: Neighbors, rows: TrainingRows) -> IndexArray:
+        """Return the class to which each term is added: paper 001's w_c as it is printed, or as its figures show it."""
+        of_instance: IndexArray = rows.codes[near.query][:, None, None]
+        return of_instance if self.credit == "instance" else np.arange(rows.n_classes)[:, None]
+
+    def _finish(self, sums: FitSums) -> FloatArray:
         """Return the ranked vector, and set what the classes say of the features."""
-        per_class = yield from class_relief_scores(
-            instances, self.n_neighbors, sample_weight, ties=self.ties, credit=self.credit, skip_zero=self.skip_zero
-        )
+        per_class = sums.differences
         self.class_feature_weights_ = per_class
         self.class_correlations_, reasons = agreement(per_class)
         self.agreement_reasons_ = {self.classes_[c]: why for c, why in reasons.items()}
         known = self.class_correlations_[~np.isnan(self.class_correlations_)]
         self.agreement_ = float(known.max()) if len(known) else float("nan")
-        return per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
-
-    def _metric_parts(self) -> dict[str, Any]:
-        """Return one normalised vector per class where the metric is that of the classes."""
-        if self.metric == "sum":
-            return {}
-        everything = np.ones(self.class_feature_weights_.shape[1], dtype=bool)
-        rows = np.array([metric_weights(row, everything) for row in self.class_feature_weights_])
-        return {"feature_weights": rows / rows.sum(axis=1, keepdims=True), "classes": self.classes_}
+        weights: FloatArray = (
+            per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
+        )
+        return weights
 
     def class_margins(self, X: Any, y: Any) -> FloatArray:
         """θ_c of each class on the given rows, each measured under its own w_c's positive part.

@@ -9,8 +9,6 @@ from scipy import sparse
 
 from .._typing import AnyArray, BoolArray, FloatArray
 
-__all__ = ["f_of_classes", "f_of_numbers", "moderated_f", "on_one_scale"]
-
 _TAIL = 0.05  # deviations beyond this quantile, and beyond 1 minus it, count as at the quantile
 _LEAST_COLUMNS = 100  # of fewer columns, quantiles of their deviations say little
 _MOST_RATIO = 100.0  # by which the deviations of columns on one scale differ (90th to 10th percentile)

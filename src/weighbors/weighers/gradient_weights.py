@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, Options, StrOptions
@@ -13,12 +14,10 @@ from .._random import generators
 from .._targets import TARGET_TYPES, standardize_outputs
 from .._typing import FloatArray
 from ..kernel.gradient import Table, choose_feature_weights, learn_feature_weights
-from .base import ContributionWeigher
-from .tables import CodedTable
-
-__all__ = ["GradientWeights"]
+from .base import CodedTable, ContributionWeigher
 
 
+@dataclass(eq=False, repr=False)
 class GradientWeights(ContributionWeigher):
     """Weights from the votes of `KernelVotesClassifier`: the mean squared change of the scores with each feature.
 
@@ -41,10 +40,8 @@ class GradientWeights(ContributionWeigher):
         What ``y`` holds. "auto": floats with many values are numbers.
     max_rows : int, default=2000
         Weights are learned from so many rows; of larger tables they are drawn.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None, default=None
         Draws the folds and rows.
-    threshold, redundancy, redundancy_threshold, categorical_features, n_jobs
-        As in `Relief`.
 
     Attributes
     ----------
@@ -66,14 +63,22 @@ class GradientWeights(ContributionWeigher):
     >>> import numpy as np
     >>> from weighbors import GradientWeights
     >>> X = np.random.default_rng(0).normal(size=(200, 6))
-    >>> weigher = GradientWeights().fit(X, X[:, 2] * X[:, 4] > 0)
+    >>> weigher = GradientWeights(random_state=0).fit(X, X[:, 2] * X[:, 4] > 0)
     >>> np.argsort(-weigher.feature_weights_)[:2]
     array([4, 2])
     """
 
-    _needs_scaled_columns = True  # wide columns would decide the distances
+    gamma: float | str = "auto"
+    _: KW_ONLY
+    n_rounds: int = 1
+    p: int = 1
+    target_type: str = "auto"
+    max_rows: int = 2000
+    random_state: Any = None
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _needs_scaled_columns: ClassVar[bool] = True  # wide columns would decide the distances
+    _takes_numeric_targets: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ContributionWeigher._parameter_constraints,
         "gamma": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "n_rounds": [Options(Real, {1, 2})],
@@ -82,36 +87,6 @@ class GradientWeights(ContributionWeigher):
         "max_rows": [Interval(Integral, 10, None, closed="left")],
         "random_state": ["random_state"],
     }
-    _takes_numeric_targets = True
-
-    def __init__(
-        self,
-        gamma: float | str = "auto",
-        n_features_to_select: float | None = None,
-        *,
-        n_rounds: int = 1,
-        p: int = 1,
-        target_type: str = "auto",
-        max_rows: int = 2000,
-        random_state: Any = 0,
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.n_features_to_select = n_features_to_select
-        self.n_rounds = n_rounds
-        self.p = p
-        self.target_type = target_type
-        self.max_rows = max_rows
-        self.random_state = random_state
-        self.threshold = threshold
-        self.redundancy = redundancy
-        self.redundancy_threshold = redundancy_threshold
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Choose γ if it is asked for, and return the weights (G / max G)^γ."""

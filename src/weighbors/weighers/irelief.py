@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,11 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import BoolArray, FloatArray
 from .._warnings import warn
 from ..engine.pairs import PackedRows
-from .base import FeatureWeigher
-from .neighborhoods import Instances
-from .tables import CodedTable
-
-__all__ = ["IRelief", "expected_margins", "rank_columns"]
+from .base import CodedTable, FeatureWeigher
+from .rows import Instances
 
 
 def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> FloatArray:
@@ -91,6 +88,7 @@ def rank_columns(rows: Any, nominal: BoolArray) -> FloatArray:
     return np.where(nominal | missing, dense, ranks / known).astype(dense.dtype)
 
 
+@dataclass(eq=False, repr=False)
 class IRelief(FeatureWeigher):
     """I-RELIEF: all hits and misses count, each by its probability of being the nearest one.
 
@@ -110,8 +108,6 @@ class IRelief(FeatureWeigher):
     max_iter : int, default=50
     tol : float, default=1e-4
         Stop when the weights move less than this (Euclidean norm).
-    threshold, redundancy, redundancy_threshold, categorical_features, n_jobs
-        As in `Relief`.
 
     Attributes
     ----------
@@ -142,38 +138,19 @@ class IRelief(FeatureWeigher):
     array([3, 2])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    sigma: float | str = "scale"
+    _: KW_ONLY
+    scale: str = "range"
+    max_iter: int = 50
+    tol: float = 1e-4
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureWeigher._parameter_constraints,
         "scale": [StrOptions({"range", "rank", "both"})],
         "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        sigma: float | str = "scale",
-        n_features_to_select: float | None = None,
-        *,
-        scale: str = "range",
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.sigma = sigma
-        self.n_features_to_select = n_features_to_select
-        self.scale = scale
-        self.max_iter = max_iter
-        self.tol = tol
-        self.threshold = threshold
-        self.redundancy = redundancy
-        self.redundancy_threshold = redundancy_threshold
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Learn the weights, from the values, from their ranks, or from both."""
@@ -195,7 +172,7 @@ class IRelief(FeatureWeigher):
 
         Return the weights and the number of rounds.
         """
-        instances = table.instances(scaled=True, p=1, n_jobs=self.n_jobs)
+        instances = Instances.of(table, scaled=True, p=1, n_jobs=self.n_jobs)
         M = instances.n_features
         w = np.full(M, 1 / np.sqrt(M))
         self.sigma_ = self._width(instances, w)

@@ -13,8 +13,6 @@ import numpy as np
 
 from .._typing import BoolArray, FloatArray, IndexArray
 
-__all__ = ["BatchFit", "DesignFit", "expit", "fit_batch", "fit_design"]
-
 _STEPS = 12  # Newton's method needs about 5 steps, unless values are extreme or there is no maximum
 _CAREFUL_STEPS = 100
 _HALVINGS = 40

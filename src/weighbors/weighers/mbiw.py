@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -16,12 +17,11 @@ from .._validation import TakesTables
 from ..engine.pairs import distance_sums
 from ..weights import Weights, fingerprint
 from .base import check_table, warn_of_few_neighbors
-from .neighborhoods import Instances, Neighborhoods, refuse_dense
+from .neighbors import find_neighbors
+from .rows import Instances, TrainingRows, refuse_dense
 
-__all__ = ["MBIW", "instance_weights", "inverse_weights", "margin_vectors"]
 
-
-def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any:
+def margin_vectors(instances: TrainingRows, n_neighbors: int | None = 1) -> Any:
     """Return the margin vector x′ = |x − m(x)| − |x − h(x)| of each row that is asked for.
 
     The result has shape (n, n_features) and is float64. m(x) is the nearest miss and h(x) the nearest hit.
@@ -37,7 +37,7 @@ def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any
     if n_neighbors is None:
         return _margins_to_all(instances)
     out = sparse.csr_matrix(shape) if as_sparse else np.zeros(shape)
-    for found in instances.neighbors(n_neighbors, ties="index"):
+    for found in find_neighbors(instances, n_neighbors, ties="index"):
         own, at = instances.codes[found.query], np.searchsorted(instances.asked, found.query)
         hit = np.arange(found.row.shape[1])[None, :] == own[:, None]
         # paper 000: the differences to the misses are added, those to the hits subtracted.
@@ -65,7 +65,7 @@ def margin_vectors(instances: Neighborhoods, n_neighbors: int | None = 1) -> Any
     return out
 
 
-def _margins_to_all(instances: Neighborhoods) -> FloatArray:
+def _margins_to_all(instances: TrainingRows) -> FloatArray:
     """Return, for each feature, the mean difference to all misses less the mean difference to all hits."""
     asked = instances.asked
     out = np.zeros((len(asked), instances.n_features))
@@ -133,6 +133,7 @@ def mbiw(
     return instance_weights(margin_vectors(instances, n_neighbors), effective_n_jobs(n_jobs))
 
 
+@dataclass(eq=False, repr=False)
 class MBIW(TakesTables, BaseEstimator):
     """Weigh instances by how usual their margins are.
 
@@ -170,20 +171,17 @@ class MBIW(TakesTables, BaseEstimator):
     np.int64(15)
     """
 
-    _needs_scaled_columns = True  # wide columns would decide the distances
+    n_neighbors: int | str = 1
+    _: KW_ONLY
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    _needs_scaled_columns: ClassVar[bool] = True  # wide columns would decide the distances
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "n_jobs": [None, Integral],
     }
-
-    def __init__(
-        self, n_neighbors: int | str = 1, *, categorical_features: Any = "from_dtype", n_jobs: int | None = None
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> MBIW:

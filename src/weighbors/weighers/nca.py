@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .._parallel.blas import one_blas_thread
-from .._parallel.threads import effective_n_jobs, run_ranges
-from .._random import generators
+from .._parallel.threads import effective_n_jobs
 from .._targets import TARGET_TYPES
 from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
-from ..engine.pairs import PackedRows, fixed_ranges
+from ..engine.pairs import PackedRows
 from ..engine.references import column_ranges, compute_missing_distance
-from ..exceptions import InvalidDataError
-from .base import ContributionWeigher
-from .differences import RangeScale
-from .neighborhoods import to_dense
-from .tables import CodedTable
+from .base import CodedTable, ContributionWeigher
+from .rows import RangeScale, to_dense
 
-__all__ = ["Fit", "NCAWeights", "Problem", "held_out_loss", "maximize_objective", "objective"]
-
-#: The values of λ · N that "tuned" tries.
-TUNED = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-N_FOLDS = 5
 #: Largest component of the gradient at which L-BFGS over w ends, and that over w² begins.
 COARSE = 1e-3
 
@@ -40,14 +31,10 @@ class Problem:
 
     rows: FloatArray  # (n, m) float64: numbers first, categories (as codes) last; NaN where missing
     n_numeric: int
-    missing_distance: (
-        FloatArray  # (m,) the largest difference of each column, which a missing value has from all others; 1 for
-    )
-    # categories
+    missing_distance: FloatArray  # (m,) difference of a missing value from all others: the column range, or 1
     codes: IndexArray  # (n,) class of each row
     target: FloatArray | None  # (n,) numeric target, or None for classes
     share: FloatArray  # (n,) what each row contributes; sums to 1
-    sigma: float
 
     @cached_property
     def missing(self) -> bool:
@@ -73,19 +60,12 @@ class Problem:
             rows, n_numeric=n_numeric, missing_distance=self.missing_distance[kept] * a[kept], missing=self.missing
         )
 
-    def rewards(self, rows: IndexArray, others: IndexArray) -> FloatArray:
-        """Return how well each of ``others`` predicts each of ``rows``: 1 or 0 for classes, −|y − y'| for numbers."""
+    def rewards(self, begin: int, end: int) -> FloatArray:
+        """Return how well each row predicts the rows [begin, end): 1 or 0 for classes, −|y − y'| for numbers."""
         if self.target is None:
-            return (self.codes[rows][:, None] == self.codes[others][None, :]).astype(np.float64)
-        reward: FloatArray = np.subtract.outer(self.target[rows], self.target[others])
+            return (self.codes[begin:end, None] == self.codes).astype(np.float64)
+        reward: FloatArray = np.subtract.outer(self.target[begin:end], self.target)
         return np.negative(np.abs(reward, out=reward), out=reward)
-
-    def part(self, rows: IndexArray) -> Problem:
-        """Return the problem of some of the rows."""
-        share = self.share[rows]
-        target = None if self.target is None else self.target[rows]
-        share = share / max(float(share.sum()), 1e-300)  # rows of weight 0 alone contribute nothing, and not 0 / 0
-        return replace(self, rows=self.rows[rows], codes=self.codes[rows], target=target, share=share)
 
 
 class Fit(NamedTuple):
@@ -97,14 +77,14 @@ class Fit(NamedTuple):
     converged: bool
 
 
-def neighbor_probabilities(distance: FloatArray, sigma: float) -> None:
-    """Turn distances into probabilities of being the neighbour, exp(−d / σ) normalised over each row, in place.
+def neighbor_probabilities(distance: FloatArray) -> None:
+    """Turn distances into probabilities of being the neighbour, exp(−d) normalised over each row, in place.
 
     A distance of infinity has probability 0.
     """
     # The smallest distance of a row cancels in the ratio. Without its subtraction all terms could underflow to 0.
     distance -= distance.min(axis=1, keepdims=True)
-    distance /= -sigma
+    np.negative(distance, out=distance)
     np.exp(distance, out=distance)
     distance /= distance.sum(axis=1, keepdims=True)
 
@@ -112,28 +92,26 @@ def neighbor_probabilities(distance: FloatArray, sigma: float) -> None:
 def objective(problem: Problem, a: FloatArray, n_jobs: int = 1) -> tuple[float, FloatArray]:
     """Return the mean reward of a random neighbour, and its gradient in ``a`` = w²; the penalty is not included.
 
-    With p_ij ∝ exp(−Σ_k a_k |Δ_ijk| / σ) over j ≠ i, rewards r_ij and shares s_i, the value is Σ_i s_i R_i with
-    R_i = Σ_j p_ij r_ij (Yang et al. 2012, eq. 4). Its gradient is (1 / σ) Σ_ij s_i p_ij (R_i − r_ij) |Δ_ijk|, and
+    With p_ij ∝ exp(−Σ_k a_k |Δ_ijk|) over j ≠ i, rewards r_ij and shares s_i, the value is Σ_i s_i R_i with
+    R_i = Σ_j p_ij r_ij (Yang et al. 2012, eq. 4). Its gradient is Σ_ij s_i p_ij (R_i − r_ij) |Δ_ijk|, and
     2 w_k times this in w_k (eq. 6).
     """
-    weighted, everyone = problem.weighted_pairs(a), np.arange(len(problem.rows))
-    n = len(everyone)
+    weighted, n = problem.weighted_pairs(a), len(problem.rows)
     expected = np.empty(n)
 
     def coefficients(begin: int, end: int) -> FloatArray:
-        rows = everyone[begin:end]
         out = weighted.distances(begin, end)
         out[:, n:] = 0.0  # padding
         p = out[:, :n]
-        p[rows - begin, rows] = np.inf  # a row is not its own neighbour
-        neighbor_probabilities(p, problem.sigma)
-        reward = problem.rewards(rows, everyone)
+        p[np.arange(end - begin), np.arange(begin, end)] = np.inf  # a row is not its own neighbour
+        neighbor_probabilities(p)
+        reward = problem.rewards(begin, end)
         expected[begin:end] = np.einsum("ij,ij->i", p, reward)
         # What is left of the derivative when the normalisation of p is derived, too: better neighbours than expected
         # should come nearer, worse ones should go away.
         np.subtract(expected[begin:end, None], reward, out=reward)
         p *= reward
-        p *= (problem.share[begin:end] / problem.sigma)[:, None]
+        p *= problem.share[begin:end, None]
         return out
 
     gradient = problem.pairs.sum_differences(coefficients, n_jobs)
@@ -187,50 +165,11 @@ def maximize_objective(problem: Problem, regularization: float, *, max_iter: int
     return Fit(np.sqrt(a), value, int(coarse.nit + fine.nit), fine.status != 1)
 
 
-def held_out_loss(problem: Problem, w: FloatArray, held: IndexArray, n_jobs: int = 1) -> FloatArray:
-    """Return the expected loss of each held-out row if its neighbour is drawn from the other rows.
-
-    The loss is the probability of a wrong class, or the expected |y − y'|.
-
-    Parameters
-    ----------
-    problem : Problem
-        With all rows, of which ``w`` was learned from those that are not held out.
-    w : ndarray of shape (m,)
-    held : ndarray of int
-        The held-out rows.
-    n_jobs : int
-        Threads.
-    """
-    n, number = len(problem.rows), len(held)
-    others = np.setdiff1d(np.arange(n), held)
-    order = np.concatenate([held, others])  # held-out rows first, so that their distances are a range of rows
-    weighted = problem.part(order).weighted_pairs(w**2)
-    size = weighted.ranges()[0][1]
-
-    def task(begin: int, end: int) -> FloatArray:
-        p = weighted.distances(begin, end)[:, number:n]
-        neighbor_probabilities(p, problem.sigma)
-        return np.einsum("ij,ij->i", p, problem.rewards(held[begin:end], others))
-
-    reward = np.concatenate(run_ranges(task, fixed_ranges(number, size), n_jobs))
-    return (1.0 if problem.target is None else 0.0) - reward
-
-
-def draw_folds(codes: IndexArray, n_folds: int, random: np.random.Generator) -> IndexArray:
-    """Return the fold of each row: rows are shuffled, sorted by class, and dealt out in turn."""
-    order = random.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    fold = np.empty(len(codes), dtype=np.int64)
-    fold[order] = np.arange(len(codes)) % n_folds
-    return fold
-
-
-def make_problem(table: CodedTable, sigma: float, *, scale: bool) -> tuple[Problem, IndexArray, FloatArray]:
+def make_problem(table: CodedTable) -> tuple[Problem, IndexArray, FloatArray]:
     """Return the problem of a table, the column of the table of each of its columns, and the factors of its numbers.
 
-    Constant columns are left out. ``scale`` divides numbers by their standard deviation, and a numeric target, too.
-    The factors have one entry per column of the table; a number of the problem is a number of the table times its
+    Constant columns are left out. Numbers are divided by their standard deviation, and a numeric target, too. The
+    factors have one entry per column of the table; a number of the problem is a number of the table times its
     factor, up to a constant.
     """
     # Always float64: the line search compares values of the objective that float32 cannot tell apart.
@@ -242,21 +181,18 @@ def make_problem(table: CodedTable, sigma: float, *, scale: bool) -> tuple[Probl
     unit = RangeScale.of(measured, n_numeric)  # raises an error for ranges that overflow
     missing_distance = compute_missing_distance(measured, n_numeric, np.float64)
     factor = np.ones(len(columns))
-    if scale:
-        # The deviation is taken after the range is 1, where squares neither overflow nor underflow.
-        rows, numeric_range = unit(rows), missing_distance[:n_numeric]
-        deviation = _deviations(rows[:, :n_numeric])
-        deviation[numeric_range == 0] = 1.0  # constant columns, which are left out below
-        rows[:, :n_numeric] /= deviation
-        factor[:n_numeric] = np.where(numeric_range > 0, unit.factor[:n_numeric] / deviation, 1.0)
-        missing_distance[:n_numeric] = (numeric_range > 0) / deviation
-    else:
-        rows[:, :n_numeric] -= measured.low[:n_numeric]  # small numbers beside large offsets keep their digits
+    # The deviation is taken after the range is 1, where squares neither overflow nor underflow.
+    rows, numeric_range = unit(rows), missing_distance[:n_numeric]
+    deviation = _deviations(rows[:, :n_numeric])
+    deviation[numeric_range == 0] = 1.0  # constant columns, which are left out below
+    rows[:, :n_numeric] /= deviation
+    factor[:n_numeric] = np.where(numeric_range > 0, unit.factor[:n_numeric] / deviation, 1.0)
+    missing_distance[:n_numeric] = (numeric_range > 0) / deviation
     varying: BoolArray = np.where(
         np.arange(len(columns)) < n_numeric, missing_distance > 0, (measured.high > measured.low) | measured.missing
     )
     target = table.target
-    if target is not None and scale:
+    if target is not None:
         target = (target - target.min()) / np.ptp(target)
         target = target / target.std()
     by_column = np.ones(len(columns))
@@ -268,7 +204,6 @@ def make_problem(table: CodedTable, sigma: float, *, scale: bool) -> tuple[Probl
         codes=table.codes,
         target=target,
         share=table.sample_weight / table.sample_weight.sum(),
-        sigma=sigma,
     )
     return problem, columns[varying], by_column
 
@@ -283,39 +218,28 @@ def _deviations(rows: FloatArray) -> FloatArray:
     return deviation
 
 
+@dataclass(eq=False, repr=False)
 class NCAWeights(ContributionWeigher):
     """Weights under which a random near neighbour predicts each row best, for classes and numeric targets.
 
     The method is neighbourhood component feature selection, known from MATLAB as ``fscnca`` and ``fsrnca``. The
-    neighbour of row i is row j ≠ i with probability p_ij ∝ exp(−d_ij / σ), d_ij = Σ_k w_k² abs(x_ik − x_jk). The
-    weights
+    neighbour of row i is row j ≠ i with probability p_ij ∝ exp(−d_ij), d_ij = Σ_k w_k² abs(x_ik − x_jk). The weights
     maximise the probability of a neighbour of the same class (for a numeric target: minus the expected difference
     abs(y_i − y_j)), averaged over rows, less λ Σ_k w_k². The penalty takes weights of useless features to 0.
 
     Parameters
     ----------
-    regularization : "auto", "tuned", float or array-like of floats, default="auto"
-        λ. "auto": 1 / n_samples. An array holds values to choose from: the one with the smallest expected loss in
-        5-fold cross-validation (stratified for classes) is taken. "tuned": the values are 0.1, 0.3, 1, 3, 10 and 30,
-        divided by n_samples.
+    regularization : float or None, default=None
+        λ. None: 1 / n_samples, a weak penalty. `GridSearchCV` around a k-NN chooses among several values.
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps. None: all.
-    sigma : float, default=1.0
-        Width σ of the kernel.
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What ``y`` holds. "auto": floats are a numeric target if one of them is no whole number or if many differ;
         all else is classes.
-    scale : bool, default=True
-        Whether numbers are divided by their standard deviation first, and so is a numeric target. Without it λ means
-        something else for every unit of measurement.
     max_iter : int, default=1000
         Most iterations of L-BFGS.
     tol : float, default=1e-6
         L-BFGS stops when no component of the gradient is larger.
-    threshold, redundancy, redundancy_threshold, categorical_features
-        As in `Relief`.
-    random_state : int, RandomState or None
-        For the folds, if λ is chosen.
     n_jobs : int, optional
         Threads. Results do not depend on it.
 
@@ -334,9 +258,6 @@ class NCAWeights(ContributionWeigher):
         λ.
     objective_ : float
         What was maximised, at its maximum.
-    tuning_ : ndarray of shape (n_values, 2) or None
-        The values of λ that were tried, and their expected loss on held-out rows: the probability of another class,
-        or the expected abs(y_i − y_j), in standard deviations if ``scale``.
     n_iter_ : int
     support_ : bool ndarray of shape (n_features,)
     classes_ : ndarray of shape (n_classes,)
@@ -344,10 +265,11 @@ class NCAWeights(ContributionWeigher):
 
     Notes
     -----
-    Categories differ by 0 or 1. A missing value differs from every other by the range of its feature (1 for
-    categories), as in the search for neighbours. ``sample_weight`` multiplies what a row contributes to the mean; it
-    does not change how probable a row is as a neighbour. Sparse rows become dense while they fit 2 GiB. All is computed
-    in float64, in time N² · M per iteration and in memory of some copies of the table.
+    Numbers are divided by their standard deviation first, and so is a numeric target: without that, λ would mean
+    something else for every unit of measurement. Categories differ by 0 or 1. A missing value differs from every other
+    by the range of its feature (1 for categories), as in the search for neighbours. ``sample_weight`` multiplies what a
+    row contributes to the mean; it does not change how probable a row is as a neighbour. Sparse rows become dense while
+    they fit 2 GiB. All is computed in float64, in time N² · M per iteration and in memory of some copies of the table.
 
     References
     ----------
@@ -365,62 +287,33 @@ class NCAWeights(ContributionWeigher):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    regularization: float | None = None
+    _: KW_ONLY
+    target_type: str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-6
+
+    _squares_weights: ClassVar[bool] = True
+    _takes_numeric_targets: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ContributionWeigher._parameter_constraints,
-        "regularization": [StrOptions({"auto", "tuned"}), Interval(Real, 0, None, closed="left"), "array-like"],
-        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "regularization": [None, Interval(Real, 0, None, closed="left")],
         "target_type": [TARGET_TYPES],
-        "scale": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
-    _squares_weights = True
-    _takes_numeric_targets = True
-
-    def __init__(
-        self,
-        regularization: Any = "auto",
-        n_features_to_select: float | None = None,
-        *,
-        sigma: float = 1.0,
-        target_type: str = "auto",
-        scale: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.regularization = regularization
-        self.n_features_to_select = n_features_to_select
-        self.sigma = sigma
-        self.target_type = target_type
-        self.scale = scale
-        self.max_iter = max_iter
-        self.tol = tol
-        self.threshold = threshold
-        self.redundancy = redundancy
-        self.redundancy_threshold = redundancy_threshold
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     def fit_weights(self, table: CodedTable) -> FloatArray:
-        """Learn the weights, after λ is chosen if several are given."""
-        problem, columns, self._factor = make_problem(table, float(self.sigma), scale=self.scale)
-        values = self._regularizations(len(table.codes))
-        self.tuning_: FloatArray | None = None
-        self.regularization_ = float(values[0])
-        if len(values) > 1:
-            losses = self._tune(problem, values)
-            self.tuning_ = np.column_stack([values, losses])
-            self.regularization_ = float(values[losses == losses.min()].max())  # of equally good ones the sparsest
-        found = self._maximize(problem, self.regularization_)
+        """Learn the weights."""
+        problem, columns, self._factor = make_problem(table)
+        self.regularization_ = 1.0 / len(table.codes) if self.regularization is None else float(self.regularization)
+        found = maximize_objective(
+            problem,
+            self.regularization_,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
         self.objective_, self.n_iter_ = found.value, found.n_iter
         if not found.converged:
             warn(
@@ -434,42 +327,3 @@ class NCAWeights(ContributionWeigher):
     def _metric_weights(self, published: FloatArray) -> FloatArray:
         """Return w² in units of the table as it was given, so that the distances of a k-NN are those learned."""
         return super()._metric_weights(published) * self._factor
-
-    def _regularizations(self, n: int) -> FloatArray:
-        """Return the values of λ to choose from: one, or several."""
-        given = self.regularization
-        if isinstance(given, str):
-            return np.array([1.0]) / n if given == "auto" else np.array(TUNED) / n
-        try:
-            values: FloatArray = np.atleast_1d(np.asarray(given, dtype=np.float64))
-        except (TypeError, ValueError):
-            values = np.zeros(0)  # The message below says what was given.
-        if values.ndim != 1 or not len(values) or not (np.isfinite(values) & (values >= 0)).all():
-            raise InvalidDataError(
-                "regularization must be 'auto', 'tuned', a finite number of at least 0, or a list of such numbers; got "
-                f"{given!r}"
-            )
-        return values
-
-    def _maximize(self, problem: Problem, regularization: float) -> Fit:
-        """Maximise the objective with the parameters of this estimator."""
-        n_jobs = effective_n_jobs(self.n_jobs)
-        return maximize_objective(problem, regularization, max_iter=self.max_iter, tol=self.tol, n_jobs=n_jobs)
-
-    def _tune(self, problem: Problem, values: FloatArray) -> FloatArray:
-        """Return the expected loss of held-out rows for each value of λ, over all folds."""
-        n = len(problem.codes)
-        n_folds = min(N_FOLDS, n // 2)
-        if n_folds < 2:
-            raise InvalidDataError(
-                f"cross-validation of regularization needs at least 4 rows; got n_samples = {n}. Give one number"
-            )
-        fold = draw_folds(problem.codes, n_folds, generators(self.random_state, 1)[0])
-        n_jobs, losses = effective_n_jobs(self.n_jobs), np.zeros(len(values))
-        for number in range(n_folds):
-            held = np.flatnonzero(fold == number)
-            training = problem.part(np.flatnonzero(fold != number))
-            for at, value in enumerate(values):
-                w = self._maximize(training, float(value)).w
-                losses[at] += np.sum(problem.share[held] * held_out_loss(problem, w, held, n_jobs))
-        return losses

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erf
@@ -20,15 +21,9 @@ from .._targets import TARGET_TYPES
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import FewNeighborsWarning, InvalidDataError, SeparatedPairsWarning, UnusedCovariateWarning
-from .base import TIES, FeatureWeigher
-from .neighborhoods import Instances
-from .pair_penalty import fit_penalized, tune_penalty
+from .base import TIES, CodedTable, FeatureWeigher
 from .pair_regression import NeighborPairs, PairModel, find_pairs, regress_pairs, score_statistics
-from .tables import CodedTable
-
-__all__ = ["NPDR", "expected_neighbors", "pair_outcomes"]
-
-_FOLDS = 5  # of rows, for regularization="auto"
+from .rows import Instances
 
 
 def expected_neighbors(n: int, deviations: float = 0.5) -> int:
@@ -53,6 +48,7 @@ def pair_outcomes(y: AnyArray, first: IndexArray, second: IndexArray, *, numeric
     return (y[first] != y[second]).astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class NPDR(FeatureWeigher):
     """NPDR: weigh each feature by a regression over pairs of neighbours, adjusted for covariates.
 
@@ -78,54 +74,40 @@ class NPDR(FeatureWeigher):
         target, given the covariates, which is valid.
     null : {"pooled", "feature"}, default="pooled"
         What a feature is compared with under permutations, as in `permutation_test`.
-    penalty : {"elastic_net"} or None, default=None
-        None: one regression per feature. "elastic_net": one penalised regression with all features together, whose
-        coefficients are 0 or positive. It gives no p-values.
-    regularization : float or "auto", default="auto"
-        Strength of the penalty. "auto": chosen by five folds of rows.
-    l1_ratio : float between 0 and 1, default=1.0
-        Share of the penalty that makes coefficients 0. 1 is the lasso, 0 is a ridge.
     pairs : {"unique", "all"}, default="unique"
         "unique": a pair of rows that are neighbours of each other counts once. "all": it counts twice, as in the
         default of the authors' program, which makes the p-values of the regressions smaller still.
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What ``y`` holds. "auto": floats are a numeric target if one of them is no whole number or if many differ; all
         else is classes.
-    threshold : float, optional
-        Keep only features of a larger weight.
-    redundancy, redundancy_threshold
-        As in `Relief`.
     ties : {"share", "index"}, default="share"
         What happens to neighbours tied at the k-th distance. "share": they share its slots, so that their pairs count
         less than one, and the order of rows does not matter. "index": the rows with lower numbers are taken.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     random_state : int, RandomState or None, default=None
-        Seed of the permutations, and of the folds of ``regularization="auto"``.
+        Seed of the permutations.
     n_jobs : int, optional
         Threads. Results do not depend on it.
 
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features,)
-        Coefficients divided by their standard errors, which may be negative. With a penalty: coefficients per standard
-        deviation of the differences.
+        Coefficients divided by their standard errors, which may be negative.
     coefficients_ : ndarray of shape (n_features,)
         Coefficients of the regressions, per range of a feature (for categories, from equal to different).
     p_values_ : ndarray of shape (n_features,)
         One-sided, as in the paper: only positive coefficients speak for a feature, since a relevant one differs more
-        where the targets differ. Not with a penalty.
+        where the targets differ.
     q_values_ : ndarray of shape (n_features,)
-        ``p_values_`` adjusted for the false discovery rate by Benjamini and Hochberg. Not with a penalty.
+        ``p_values_`` adjusted for the false discovery rate by Benjamini and Hochberg.
     regression_p_values_ : ndarray of shape (n_features,)
-        The p-values of the regressions, also if ``p_values_`` come from permutations. Not with a penalty.
+        The p-values of the regressions, also if ``p_values_`` come from permutations.
     permutation_scheme_ : str
         How the target was permuted. Only with permutations.
     separated_ : bool ndarray of shape (n_features,)
         Features that, with the covariates, tell hits from misses without error. Their likelihood has no maximum:
-        coefficients are those of Firth's penalised likelihood, and weights are score statistics. Not with a penalty.
-    regularization_ : float
-        The penalty that was used. Only with a penalty.
+        coefficients are those of Firth's penalised likelihood, and weights are score statistics.
     n_neighbors_ : int
     n_pairs_ : int
         Number of different pairs of rows in the regressions.
@@ -190,59 +172,26 @@ class NPDR(FeatureWeigher):
     array([1])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    n_neighbors: int | str = "auto"
+    _: KW_ONLY
+    n_permutations: int = 0
+    null: str = "pooled"
+    pairs: str = "unique"
+    target_type: str = "auto"
+    ties: str = "share"
+    random_state: Any = None
+
+    _takes_numeric_targets: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureWeigher._parameter_constraints,
         "n_neighbors": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_permutations": [Interval(Integral, 0, None, closed="left")],
         "null": [StrOptions({"pooled", "feature"})],
-        "penalty": [None, StrOptions({"elastic_net"})],
-        "regularization": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "pairs": [StrOptions({"all", "unique"})],
         "target_type": [TARGET_TYPES],
         "ties": [TIES],
         "random_state": ["random_state"],
     }
-    _takes_numeric_targets = True
-
-    def __init__(
-        self,
-        n_neighbors: int | str = "auto",
-        n_features_to_select: float | None = None,
-        *,
-        n_permutations: int = 0,
-        null: str = "pooled",
-        penalty: str | None = None,
-        regularization: float | str = "auto",
-        l1_ratio: float = 1.0,
-        pairs: str = "unique",
-        target_type: str = "auto",
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        ties: str = "share",
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_features_to_select,
-            threshold=threshold,
-            redundancy=redundancy,
-            redundancy_threshold=redundancy_threshold,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-        )
-        self.n_neighbors = n_neighbors
-        self.n_permutations = n_permutations
-        self.null = null
-        self.penalty = penalty
-        self.regularization = regularization
-        self.l1_ratio = l1_ratio
-        self.pairs = pairs
-        self.target_type = target_type
-        self.ties = ties
-        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, covariates: Any = None) -> NPDR:
@@ -266,11 +215,6 @@ class NPDR(FeatureWeigher):
 
     def fit_weights(self, table: CodedTable, covariates: Any = None) -> FloatArray:
         """Learn the weights from pairs of neighbours. ``covariates`` are those of `fit`."""
-        if self.penalty is not None and self.n_permutations:
-            raise InvalidDataError(
-                "a penalised regression has no p-values. Use n_permutations=0 or penalty=None, or test its weights by "
-                "weighbors.evaluation.permutation_test"
-            )
         n = len(table.codes)
         known = None if covariates is None else check_covariates(covariates, n)
         self.n_neighbors_ = self._count_neighbors(n)
@@ -281,10 +225,7 @@ class NPDR(FeatureWeigher):
         pairs = find_pairs(instances, self.n_neighbors_, ties=self.ties, unique=self.pairs == "unique")
         self.n_pairs_ = len(pairs.first)
         model = self._model(pairs, table, known)
-        for name in _RESULTS:  # an earlier fit may have had other ones
-            self.__dict__.pop(name, None)
-        if self.penalty is not None:
-            return self._fit_penalized(pairs, model, table)
+        self.__dict__.pop("permutation_scheme_", None)  # an earlier fit may have had permutations
         return self._fit_each(pairs, model, table, known)
 
     def _count_neighbors(self, n: int) -> int:
@@ -367,29 +308,17 @@ class NPDR(FeatureWeigher):
         statistics = score_statistics(pairs, model, outcome_of, self.n_permutations + 1)
         return null_p_values(statistics[0], statistics[1:], self.null)[0]
 
-    def _fit_penalized(self, pairs: NeighborPairs, model: PairModel, table: CodedTable) -> FloatArray:
-        """Fit one regression with all features. ``model`` has the outcomes and common columns."""
-        if model.has_one_outcome:
-            _warn_of_one_outcome(model)
-            self.coefficients_ = np.zeros(len(table.nominal))
-            self.regularization_ = np.inf if isinstance(self.regularization, str) else float(self.regularization)
-            return self.coefficients_.copy()
-        if isinstance(self.regularization, str):
-            order = generators(self.random_state, 1)[0].permutation(len(table.codes))
-            fold = np.empty(len(order), dtype=np.int64)
-            # Rows are dealt out class by class, so that each fold has its share of each class.
-            fold[order[np.argsort(table.codes[order], kind="stable")]] = np.arange(len(order)) % _FOLDS
-            self.regularization_ = tune_penalty(pairs, model, self.l1_ratio, fold)
-        else:
-            self.regularization_ = float(self.regularization)
-        found = fit_penalized(pairs, model, self.regularization_, self.l1_ratio)
-        self.coefficients_ = found.coefficients
-        return found.standardized
-
     def _warn_of_separation(self, model: PairModel) -> None:
-        """Warn if no regression, or only a penalised one, could be fitted for some features."""
+        """Warn if no regression, or only Firth's, could be fitted for some features."""
         if model.has_one_outcome:
-            _warn_of_one_outcome(model)
+            what = "differ equally in their target"
+            if model.logistic:
+                what = "are misses" if model.outcome[0] else "are hits"
+            warn(
+                f"all pairs of neighbours {what}, so that there is nothing to explain, and no evidence for any "
+                "feature. Take a larger n_neighbors",
+                SeparatedPairsWarning,
+            )
         elif self.separated_.any():
             with_covariates = " together with the covariates" if self.covariate_names_ else ""
             warn(
@@ -398,24 +327,3 @@ class NPDR(FeatureWeigher):
                 "statistics (separated_ says which)",
                 SeparatedPairsWarning,
             )
-
-
-def _warn_of_one_outcome(model: PairModel) -> None:
-    """Warn that all pairs have the same outcome."""
-    what = ("are misses" if model.outcome[0] else "are hits") if model.logistic else "differ equally in their target"
-    warn(
-        f"all pairs of neighbours {what}, so that there is nothing to explain, and no evidence for any feature. "
-        "Take a larger n_neighbors",
-        SeparatedPairsWarning,
-    )
-
-
-#: Attributes that only some fits have.
-_RESULTS = (
-    "p_values_",
-    "q_values_",
-    "regression_p_values_",
-    "separated_",
-    "permutation_scheme_",
-    "regularization_",
-)

@@ -20,9 +20,8 @@ from .._parallel.threads import effective_n_jobs, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.pairs import fixed_ranges
 from .logistic_batches import expit, fit_batch, fit_design
-from .neighborhoods import Instances
-
-__all__ = ["NeighborPairs", "PairModel", "PairStatistics", "find_pairs", "regress_pairs", "score_statistics"]
+from .neighbors import find_neighbors
+from .rows import Instances
 
 _BATCH_CELLS = 2**16  # cells of a batch: about ten arrays of this size stay in the cache
 _SCORE_CELLS = 2**20  # cells of a batch for many outcomes, whose arrays are then read less often
@@ -96,7 +95,7 @@ def find_pairs(instances: Instances, k: int, *, ties: str, unique: bool) -> Neig
         Whether a pair of rows that are neighbours of each other counts once, by its larger weight, or twice.
     """
     lists = []
-    for found in instances.neighbors(k, ties=ties):
+    for found in find_neighbors(instances, k, ties=ties):
         listed = found.share[:, 0] > 0
         query = np.repeat(found.query, listed.sum(axis=1))
         lists.append((query, found.row[:, 0][listed], found.share[:, 0][listed]))

@@ -17,8 +17,6 @@ from .._targets import expect_target
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError
 
-__all__ = ["NUMERIC_TARGET", "InstanceSampler"]
-
 #: Message of the refusal of numeric targets, by ``as_sampler`` and by ``fit`` of the sampler.
 NUMERIC_TARGET = (
     "samplers of imbalanced-learn resample classes, and the target is numeric. Fit the weigher itself and use "

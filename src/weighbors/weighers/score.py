@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -25,11 +26,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from .._targets import TARGET_TYPES, accepted_target, expect_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .base import FeatureWeigher, published_scores
+from .base import CodedTable, FeatureWeigher, published_scores
 from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
-from .tables import CodedTable
-
-__all__ = ["AUTO_OFFSET", "ScoreWeigher", "finite_scores", "mixed_scores", "univariate_scores"]
 
 #: The quantile that ``offset="auto"`` takes. It was chosen on tables other than those of the guide.
 AUTO_OFFSET = 0.75
@@ -129,6 +127,7 @@ def _call(score: Callable[..., Any], X: Any, y: AnyArray, options: dict[str, Any
     return np.abs(scores) if score is r_regression else scores
 
 
+@dataclass(eq=False, repr=False)
 class ScoreWeigher(FeatureWeigher):
     """Weights by a score function of scikit-learn, or by the importances of an estimator.
 
@@ -154,8 +153,6 @@ class ScoreWeigher(FeatureWeigher):
         large score. This makes lists of genes more stable at no more error (:doc:`/guide/lists`), and has a meaning
         only if all columns are on one scale. "auto": 0.75 if they are (at least 100 columns of numbers, whose standard
         deviations differ by at most a hundredfold from the 10th to the 90th percentile), and no offset otherwise.
-    threshold, redundancy, redundancy_threshold, categorical_features
-        As in `Relief`.
     n_jobs : int or None, default=None
         Passed to an estimator whose own ``n_jobs`` is None.
 
@@ -202,36 +199,18 @@ class ScoreWeigher(FeatureWeigher):
     array([ 119.,   49., 1180.,  960.])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    score_func: Any = None
+    _: KW_ONLY
+    target_type: str = "auto"
+    offset: float | str | None = None
+
+    _takes_numeric_targets: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureWeigher._parameter_constraints,
         "score_func": [None, callable, HasMethods(["fit", "get_params"])],
         "target_type": [TARGET_TYPES],
         "offset": [None, StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
     }
-    _takes_numeric_targets = True
-
-    def __init__(
-        self,
-        score_func: Any = None,
-        n_features_to_select: float | None = None,
-        *,
-        target_type: str = "auto",
-        offset: float | str | None = None,
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.score_func = score_func
-        self.n_features_to_select = n_features_to_select
-        self.target_type = target_type
-        self.offset = offset
-        self.threshold = threshold
-        self.redundancy = redundancy
-        self.redundancy_threshold = redundancy_threshold
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Any:

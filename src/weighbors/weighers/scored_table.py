@@ -17,8 +17,6 @@ from ..exceptions import WeighborsWarning
 from .f_scores import f_of_classes, f_of_numbers, moderated_f
 from .score import ScoreWeigher, finite_scores
 
-__all__ = ["ScoredTable"]
-
 _MOST_BYTES = 2**28  # of the numbers and indicators of a table
 
 

@@ -1,34 +1,143 @@
-"""Selection of features by their weights, with or without regard to features that stand in for each other."""
+"""`FeatureSelector`: it selects features by the weights of any weigher, with a limit and without stand-ins."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._labels import require_labels
 from .._typing import BoolArray, FloatArray, IndexArray
+from .._validation import SelectsColumns, TableCoder, TakesTables
 from .._warnings import warn
 from ..exceptions import FewGroupsWarning, InvalidDataError
-from .redundancy.groups import FeatureGroups
+from .base import number_to_select, published_scores
+from .redundancy import FeatureGroups, FeatureSimilarity, find_groups
 
-__all__ = ["number_to_select", "select_features"]
 
+@dataclass(eq=False, repr=False)
+class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstimator):
+    """Selects features by the weights that a weigher learns.
 
-def number_to_select(wanted: float | None, n_features: int) -> int | None:
-    """Return how many features are to be selected. ``wanted`` is a number, a share below 1, or None for all.
+    Parameters
+    ----------
+    weigher : estimator
+        A weigher, or any estimator that has ``feature_importances_`` or ``coef_`` after fit.
+    n_features : int, float below 1 or None, default=None
+        How many features, or which share of them, are selected; with ``redundancy="group"`` how many groups. None: all
+        that the other parameters leave.
+    threshold : float, optional
+        Only features of a larger weight are selected.
+    redundancy : {"drop", "group"} or None, default=None
+        What is done about features that stand in for each other (`weighbors.evaluation.redundancy_groups`). "drop":
+        only the feature with the largest weight of each group is selected. "group": whole groups are selected, and a
+        group counts as much as its best feature. None: every feature counts for itself.
 
-    Raise InvalidDataError if there are fewer features.
+    Attributes
+    ----------
+    weigher_ : estimator
+        The fitted weigher.
+    feature_weights_ : ndarray of shape (n_features,)
+        Its weights. ``feature_importances_`` has 0 for negative ones.
+    support_ : bool ndarray of shape (n_features,)
+    weights_ : Weights
+        Weights of the selected features, for a k-NN. Only if the weigher has ``weights_``.
+    feature_groups_ : ndarray of shape (n_features,)
+        Number of the group of each feature. Only with ``redundancy``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from weighbors import FeatureSelector, ReliefF
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> FeatureSelector(ReliefF(), 3, redundancy="drop").fit(X, y).get_feature_names_out().tolist()
+    ['flavanoids', 'od280/od315_of_diluted_wines', 'proline']
     """
-    if wanted is None:
-        return None
-    number = max(1, round(wanted * n_features)) if wanted < 1 else int(wanted)
-    if number > n_features:
-        raise InvalidDataError(f"n_features_to_select={number} is more than the {n_features} features there are")
-    return number
+
+    weigher: Any
+    n_features: float | None = None
+    _: KW_ONLY
+    threshold: float | None = None
+    redundancy: str | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "weigher": [HasMethods(["fit"])],
+        "n_features": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+        ],
+        "threshold": [None, Interval(Real, None, None, closed="neither")],
+        "redundancy": [None, StrOptions({"drop", "group"})],
+    }
+    _takes_targets_of_weigher: ClassVar[bool] = True
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> FeatureSelector:
+        """Fit the weigher and select features by its weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        **fit_params : dict
+            Further arguments of the weigher's ``fit``, such as ``sample_weight``.
+
+        Returns
+        -------
+        self
+        """
+        require_labels(self, y)
+        coder = TableCoder(getattr(self.weigher, "categorical_features", "from_dtype"))
+        rows = coder.fit_transform(self, X)
+        self.weigher_ = clone(self.weigher).fit(X, y, **fit_params)
+        scores = published_scores(self.weigher_)
+        if scores is None or scores.shape != (rows.shape[1],):
+            raise InvalidDataError(
+                f"FeatureSelector needs one weight per feature ({rows.shape[1]}); {type(self.weigher).__name__} has "
+                f"{'none' if scores is None else f'shape {scores.shape}'} after fit. Use a weigher, or an estimator "
+                "with feature_importances_ or coef_"
+            )
+        self.feature_weights_ = scores
+        number = number_to_select(self.n_features, len(scores), "n_features")
+        groups = None
+        self.__dict__.pop("feature_groups_", None)  # an earlier fit may have had groups
+        if self.redundancy is not None:
+            # Groups are the same in every fit to these rows, so the permutations have a fixed seed.
+            similarity = FeatureSimilarity(rows, coder.nominal_of(rows))
+            n_jobs = getattr(self.weigher, "n_jobs", None)
+            groups = find_groups(similarity, seeds=np.random.SeedSequence(0), n_jobs=n_jobs)
+            self.feature_groups_ = groups.groups
+        self.support_ = select_features(
+            scores, number, threshold=self.threshold, groups=groups, whole_groups=self.redundancy == "group"
+        )
+        if hasattr(self.weigher_, "weights_"):
+            self.weights_ = replace(self.weigher_.weights_, feature_mask=self.support_)
+        return self
+
+    def _get_support_mask(self) -> BoolArray:
+        """Return which features are selected, for scikit-learn's mixin."""
+        check_is_fitted(self)
+        support: BoolArray = self.support_
+        return support
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The feature weights for scikit-learn's tools: negative ones count 0."""
+        check_is_fitted(self)
+        importances: FloatArray = np.maximum(self.feature_weights_, 0.0)
+        return importances
 
 
 def select_features(
     weights: FloatArray,
+    number: int | None,
     *,
-    number: int | None = None,
     threshold: float | None = None,
     groups: FeatureGroups | None = None,
     whole_groups: bool = False,
@@ -49,8 +158,12 @@ def select_features(
     """
     candidates = np.arange(len(weights)) if groups is None else np.sort(groups.best_members(weights))
     if number is not None:
-        if groups is not None and number > len(candidates):
-            _warn_of_few_groups(number, len(candidates), groups.threshold)
+        if number > len(candidates):
+            warn(
+                f"n_features={number} is more than the {len(candidates)} groups of features that stand in for each "
+                "other; one feature of each, or each group, is selected. Take fewer, or redundancy=None",
+                FewGroupsWarning,
+            )
         # Of equal weights the lower column is kept.
         candidates = candidates[np.argsort(-weights[candidates], kind="stable")[:number]]
     if threshold is not None:
@@ -65,16 +178,7 @@ def _above(candidates: IndexArray, weights: FloatArray, threshold: float) -> Ind
     kept = candidates[weights[candidates] > threshold]
     if not len(kept):
         raise InvalidDataError(
-            f"no feature has a weight above threshold={threshold} (the largest is {weights.max():.4g})"
+            f"no feature has a weight above threshold={threshold} (the largest is {weights.max():.4g}). "
+            "Take a lower one"
         )
     return kept
-
-
-def _warn_of_few_groups(number: int, n_groups: int, threshold: float) -> None:
-    """Warn that all groups are selected, since there are fewer than were asked for."""
-    warn(
-        f"n_features_to_select={number} is more than the {n_groups} groups of features that stand in for each other; "
-        f"one feature of each, or each group, is selected. Raise redundancy_threshold (it was {threshold:.4g}) for "
-        "more groups",
-        FewGroupsWarning,
-    )

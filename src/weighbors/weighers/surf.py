@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,13 +14,10 @@ from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
 from ..engine.sparse_zones import SparseZoneRows
 from ..engine.zones import ZoneRows, Zones, zone_coefficients
-from .base import ContributionWeigher
-from .neighborhoods import DENSE_BYTES, Instances
+from .base import CodedTable, ContributionWeigher
+from .neighbors import tolerance
 from .relief import prior_ratios
-from .slots import tolerance
-from .tables import CodedTable
-
-__all__ = ["SURF", "MultiSURF", "MultiSURFStar", "SURFStar", "hit_ranges", "surf_scores"]
+from .rows import DENSE_BYTES, Instances
 
 _DISTANCE_BYTES = 128 * 2**20  # memory for the distances of all pairs
 _MOST_ENTRIES = 0.2  # share of the cells up to which sparse rows are faster than dense ones
@@ -62,8 +60,17 @@ def hit_ranges(target: FloatArray) -> IndexArray:
     return np.column_stack([first, last]).astype(np.int64)
 
 
-def _hits_and_misses(codes: IndexArray, n_classes: int, target: FloatArray | None) -> dict[str, Any]:
-    """Return the attributes of `Zones` that say who is a hit, and how much misses count.
+def _make_zones(
+    codes: IndexArray,
+    n_classes: int,
+    target: FloatArray | None,
+    sample_weight: FloatArray,
+    *,
+    threshold: float | None,
+    star: bool,
+    dtype: Any,
+) -> Zones:
+    """Return who is a hit, how much misses count, and who is near.
 
     Parameters
     ----------
@@ -72,21 +79,31 @@ def _hits_and_misses(codes: IndexArray, n_classes: int, target: FloatArray | Non
     n_classes : int
     target : ndarray of shape (n,) or None
         The numeric target of each row, in ascending order, if there is one.
+    sample_weight : ndarray of shape (n,)
+    threshold : float or None
+        The mean distance, or None if each instance has a threshold of its own.
+    star : bool
+        Whether far instances count, too.
+    dtype : dtype of the rows
     """
     if target is not None:
-        return {
-            "class_start": np.array([0, len(target)]),
-            "hit_range": hit_ranges(target),
-            "factor": np.array([[-1.0, 1.0]]),
-        }
-    factor = prior_ratios(codes, n_classes)
-    # Hits count −1, as in ReliefF; misses count by the prior of their class.
-    np.fill_diagonal(factor, -1.0)
-    return {
-        "class_start": np.searchsorted(codes, np.arange(n_classes + 1)).astype(np.int64),
-        "hit_range": np.zeros((0, 2), dtype=np.int64),
-        "factor": factor,
-    }
+        start, hits = np.array([0, len(target)]), hit_ranges(target)
+        factor = np.array([[-1.0, 1.0]])
+    else:
+        start = np.searchsorted(codes, np.arange(n_classes + 1)).astype(np.int64)
+        hits = np.zeros((0, 2), dtype=np.int64)
+        # Hits count −1, as in ReliefF; misses count by the prior of their class.
+        factor = prior_ratios(codes, n_classes)
+        np.fill_diagonal(factor, -1.0)
+    return Zones(
+        class_start=start,
+        hit_range=hits,
+        factor=factor,
+        weight=sample_weight / sample_weight.sum(),
+        threshold=threshold,
+        far=star,
+        tolerance=tolerance(dtype),
+    )
 
 
 def _has_zone_rows(instances: Instances) -> bool:
@@ -127,12 +144,14 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
     mean = None
     if not multi:
         mean = mean_distance(instances) if sparse_rows is None else sparse_rows.mean_distance()
-    zones = Zones(
-        **_hits_and_misses(instances.codes, instances.n_classes, instances.target),
-        weight=sample_weight / sample_weight.sum(),
+    zones = _make_zones(
+        instances.codes,
+        instances.n_classes,
+        instances.target,
+        sample_weight,
         threshold=mean,
-        far=star,
-        tolerance=tolerance(instances.rows.dtype),
+        star=star,
+        dtype=instances.rows.dtype,
     )
     if sparse_rows is not None:
         return sparse_rows.sum_differences(zones, effective_n_jobs(instances.n_jobs))
@@ -142,94 +161,69 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
     return instances.sum_pairs(lambda begin, end: zone_coefficients(instances.pairs, zones, begin, end))
 
 
-@dataclass(frozen=True)
-class SharedDistances:
-    """Rows with the distances of all pairs, which fits of the SURF family to different targets share.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n, stride)
-        Scaled numbers in whole cache lines.
-    n_features : int
-    distance : ndarray of shape (n, n)
-    threshold : float or None
-        The mean distance, or None if each instance has a threshold of its own.
-    """
-
-    rows: FloatArray
-    n_features: int
-    distance: FloatArray
-    threshold: float | None
-
-    def scores(self, table: CodedTable, order: IndexArray, *, star: bool, n_jobs: int | None) -> FloatArray:
-        """Return what `surf_scores` returns, to the same bits, for the rows of ``table`` in the order of its target."""
-        target, weight = None if table.target is None else table.target[order], table.sample_weight[order]
-        rows = ZoneRows(align_rows(self.rows, order), self.n_features, distance=self.distance, order=order)
-        zones = Zones(
-            **_hits_and_misses(table.codes[order], table.n_groups, target),
-            weight=weight / weight.sum(),
-            threshold=self.threshold,
-            far=star,
-            tolerance=tolerance(np.dtype(np.float64)),
-        )
-        return rows.sum_differences(zones, effective_n_jobs(n_jobs))
-
-
-class _ThresholdWeigher(ContributionWeigher):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ThresholdWeigher(ContributionWeigher):
     """Base class of the SURF family, which looks at all neighbours within a threshold."""
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    target_type: str = "auto"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ContributionWeigher._parameter_constraints,
         "target_type": [TARGET_TYPES],
     }
     _takes_numeric_targets = True
-    _multi = False
-    _star = False
-
-    def __init__(
-        self,
-        n_features_to_select: float | None = None,
-        *,
-        target_type: str = "auto",
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_features_to_select,
-            threshold=threshold,
-            redundancy=redundancy,
-            redundancy_threshold=redundancy_threshold,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-        )
-        self.target_type = target_type
+    _multi: ClassVar[bool] = False
+    _star: ClassVar[bool] = False
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Learn the weights. The rows are sorted by class or target first, as `surf_scores` expects them."""
-        order = np.argsort(table.codes if table.target is None else table.target, kind="stable")
-        if isinstance(table.shared, SharedDistances):
-            return table.shared.scores(table, order, star=self._star, n_jobs=self.n_jobs)
-        instances = table.take(order).instances(scaled=True, p=1, n_jobs=self.n_jobs)
+        order = _target_order(table)
+        instances = Instances.of(table.take(order), scaled=True, p=1, n_jobs=self.n_jobs)
         return surf_scores(instances, table.sample_weight[order], multi=self._multi, star=self._star)
 
-    def _measure_once(self, table: CodedTable) -> SharedDistances | None:
-        """Compute the distances of all pairs, if there is a kernel for known distances and it takes less time."""
-        n, m = table.rows.shape
-        if m < _LEAST_FEATURES or 8 * n * n > _DISTANCE_BYTES:
-            return None
-        everyone = replace(table, codes=np.zeros(n, dtype=np.int64), classes=table.classes[:0], target=None)
-        instances = everyone.instances(scaled=True, p=1, n_jobs=self.n_jobs)
+    @classmethod
+    def fit_tables(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
+        """Learn the weights of several fits to the same rows.
+
+        Distances are measured once if there is a kernel for known distances and it takes less time.
+        """
+        n, m = tables[0].rows.shape
+        own = cls.fit_weights is not ThresholdWeigher.fit_weights  # a subclass learns in a way of its own
+        if own or len(tables) < 2 or m < _LEAST_FEATURES or 8 * n * n > _DISTANCE_BYTES:
+            return super().fit_tables(weighers, tables)
+        instances = Instances.of(tables[0], scaled=True, p=1, n_jobs=weighers[0].n_jobs)
         if not _has_zone_rows(instances):
-            return None
-        zone_rows = ZoneRows.of(instances.pairs)
-        distance = zone_rows.distances(effective_n_jobs(self.n_jobs))
-        return SharedDistances(zone_rows.rows, m, distance, None if self._multi else mean_distance(instances))
+            return super().fit_tables(weighers, tables)
+        zone_rows, threads = ZoneRows.of(instances.pairs), effective_n_jobs(instances.n_jobs)
+        distance = zone_rows.distances(threads)
+        mean = None if cls._multi else mean_distance(instances)
+        found = []
+        for table in tables:
+            order = _target_order(table)
+            target = None if table.target is None else table.target[order]
+            zones = _make_zones(
+                table.codes[order],
+                table.n_groups,
+                target,
+                table.sample_weight[order],
+                threshold=mean,
+                star=cls._star,
+                dtype=instances.dtype,
+            )
+            rows = ZoneRows(align_rows(zone_rows.rows, order), m, distance=distance, order=order)
+            found.append(rows.sum_differences(zones, threads))
+        return found
 
 
-_PARAMETERS = """
+def _target_order(table: CodedTable) -> IndexArray:
+    """Return the order of the rows by class, or by their numeric target."""
+    return np.argsort(table.codes if table.target is None else table.target, kind="stable")
+
+
+@dataclass(eq=False, repr=False)
+class SURF(ThresholdWeigher):
+    """SURF: weigh features by all neighbours that are nearer than the mean distance of all pairs.
+
     Parameters
     ----------
     n_features_to_select : int, float below 1 or None, default=None
@@ -238,10 +232,6 @@ _PARAMETERS = """
         What ``y`` holds. With a numeric target, a neighbour is a hit if its target differs by less than the sample
         standard deviation of all targets, and a miss otherwise. "auto": floats are a numeric target if one of them is
         no whole number or if many differ; all else is classes.
-    threshold : float, optional
-        Keep only features of a larger weight.
-    redundancy, redundancy_threshold
-        As in `Relief`.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
     n_jobs : int, optional
@@ -260,90 +250,122 @@ _PARAMETERS = """
         A sentence that says what ``y`` was taken for, why, and how to change that.
     classes_ : ndarray of shape (n_classes,)
         Only for classes.
-"""
+
+    References
+    ----------
+    .. [1] C. S. Greene et al., "Spatially Uniform ReliefF (SURF) for computationally-efficient
+       filtering of gene-gene interactions", BioData Mining 2, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weighbors import SURF
+    >>> X = np.random.default_rng(0).integers(0, 2, (200, 8))
+    >>> SURF(n_features_to_select=2).fit(X, X[:, 0] ^ X[:, 1]).get_support(indices=True)
+    array([0, 1])
+    """
 
 
-_EXAMPLE = """
+@dataclass(eq=False, repr=False)
+class SURFStar(ThresholdWeigher):
+    """SURF*: SURF that also counts the instances beyond the mean distance, with the opposite sign.
+
+    Parameters
+    ----------
+    n_features_to_select, target_type, categorical_features, n_jobs
+        As in `SURF`.
+
+    Attributes
+    ----------
+    feature_weights_, weights_, support_, target_type_, target_statement_, classes_
+        As in `SURF`.
+
+    References
+    ----------
+    .. [1] C. S. Greene et al., "The informative extremes: using both nearest and farthest
+       individuals can improve Relief algorithms in the domain of human genetics", EvoBIO 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weighbors import SURFStar
+    >>> X = np.random.default_rng(0).integers(0, 2, (200, 8))
+    >>> SURFStar(n_features_to_select=2).fit(X, X[:, 0] ^ X[:, 1]).get_support(indices=True)
+    array([0, 1])
+    """
+
+    _star = True
+
+
+@dataclass(eq=False, repr=False)
+class MultiSURF(ThresholdWeigher):
+    """MultiSURF: SURF with a limit per instance, its mean distance less half the standard deviation.
+
+    Parameters
+    ----------
+    n_features_to_select, target_type, categorical_features, n_jobs
+        As in `SURF`.
+
+    Attributes
+    ----------
+    feature_weights_, weights_, support_, target_type_, target_statement_, classes_
+        As in `SURF`.
+
+    References
+    ----------
+    .. [1] R. J. Urbanowicz et al., "Benchmarking relief-based feature selection methods for
+       bioinformatics data mining", J. Biomedical Informatics 85, 2018.
+
     Examples
     --------
     Two features that tell the classes apart only together:
 
     >>> import numpy as np
-    >>> from weighbors import {name}
+    >>> from weighbors import MultiSURF
     >>> X = np.random.default_rng(0).integers(0, 2, (200, 8))
     >>> y = X[:, 0] ^ X[:, 1]
-    >>> {name}(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    >>> MultiSURF(n_features_to_select=2).fit(X, y).get_support(indices=True)
     array([0, 1])
 
     The same with a number to predict:
 
-    >>> weigher = {name}(n_features_to_select=2).fit(X, y + 0.1 * X[:, 2])
+    >>> weigher = MultiSURF(n_features_to_select=2).fit(X, y + 0.1 * X[:, 2])
     >>> weigher.target_type_, weigher.get_support(indices=True)
     ('numeric', array([0, 1]))
     """
 
-
-class SURF(_ThresholdWeigher):
-    __doc__ = (
-        """SURF: weigh features by all neighbours that are nearer than the mean distance of all pairs.
-"""
-        + _PARAMETERS
-        + """
-    References
-    ----------
-    .. [1] C. S. Greene et al., "Spatially Uniform ReliefF (SURF) for computationally-efficient
-       filtering of gene-gene interactions", BioData Mining 2, 2009.
-"""
-        + _EXAMPLE.format(name="SURF")
-    )
-
-
-class SURFStar(_ThresholdWeigher):
-    __doc__ = (
-        """SURF*: SURF that also counts the instances beyond the mean distance, with the opposite sign.
-"""
-        + _PARAMETERS
-        + """
-    References
-    ----------
-    .. [1] C. S. Greene et al., "The informative extremes: using both nearest and farthest
-       individuals can improve Relief algorithms in the domain of human genetics", EvoBIO 2010.
-"""
-        + _EXAMPLE.format(name="SURFStar")
-    )
-    _star = True
-
-
-class MultiSURF(_ThresholdWeigher):
-    __doc__ = (
-        """MultiSURF: SURF with a limit per instance, its mean distance less half the standard deviation.
-"""
-        + _PARAMETERS
-        + """
-    References
-    ----------
-    .. [1] R. J. Urbanowicz et al., "Benchmarking relief-based feature selection methods for
-       bioinformatics data mining", J. Biomedical Informatics 85, 2018.
-"""
-        + _EXAMPLE.format(name="MultiSURF")
-    )
     _multi = True
 
 
-class MultiSURFStar(_ThresholdWeigher):
-    __doc__ = (
-        """MultiSURF*: MultiSURF that also counts far instances, with the opposite sign.
+@dataclass(eq=False, repr=False)
+class MultiSURFStar(ThresholdWeigher):
+    """MultiSURF*: MultiSURF that also counts far instances, with the opposite sign.
 
     An instance is far if its distance is above the mean plus half the standard deviation.
-"""
-        + _PARAMETERS
-        + """
+
+    Parameters
+    ----------
+    n_features_to_select, target_type, categorical_features, n_jobs
+        As in `SURF`.
+
+    Attributes
+    ----------
+    feature_weights_, weights_, support_, target_type_, target_statement_, classes_
+        As in `SURF`.
+
     References
     ----------
     .. [1] D. Granizo-Mackenzie, J. H. Moore, "Multiple threshold spatially uniform ReliefF for the
        genetic analysis of complex human diseases", EvoBIO 2013.
-"""
-        + _EXAMPLE.format(name="MultiSURFStar")
-    )
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weighbors import MultiSURFStar
+    >>> X = np.random.default_rng(0).integers(0, 2, (200, 8))
+    >>> MultiSURFStar(n_features_to_select=2).fit(X, X[:, 0] ^ X[:, 1]).get_support(indices=True)
+    array([0, 1])
+    """
+
     _multi = True
     _star = True

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, clone, is_classifier, is_regressor
@@ -15,13 +16,11 @@ from sklearn.utils.validation import has_fit_parameter
 from .._targets import TARGET_TYPES, accepted_target, expect_target
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError, WeighborsWarning
-from .base import FeatureWeigher, published_scores
-from .relief import ReliefF
-from .rrelieff import RReliefF
-
-__all__ = ["TuRF"]
+from .base import FeatureWeigher, check_table, published_scores
+from .relief import ReliefF, RReliefF
 
 
+@dataclass(eq=False, repr=False)
 class TuRF(FeatureWeigher):
     """Tuned RELIEF: score the features, drop the worst ones, and score the rest again, with any weigher.
 
@@ -43,8 +42,6 @@ class TuRF(FeatureWeigher):
         What ``y`` holds. "auto": what the weigher takes, if it takes one of them only; else floats are a numeric target
         if one of them is no whole number or if many differ, and all else is classes. A weigher with this parameter at
         "auto" is set to this type.
-    threshold, redundancy, redundancy_threshold, categorical_features, n_jobs
-        As in `Relief`. ``n_jobs`` is used only if ``weigher`` is None. A given weigher keeps its own ``n_jobs``.
 
     Attributes
     ----------
@@ -80,36 +77,18 @@ class TuRF(FeatureWeigher):
     array([0, 1, 2])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    weigher: Any = None
+    _: KW_ONLY
+    share: float = 0.1
+    target_type: str = "auto"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureWeigher._parameter_constraints,
         "weigher": [None, HasMethods(["fit", "get_params"])],
         "share": [Interval(Real, 0, 1, closed="neither")],
         "target_type": [TARGET_TYPES],
     }
     _takes_numeric_targets = True
-
-    def __init__(
-        self,
-        weigher: Any = None,
-        n_features_to_select: float | None = None,
-        *,
-        share: float = 0.1,
-        target_type: str = "auto",
-        threshold: float | None = None,
-        redundancy: str | None = None,
-        redundancy_threshold: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weigher = weigher
-        self.n_features_to_select = n_features_to_select
-        self.share = share
-        self.target_type = target_type
-        self.threshold = threshold
-        self.redundancy = redundancy
-        self.redundancy_threshold = redundancy_threshold
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TuRF:
@@ -126,7 +105,8 @@ class TuRF(FeatureWeigher):
         -------
         self
         """
-        X, target = self._check_input(X, y)
+        X, target, self._coder = check_table(self, X, y)
+        self._take_target(target)
         numeric = target.numbers is not None
         y = target.numbers if numeric else y
         nominal = self._coder.nominal_of(X)

@@ -12,8 +12,6 @@ from .._checks import freeze
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidWeightsError
 
-__all__ = ["IntervalLookup", "IntervalTable"]
-
 
 @dataclass(frozen=True, eq=False)
 class IntervalTable:

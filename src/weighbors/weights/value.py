@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._checks import check_mask, check_non_negative, freeze, length
+from .._checks import check_mask, check_non_negative, freeze
 from .._html import bar, block, heading, paragraph, table
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
@@ -136,24 +136,25 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             require_text(self.feature_names, "feature name", InvalidWeightsError)
         if self.intervals is not None and self.feature_weights is not None:
             raise InvalidWeightsError("feature_weights and intervals are two ways to say the same; give one of them")
-        self._check_rows_of_classes()
+        if self.classes is not None or self.intervals is not None:
+            self._check_rows_of_classes()
         self._agree(
             "n_features",
             {
                 "feature_weights": None if self.feature_weights is None else self.feature_weights.shape[-1],
                 "intervals": None if self.intervals is None else self.intervals.n_features,
-                "feature_mask": length(self.feature_mask),
-                "feature_names": length(self.feature_names),
+                "feature_mask": self.feature_mask,
+                "feature_names": self.feature_names,
             },
         )
         rows = self._agree(
             "n_samples",
             {
                 "n_samples": self.n_samples,
-                "feature_weights": length(self.feature_weights) if self.kind == "instance" else None,
-                "instance_scales": length(self.instance_scales),
-                "votes": length(self.votes),
-                "instance_mask": length(self.instance_mask),
+                "feature_weights": self.feature_weights if self.kind == "instance" else None,
+                "instance_scales": self.instance_scales,
+                "votes": self.votes,
+                "instance_mask": self.instance_mask,
             },
         )
         put(self, "n_samples", rows)
@@ -161,11 +162,12 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
     def _check_rows_of_classes(self) -> None:
         """Raise InvalidWeightsError if ``classes`` does not fit ``feature_weights`` or ``intervals``."""
         if self.classes is None:
-            if self.intervals is not None:
-                raise InvalidWeightsError("intervals need classes=, the label of each class in the table")
-            return
-        per_class = self.intervals.n_classes if self.intervals is not None else length(self.feature_weights)
-        if self.intervals is None and (self.feature_weights is None or self.feature_weights.ndim != 2):
+            raise InvalidWeightsError("intervals need classes=, the label of each class in the table")
+        if self.intervals is not None:
+            per_class = self.intervals.n_classes
+        elif self.feature_weights is not None and self.feature_weights.ndim == 2:
+            per_class = len(self.feature_weights)
+        else:
             raise InvalidWeightsError(
                 "classes= goes with feature_weights of shape (n_classes, n_features) or intervals"
             )
@@ -175,14 +177,15 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             )
 
     @staticmethod
-    def _agree(what: str, sizes: Mapping[str, int | None]) -> int | None:
+    def _agree(what: str, parts: Mapping[str, Any]) -> int | None:
         """Return the size that all parts have, or None if no part has a size.
 
         Raise InvalidWeightsError if sizes differ.
 
-        ``what`` is the name of the size in the message. ``sizes`` holds the size of each part, or None.
+        ``what`` is the name of the size in the message. ``parts`` holds each part, or its size, or None.
         """
-        known = {name: size for name, size in sizes.items() if size is not None}
+        given = {name: part for name, part in parts.items() if part is not None}
+        known = {name: int(part) if isinstance(part, Integral) else len(part) for name, part in given.items()}
         if len(set(known.values())) > 1:
             listed = ", ".join(f"{name}: {size}" for name, size in known.items())
             raise InvalidWeightsError(f"the parts disagree on {what} ({listed})")
@@ -206,7 +209,8 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             return int(self.feature_weights.shape[-1])
         if self.intervals is not None:
             return self.intervals.n_features
-        return length(self.feature_mask) or length(self.feature_names)
+        named = self.feature_names if self.feature_mask is None else self.feature_mask
+        return None if named is None else len(named)
 
     @property
     def instance_bound(self) -> bool:

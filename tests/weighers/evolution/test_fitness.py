@@ -13,18 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from weighbors._targets import Target
 from weighbors.exceptions import InvalidDataError
 from weighbors.metrics import g_mean, reduction_of
-from weighbors.weighers.evolution import (
-    TASKS,
-    EstimatorPredictor,
-    Fitness,
-    Genome,
-    NeighborPredictor,
-    Performance,
-    default_alphas,
-    parse_tasks,
-)
+from weighbors.weighers.evolution import Fitness, Genome
+from weighbors.weighers.evolution.estimators import EstimatorPredictor
+from weighbors.weighers.evolution.fitness import NeighborPredictor, Performance, default_alphas
+from weighbors.weighers.evolution.genome import TASKS, parse_tasks
 
 RNG = np.random.default_rng
 COMBINATIONS = [c for size in range(1, 5) for c in combinations(TASKS, size)]
@@ -45,7 +40,7 @@ def table(seed):
 def judge(X, y, tasks, how, k=1, vectors=1):
     genome = Genome(tasks, *X.shape, n_vectors=vectors)
     classes = np.arange(int(y.max()) + 1)
-    predictor = NeighborPredictor(genome, X, y, len(classes), n_neighbors=k)
+    predictor = NeighborPredictor(genome, X, Target(y, classes), n_neighbors=k)
     return genome, Fitness(genome, predictor, Performance(how, y, classes), default_alphas(tasks))
 
 
@@ -165,7 +160,7 @@ def estimators(tasks, estimator, seed=0, **options):
     X, y = table(21)
     genome = Genome(tasks, *X.shape)
     given = {"nominal": np.zeros(X.shape[1], dtype=bool), "n_jobs": 1, "cv": 2, "seed": seed, **options}
-    return X, y, genome, EstimatorPredictor(genome, X, y, estimator=estimator, **given)
+    return X, y, genome, EstimatorPredictor(genome, X, Target(y, np.unique(y)), estimator=estimator, **given)
 
 
 def test_another_classifier_sees_scaled_columns_selected_rows_and_relevance():
@@ -216,7 +211,7 @@ def test_what_another_classifier_cannot_do():
     X, y = table(21)
     with pytest.raises(InvalidDataError, match="per_class"):
         EstimatorPredictor(
-            Genome(("FW",), *X.shape, n_vectors=2), X, y, estimator=GaussianNB(), cv=2, seed=0,
+            Genome(("FW",), *X.shape, n_vectors=2), X, Target(y, np.unique(y)), estimator=GaussianNB(), cv=2, seed=0,
             nominal=np.zeros(X.shape[1], dtype=bool), n_jobs=1,
         )  # fmt: skip
 

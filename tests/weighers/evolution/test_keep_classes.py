@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from weighbors import EvolutionaryWeigher, Stratified
-from weighbors.exceptions import CheckpointError, InvalidDataError, LonelyClassWarning, LostClassWarning
-from weighbors.weighers.evolution import EvolutionSearch, Genome, Settings
+from weighbors.exceptions import LonelyClassWarning, LostClassWarning
+from weighbors.weighers.evolution import EvolutionSearch, Genome, ParetoSearch
 from weighbors.weighers.evolution.operators import ClassGuard
-from weighbors.weighers.evolution.pareto import ParetoSearch
 
 FAST = {"population_size": 12, "max_evaluations": 400, "random_state": 0}
 
@@ -84,10 +83,9 @@ def test_strata_keep_their_classes():
 
 
 @pytest.mark.parametrize("kind", [EvolutionSearch, ParetoSearch])
-@pytest.mark.parametrize("settings", [Settings(8), Settings(8, incest_prevention=True, restart=True)])
-def test_no_individual_ever_lacks_a_class(kind, settings):
+def test_no_individual_ever_lacks_a_class(kind):
     codes = np.array([0] * 10 + [1] * 2 + [2])
-    search = kind(Genome(("IS", "FS"), 13, 3), settings, np.random.default_rng(0), ClassGuard.of_codes(codes))
+    search = kind(Genome(("IS", "FS"), 13, 3), 8, np.random.default_rng(0), guard=ClassGuard.of_codes(codes))
     for _ in range(60):
         asked = search.ask()
         for bits in asked.bits[:, :13]:
@@ -106,35 +104,8 @@ def test_repair_undoes_the_crossing_of_the_lost_class_alone():
     )
 
 
-def test_checkpoints_of_earlier_releases_go_on_without_the_guard(tmp_path, monkeypatch):
-    """A file that knows nothing of keep_classes belongs to a search that could lose a class."""
-    from weighbors.weighers.evolution import build
-
-    X, y = uneven()
-    path, real = tmp_path / "old.ckpt", build.describe_course
-    old = {**FAST, "max_evaluations": 200, "checkpoint": path}
-    with monkeypatch.context() as patched:
-        patched.setattr(build, "describe_course", lambda *a: {k: v for k, v in real(*a).items() if k != "keep_classes"})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LostClassWarning)
-            EvolutionaryWeigher("IS", keep_classes=False, callback=lambda p: p.generation == 4, **old).fit(X, y)
-    with pytest.raises(CheckpointError, match="keep_classes: False there, True here"):
-        EvolutionaryWeigher("IS", resume=True, **old).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LostClassWarning)
-        resumed = EvolutionaryWeigher("IS", keep_classes=False, resume=True, **old).fit(X, y)
-        whole = EvolutionaryWeigher("IS", keep_classes=False, **{**old, "checkpoint": None}).fit(X, y)
-    np.testing.assert_array_equal(resumed.instance_support_, whole.instance_support_)
-
-
-def test_a_restart_without_its_threshold_is_refused():
-    X, y = uneven()
-    with pytest.raises(InvalidDataError, match="restart=True needs incest_prevention=True"):
-        EvolutionaryWeigher("IS", restart=True, **FAST).fit(X, y)
-
-
 def test_the_search_of_the_paper_reaches_its_fitness():
-    """The figures of methods.md, section 4: with incest prevention they were .848 and .795."""
+    """The figures of the guide."""
     from sklearn.datasets import load_breast_cancer, load_wine
     from sklearn.preprocessing import scale
 

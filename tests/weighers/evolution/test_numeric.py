@@ -16,18 +16,13 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeRegressor
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsRegressor
+from weighbors._targets import Target
 from weighbors.datasets import load_dataset
 from weighbors.exceptions import CheckpointError, InvalidDataError, NoSkillWarning, NothingSelectedWarning
-from weighbors.weighers.evolution import (
-    TASKS,
-    EstimatorPredictor,
-    Fitness,
-    Genome,
-    NeighborPredictor,
-    NumericPerformance,
-    default_alphas,
-)
-from weighbors.weighers.evolution.number_scores import NUMBER_SCORES
+from weighbors.weighers.evolution import Fitness, Genome
+from weighbors.weighers.evolution.estimators import EstimatorPredictor
+from weighbors.weighers.evolution.fitness import NUMBER_SCORES, NeighborPredictor, NumericPerformance, default_alphas
+from weighbors.weighers.evolution.genome import TASKS
 
 RNG = np.random.default_rng
 COMBINATIONS = [c for size in range(1, 5) for c in combinations(TASKS, size)]
@@ -54,10 +49,13 @@ def table(seed):
     return X, y, nominal
 
 
+def numeric(y):
+    return Target(np.zeros(len(y), dtype=int), np.zeros(0), y)
+
+
 def judge(X, y, nominal, tasks, how="r2", k=1, n_jobs=1):
     genome = Genome(tasks, *X.shape)
-    codes = np.zeros(len(y), dtype=int)
-    predictor = NeighborPredictor(genome, X, codes, 1, numbers=y, nominal=nominal, n_neighbors=k, n_jobs=n_jobs)
+    predictor = NeighborPredictor(genome, X, numeric(y), nominal=nominal, n_neighbors=k, n_jobs=n_jobs)
     return genome, Fitness(genome, predictor, NumericPerformance(how, y), default_alphas(tasks))
 
 
@@ -127,7 +125,7 @@ def test_scores_are_those_of_scikit_learn_relative_to_a_constant():
 def test_the_same_bits_for_every_number_of_threads(tasks):
     alone = EvolutionaryWeigher(tasks, n_jobs=1, **FAST).fit(X, Y)
     same(alone, EvolutionaryWeigher(tasks, n_jobs=3, **FAST).fit(X, Y))
-    same(alone, EvolutionaryWeigher(tasks, n_jobs=2, cache_bytes=0, **FAST).fit(np.asfortranarray(X), Y.tolist()))
+    same(alone, EvolutionaryWeigher(tasks, n_jobs=2, **FAST).fit(np.asfortranarray(X), Y.tolist()))
 
 
 def test_the_result_is_what_its_weights_predict():
@@ -191,7 +189,7 @@ def test_one_row():
         ({"per_class": True, "tasks": "FW"}, "per_class=True needs classes.*target_type='classes'"),
         ({"undersample": True}, "undersample=True needs classes.*Stratified"),
         ({"undersample": 0.5}, r"undersample=0\.5 needs classes"),
-        ({"objective": "pareto", "goals": ["error", "margins"], "tasks": "FW"}, "'margins' needs classes"),
+        ({"objective": ["error", "margins"], "tasks": "FW"}, "'margins' needs classes"),
         ({"fitness": "g_mean"}, "score of classes.*r2"),
         ({"fitness": "f1_macro"}, "score of classes"),
         ({"estimator": GaussianNB()}, "must be a regressor.*GaussianNB"),
@@ -231,11 +229,11 @@ def test_a_checkpoint_of_classes_does_not_continue_numbers(tmp_path):
     given = {"checkpoint": path, **FAST}
     EvolutionaryWeigher("FS", **given).fit(X, labels)
     with pytest.raises(CheckpointError, match="target_type: 'classes' there, 'numeric' here"):
-        EvolutionaryWeigher("FS", target_type="numeric", resume=True, **given).fit(X, labels)
+        EvolutionaryWeigher("FS", target_type="numeric", **given).fit(X, labels)
     other = tmp_path / "other.ckpt"
     EvolutionaryWeigher("FS", **{**given, "checkpoint": other}).fit(X, Y)
     with pytest.raises(CheckpointError, match="other data"):
-        EvolutionaryWeigher("FS", resume=True, **{**given, "checkpoint": other}).fit(X, Y + 1e-9)
+        EvolutionaryWeigher("FS", **{**given, "checkpoint": other}).fit(X, Y + 1e-9)
 
 
 @pytest.mark.parametrize("objective", ["single", "pareto"])
@@ -245,7 +243,7 @@ def test_a_resumed_search_is_the_same_to_the_bit(tmp_path, objective):
     given["checkpoint"] = tmp_path / "run.ckpt"
     part = EvolutionaryWeigher("IS+FS", callback=lambda progress: progress.generation == 4, **given).fit(X, Y)
     assert part.n_evaluations_ < whole.n_evaluations_
-    same(EvolutionaryWeigher("IS+FS", resume=True, **given).fit(X, Y), whole)
+    same(EvolutionaryWeigher("IS+FS", **given).fit(X, Y), whole)
 
 
 def test_the_front_is_not_dominated_and_holds_what_it_says():
@@ -264,8 +262,8 @@ def test_the_front_is_not_dominated_and_holds_what_it_says():
 
 def test_another_regressor_sees_scaled_columns_selected_rows_and_relevance():
     genome = Genome(TASKS, *X.shape)
-    given = {"cv": 3, "seed": 0, "nominal": np.zeros(5, dtype=bool), "numbers": Y}
-    predictor = EstimatorPredictor(genome, X, np.zeros(60, dtype=int), estimator=Ridge(), n_jobs=1, **given)
+    given = {"cv": 3, "seed": 0, "nominal": np.zeros(5, dtype=bool)}
+    predictor = EstimatorPredictor(genome, X, numeric(Y), estimator=Ridge(), n_jobs=1, **given)
     people = genome.random(5, RNG(3))
     people.bits[4, :60] = False
     found = predictor.predict(people)
@@ -277,7 +275,7 @@ def test_another_regressor_sees_scaled_columns_selected_rows_and_relevance():
             model = Ridge().fit((X * w[i])[kept][:, s[i]], Y[kept], sample_weight=1 - v[i, kept])
             np.testing.assert_allclose(found[i, test], model.predict((X * w[i])[test][:, s[i]]), rtol=1e-9)
     assert (found[4] == Y.mean()).all()  # no row to train on
-    several = EstimatorPredictor(genome, X, np.zeros(60, dtype=int), estimator=Ridge(), n_jobs=3, **given)
+    several = EstimatorPredictor(genome, X, numeric(Y), estimator=Ridge(), n_jobs=3, **given)
     np.testing.assert_array_equal(several.predict(people), found)
 
 
@@ -308,6 +306,7 @@ def test_other_scores_find_the_features_too(fitness):
     assert search.feature_support_.tolist() == [True, True, False, False, False]
 
 
+@pytest.mark.data
 def test_weights_of_a_real_table_help_a_regressor():
     data = load_dataset("r-autompg")
     rows, y = data.X.fillna(data.X.mean()).to_numpy(dtype=float), data.y.astype(float)

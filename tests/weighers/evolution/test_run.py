@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -15,17 +14,29 @@ from searches import FAST, KILLED, X, Y, same
 
 from weighbors import EvolutionaryWeigher
 from weighbors.exceptions import InterruptedSearchWarning
-from weighbors.weighers.evolution.run import Progress, Run, SearchProgressBar
+from weighbors.weighers.evolution import EvolutionSearch, Fitness, Progress, fit
+from weighbors.weighers.evolution.checkpoint import Checkpoint
+from weighbors.weighers.evolution.fit import Run
+
+MOMENTS = {
+    "ask": (EvolutionSearch, "ask"),
+    "tell": (EvolutionSearch, "tell"),
+    "evaluation": (Fitness, "__call__"),
+    "state": (EvolutionSearch, "state"),
+    "history": (Run, "_record"),
+    "write": (Checkpoint, "write"),
+}
 
 
-@pytest.mark.parametrize("moment", ["_record", "_keep", "_save", "_progress", "_reason_to_stop", "_end"])
+@pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("after", [False, True])
 def test_ctrl_c_at_any_moment_leaves_a_whole_generation(monkeypatch, tmp_path, moment, after):
-    path, original, calls = tmp_path / "run.ckpt", getattr(Run, moment), []
+    owner, name = MOMENTS[moment]
+    path, original, calls = tmp_path / "run.ckpt", getattr(owner, name), []
 
     def interrupted(self, *args, **options):
         calls.append(1)
-        now = len(calls) == (1 if moment == "_end" else 6)
+        now = len(calls) == 6
         if now and not after:
             raise KeyboardInterrupt
         answer = original(self, *args, **options)
@@ -33,14 +44,31 @@ def test_ctrl_c_at_any_moment_leaves_a_whole_generation(monkeypatch, tmp_path, m
             raise KeyboardInterrupt
         return answer
 
-    monkeypatch.setattr(Run, moment, interrupted)
+    monkeypatch.setattr(fit, "_SAVE_SECONDS", 0)
+    monkeypatch.setattr(owner, name, interrupted)
     with pytest.warns(InterruptedSearchWarning, match="best found so far"):
         search = EvolutionaryWeigher("IS+FW", checkpoint=path, **FAST).fit(X, Y)
     monkeypatch.undo()
     last = search.history_.iloc[-1]
     assert (last["generation"], last["evaluations"]) == (search.n_iter_, search.n_evaluations_)
     assert search.fitness_ == last["best"]
-    again = EvolutionaryWeigher("IS+FW", checkpoint=path, resume=True, **FAST).fit(X, Y)
+    again = EvolutionaryWeigher("IS+FW", checkpoint=path, **FAST).fit(X, Y)
+    same(again, EvolutionaryWeigher("IS+FW", **FAST).fit(X, Y))
+
+
+def test_ctrl_c_in_the_last_write_leaves_a_whole_file(monkeypatch, tmp_path):
+    path, write, calls = tmp_path / "run.ckpt", Checkpoint.write, []
+
+    def interrupted(self, *args):
+        calls.append(1)
+        if len(calls) == 2:  # after that of the first generation
+            raise KeyboardInterrupt
+        write(self, *args)
+
+    monkeypatch.setattr(Checkpoint, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        EvolutionaryWeigher("IS+FW", checkpoint=path, **FAST).fit(X, Y)
+    again = EvolutionaryWeigher("IS+FW", checkpoint=path, **FAST).fit(X, Y)
     same(again, EvolutionaryWeigher("IS+FW", **FAST).fit(X, Y))
 
 
@@ -57,7 +85,7 @@ def test_a_warning_that_is_an_error_comes_after_the_checkpoint(tmp_path):
         with pytest.raises(InterruptedSearchWarning):
             weigher.fit(X, Y)
     seen = []
-    EvolutionaryWeigher("FW", checkpoint=path, resume=True, callback=seen.append, **FAST).fit(X, Y)
+    EvolutionaryWeigher("FW", checkpoint=path, callback=seen.append, **FAST).fit(X, Y)
     assert seen[0].generation == 8
 
 
@@ -71,8 +99,8 @@ def test_a_callback_that_fails_does_not_lose_the_search(tmp_path):
     with pytest.raises(RuntimeError, match="no such luck"):
         EvolutionaryWeigher("IS", checkpoint=path, callback=fails, **FAST).fit(X, Y)
     seen = []
-    again = EvolutionaryWeigher("IS", checkpoint=path, resume=True, callback=seen.append, **FAST).fit(X, Y)
-    assert seen[0].generation == 7  # though checkpoint_seconds had not passed
+    again = EvolutionaryWeigher("IS", checkpoint=path, callback=seen.append, **FAST).fit(X, Y)
+    assert seen[0].generation == 7  # though it was not yet time to write
     same(again, EvolutionaryWeigher("IS", **FAST).fit(X, Y))
 
 
@@ -103,12 +131,9 @@ def test_the_bar_shows_where_a_search_ended_and_ends_its_line(monkeypatch, strea
     assert f"{told.n_evaluations_}/200 evaluations" in lines[-2]
 
 
-def test_a_bar_beyond_its_end(monkeypatch):
-    err = Terminal()
-    monkeypatch.setattr(sys, "stderr", err)
-    SearchProgressBar()(Progress(9, 400, 200, 0.5, 0.5, 3.0, 0.0))  # a resumed search may have more than is asked for
-    assert "#" * 20 + " 400/200" in err.getvalue()
-    assert "#" * 21 not in err.getvalue()
+def test_a_bar_beyond_its_end():
+    told = str(Progress(9, 400, 200, 0.5, 0.5, 3.0, 0.0))  # a continued search may have more than is asked for
+    assert told.startswith("#" * 20 + " 400/200")
 
 
 def test_functions_with_negative_figures():
@@ -139,21 +164,8 @@ def test_limits_and_callback():
     assert told[0].seconds_left > 0
     stopped = EvolutionaryWeigher("IS", callback=lambda p: p.generation == 3, **FAST).fit(X, Y)
     assert (stopped.stop_reason_, stopped.n_iter_) == ("callback", 3)
-    many = {**FAST, "max_evaluations": 10**9}
-    begun = time.perf_counter()
-    limited = EvolutionaryWeigher("IS+FW", time_limit=0.3, **many).fit(X, Y)
-    assert limited.stop_reason_ == "time_limit"
-    assert time.perf_counter() - begun < 30
-    still = EvolutionaryWeigher("FS", n_iter_no_change=5, **many).fit(X, Y)
-    assert still.stop_reason_ == "n_iter_no_change"
-    best = still.history_["best"]
-    assert (best.iloc[-5:] == best.iloc[-6]).all()
-    assert best.iloc[-6] > best.iloc[-7] or len(best) == 6
-    front = EvolutionaryWeigher("FS", objective="pareto", n_iter_no_change=5, **many).fit(X, Y)
-    assert front.stop_reason_ == "n_iter_no_change"
-    assert (front.history_["front"].iloc[-6:] == front.history_["front"].iloc[-1]).all()
-    converged = EvolutionaryWeigher("FS", incest_prevention=True, **many).fit(X, Y)
-    assert converged.stop_reason_ == "converged"
+    alike = EvolutionaryWeigher("FS", **{**FAST, "population_size": 4, "max_evaluations": 10**9}).fit(X[:, :1], Y)
+    assert alike.stop_reason_ == "converged"
 
 
 def test_the_bar_is_on_stderr_and_only_when_asked(capfd):
@@ -177,7 +189,7 @@ def test_ctrl_c_gives_the_best_so_far(tmp_path):
         search = EvolutionaryWeigher("IS+FW", callback=interrupt, checkpoint=path, **FAST).fit(X, Y)
     assert (search.stop_reason_, search.n_iter_) == ("interrupted", 5)
     assert search.fitness_ == search.history_["best"].iloc[-1]
-    again = EvolutionaryWeigher("IS+FW", checkpoint=path, resume=True, **FAST).fit(X, Y)
+    again = EvolutionaryWeigher("IS+FW", checkpoint=path, **FAST).fit(X, Y)
     same(again, EvolutionaryWeigher("IS+FW", **FAST).fit(X, Y))
 
 
@@ -237,7 +249,7 @@ def test_kill_9_and_resume_is_bit_identical(tmp_path, tasks, objective):
     assert path.exists()
     given = {**FAST, "max_evaluations": 1500, "objective": objective}
     whole = EvolutionaryWeigher(tasks, **given).fit(X, Y)
-    resumed = EvolutionaryWeigher(tasks, checkpoint=path, resume=True, **given).fit(X, Y)
+    resumed = EvolutionaryWeigher(tasks, checkpoint=path, **given).fit(X, Y)
     same(resumed, whole)
     if objective == "pareto":
         pd.testing.assert_frame_equal(resumed.pareto_front_, whole.pareto_front_)

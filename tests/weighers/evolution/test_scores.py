@@ -9,8 +9,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from weighbors import EvolutionaryWeigher
 from weighbors.exceptions import InvalidDataError
 from weighbors.metrics import g_mean
-from weighbors.weighers.evolution.fitness import Performance
-from weighbors.weighers.evolution.scores import SCORES
+from weighbors.weighers.evolution.fitness import SCORES, Performance
 
 NAMES = [name for name in SCORES if name != "g_mean"]
 

@@ -146,7 +146,7 @@ SELECTORS = {
     "ICF": (ICF, lambda t: naive.icf(t.d, t.labels, 3)),
     "HMNEI": (HMNEI, lambda t: naive.hmnei(t.d, t.labels, 0.1)),
     "IB3": (
-        lambda **options: IB3(random_state=0, **options),
+        lambda **options: IB3(**options),
         lambda t: naive.ib3(
             t.d, t.labels, list(range(t.n)), float(ndtri(0.95)), float(ndtri(0.875)), generators(0, 1)[0]
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,16 +11,17 @@ from ... import _native
 from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import FloatArray, IndexArray
 from ..references import References
-from .scan import Scan, lane_layout
+from .backend import Backend, Batch, Lists
+from .scan import lane_layout
 
-__all__ = ["Bytes"]
-
+_MOST_BYTES = 128 * 2**20  # largest memory for rows as bytes, which are kept after the first search
+_LARGEST_SUM = 2**24  # of bytes: float32 holds all whole numbers below it
 _MOST = 32  # largest number of neighbours; for more the scan is used
 _PROBE = 60  # number of first queries, which show whether bytes can tell the rows apart
 _PROBED = 0.1  # largest share of the rows that may need exact distances in these queries
 
 
-class Packed(NamedTuple):
+class PackedBytes(NamedTuple):
     """The references as bytes, and the position of each reference."""
 
     words: Any  # (n_blocks, words, lanes) uint64
@@ -30,36 +31,49 @@ class Packed(NamedTuple):
     largest_residual: float
 
 
-class Bytes:
-    """Backend that finds candidates by bytes and measures them exactly. It gives the same lists as the scan."""
+class Bytes(Backend):
+    """Backend that finds candidates by bytes and measures them exactly."""
 
-    def __init__(self, references: References, scan: Scan) -> None:
-        self.references = references
-        self.scan = scan
-        self._low = references.low.astype(np.float64)
-        # All columns have the same step, because city-block distances add their differences.
-        span = float((references.high - references.low).max())
-        self._delta = span / 255 if span > 0 else 1.0
+    name = "bytes"
+    description = "sums over rows rounded to bytes propose, exact distances decide"
+    refuses = ("Euclidean", "sparse", "nominal", "missing", "feature weights", "cells")
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_packed"}
+    least_rows: ClassVar[dict[int, int | None]] = {0: None, 8: 512}  # with fewer, rounding takes too long
+
+    @classmethod
+    def own_obstacle(cls, references: References, *, asked: bool) -> str | None:
+        """Return an obstacle that no other backend has, or None."""
+        most = (_LARGEST_SUM - 1) // 255
+        if references.m > most:
+            return f"there are more than {most} features"
+        # The byte kernel has a vector instruction from AVX2 on. Its portable loop is slower than the scan.
+        if not asked and _native.cpu_level() == "baseline":
+            return "this CPU has no instruction that sums differences of bytes"
+        too_large = not asked and references.n * references.m > _MOST_BYTES
+        return "the rows take too much memory as bytes" if too_large else None
+
+    @cached_property
+    def _delta(self) -> float:
+        """The width of a level, the same for all columns, because city-block distances add their differences."""
+        span = float((self.references.high - self.references.low).max())
+        return span / 255 if span > 0 else 1.0
 
     def _to_bytes(self, rows: FloatArray, n_jobs: int) -> tuple[Any, FloatArray]:
         """Return the rows rounded to bytes, shape (n, words · 8), and how much rounding changed each row."""
         out = np.empty((len(rows), -(-rows.shape[1] // 8) * 8), dtype=np.uint8)
-        residual = np.empty(len(rows))
+        residual, low = np.empty(len(rows)), self.references.low.astype(np.float64)
 
         def task(begin: int, end: int) -> None:
             """Round rows [begin, end)."""
             _native.round_to_bytes(
-                rows=rows, low=self._low, delta=self._delta, bytes=out, residual=residual, begin=begin, end=end
+                rows=rows, low=low, delta=self._delta, bytes=out, residual=residual, begin=begin, end=end
             )
 
         run_ranges(task, row_ranges(len(rows), n_jobs, least=256, most=4096), n_jobs)
         return out, residual
 
     @cached_property
-    def _packed(self) -> Packed:
+    def _packed(self) -> PackedBytes:
         """The references as bytes, packed at the first search."""
         lanes = _native.BYTE_LANES
         order, group_start = lane_layout(self.references.group_codes, self.references.n_groups, lanes)
@@ -69,7 +83,7 @@ class Bytes:
         blocks = words.reshape(-1, lanes // 2, 2, words.shape[1]).transpose(0, 3, 2, 1)
         lane_of_slot = np.empty(self.references.n, dtype=np.int64)
         lane_of_slot[order[order >= 0]] = np.flatnonzero(order >= 0)
-        return Packed(
+        return PackedBytes(
             np.ascontiguousarray(blocks).reshape(len(order) // lanes, words.shape[1], lanes),
             order,
             group_start,
@@ -77,25 +91,18 @@ class Bytes:
             float(residual.max()),
         )
 
-    def search(
-        self,
-        queries: FloatArray,
-        k: int,
-        *,
-        own_slot: IndexArray | None = None,
-        missing: bool = False,
-        n_jobs: int = 1,
-    ) -> tuple[FloatArray, IndexArray]:
-        """Search as `Scan.search` does, with the same parameters."""
-        if missing or k > _MOST:
-            return self.scan.search(queries, k, own_slot=own_slot, missing=missing, n_jobs=n_jobs)
-        shape = (len(queries), self.references.n_groups, k)
+    def search(self, batch: Batch, k: int) -> Lists:
+        """Search as `Backend.search` says."""
+        if batch.missing or k > _MOST:
+            return self.other.search(batch, k)
+        shape = (len(batch), self.references.n_groups, k)
         distance = np.full(shape, np.inf, dtype=self.references.dtype)
         slot = np.full(shape, -1, dtype=np.int64)
         packed = self._packed
-        words, residual = self._to_bytes(queries, n_jobs)
+        words, residual = self._to_bytes(batch.rows, batch.n_jobs)
         # The kernel excludes the query itself by its position in the packed blocks.
-        own_lane = None if own_slot is None else np.where(own_slot < 0, -1, packed.lane_of_slot[own_slot])
+        own = batch.own_slot
+        own_lane = None if own is None else np.where(own < 0, -1, packed.lane_of_slot[own])
 
         def task(begin: int, end: int) -> int:
             """Search for queries [begin, end), and return how many exact distances were needed."""
@@ -108,7 +115,7 @@ class Bytes:
                 source=self.references.rows,
                 query_words=words.view(np.uint64),
                 query_residual=residual,
-                queries=queries,
+                queries=batch.rows,
                 own_lane=own_lane,
                 distance=distance,
                 id=slot,
@@ -116,11 +123,10 @@ class Bytes:
                 end=end,
             )
 
-        # The first queries are a trial: if rounding leaves too many candidates, bytes cannot tell these rows apart, and
-        # the scan is faster.
-        probe = min(_PROBE, len(queries))
+        # The first queries are a trial: if rounding leaves too many candidates, bytes cannot tell these rows apart.
+        probe = min(_PROBE, len(batch))
         if task(0, probe) > probe * (_PROBED * self.references.n + 4 * k * self.references.n_groups):
-            return self.scan.search(queries, k, own_slot=own_slot, n_jobs=n_jobs)
-        ranges = [(begin + probe, end + probe) for begin, end in row_ranges(len(queries) - probe, n_jobs)]
-        run_ranges(task, ranges, n_jobs)
+            return self.other.search(batch, k)
+        ranges = row_ranges(len(batch) - probe, batch.n_jobs)
+        run_ranges(lambda begin, end: task(begin + probe, end + probe), ranges, batch.n_jobs)
         return distance, slot

@@ -12,10 +12,8 @@ import numpy as np
 from ... import _native
 from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import FloatArray, IndexArray
-from ..plan import block_bytes, blocks_per_part, lanes_of, part_bytes_of
 from ..references import References
-
-__all__ = ["Scan", "align_rows", "aligned_empty", "lane_layout", "pair_pieces"]
+from .backend import Backend, Batch, Lists
 
 CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
 _WIDE = 64  # least number of features for which computing each pair once is worth the memory for all distances
@@ -65,25 +63,29 @@ def lane_layout(groups: IndexArray, n_groups: int, lanes: int) -> tuple[IndexArr
 
 @dataclass(frozen=True)
 class Part:
-    """Some packed blocks of references, and the other arrays that the kernel needs for them."""
+    """Some packed blocks of references, as the compiled core takes them."""
 
-    packed: FloatArray
-    weights: FloatArray | None
-    scales: FloatArray | None
-    ids: IndexArray
-    group_start: IndexArray
-    source: FloatArray
-    order: IndexArray
+    references: _native.References
+    n_blocks: int
     largest_norm: float
 
 
-class Scan:
+class Scan(Backend):
     """Backend that scans all packed references, in parts of at most ``part_bytes``."""
+
+    name = "scan"
+    description = "the compiled scan serves every kind of distance"
+    compares_pairs = True
 
     def __init__(self, references: References, *, part_bytes: int | None = None) -> None:
         self.references = references
-        self.part_bytes = part_bytes_of(references) if part_bytes is None else part_bytes
+        self.part_bytes = references.part_bytes if part_bytes is None else part_bytes
         self._cached: list[Part] | None = None
+
+    @property
+    def scan(self) -> Scan:
+        """The scan itself, which leaves no query to another backend."""
+        return self
 
     def __getstate__(self) -> dict[str, Any]:
         return {"references": self.references, "part_bytes": self.part_bytes, "_cached": None}
@@ -91,17 +93,17 @@ class Scan:
     @cached_property
     def _layout(self) -> tuple[IndexArray, IndexArray]:
         """Result of `lane_layout` for the references, computed at the first search."""
-        return lane_layout(self.references.group_codes, self.references.n_groups, lanes_of(self.references.dtype))
+        return lane_layout(self.references.group_codes, self.references.n_groups, self.references.lanes)
 
     def parts(self, n_jobs: int) -> Iterator[Part]:
         """Yield the packed parts. They are kept for the next search if all together are at most `CACHE_BYTES`."""
         if self._cached is not None:
             yield from self._cached
             return
-        per_part = blocks_per_part(self.references, self.part_bytes)
+        per_part = max(1, self.part_bytes // self.references.block_bytes)
         total = int(self._layout[1][-1])
         # Sparse references stay sparse in memory: their dense parts would often not fit.
-        keep = total * block_bytes(self.references) <= CACHE_BYTES and not self.references.sparse
+        keep = total * self.references.block_bytes <= CACHE_BYTES and not self.references.sparse
         parts = []
         for begin in range(0, total, per_part):
             part = self._pack(begin, min(begin + per_part, total), n_jobs)
@@ -113,14 +115,14 @@ class Scan:
 
     def _pack(self, begin: int, end: int, n_jobs: int) -> Part:
         """Return blocks [begin, end) of the references, packed, with the other arrays that the kernel needs."""
-        references, lanes = self.references, lanes_of(self.references.dtype)
+        references, lanes = self.references, self.references.lanes
         slots = self._layout[0][begin * lanes : end * lanes]
         real = slots >= 0
         source, order = references.rows, slots
         if references.sparse:
             source, order = references.rows[slots[real]].toarray(), np.full(len(slots), -1, dtype=np.int64)
             order[real] = np.arange(int(real.sum()))
-        fold = references.fold()
+        fold = None if references.feature_weights is None else references.fold()
         center, factor = (None, None) if fold is None else (fold.center, fold.factor)
 
         def packed_from(
@@ -158,67 +160,44 @@ class Scan:
         scales = None
         if references.scales is not None:
             scales = np.where(real, references.scales[slots], 1).astype(references.dtype)
-        return Part(
+        made = _native.make_references(
             packed=packed,
             weights=weights,
             scales=scales,
             ids=slots,
             group_start=np.clip(self._layout[1], begin, end) - begin,
-            source=source,
-            order=order,
-            largest_norm=largest_norm,
+            missing_distance=references.missing_distance if fold is None else fold.missing_distance,
+            n_numeric=references.n_numeric,
+            p=references.p,
+            # Only folded feature weights round the data. All other distances are exact already.
+            source=None if fold is None else source,
+            order=None if fold is None else order,
+            exact_weights=None if fold is None else references.feature_weights,
+            exact_missing_distance=None if fold is None else references.missing_distance,
         )
+        return Part(made, end - begin, largest_norm)
 
-    def search(
-        self,
-        queries: FloatArray,
-        k: int,
-        *,
-        own_slot: IndexArray | None = None,
-        missing: bool = False,
-        n_jobs: int = 1,
-    ) -> tuple[FloatArray, IndexArray]:
-        """Return the k nearest references of each query in each group.
-
-        Parameters
-        ----------
-        queries : ndarray of shape (n_queries, m)
-            As `References.select` gives them.
-        k : int
-            Number of neighbours.
-        own_slot : ndarray of shape (n_queries,), optional
-            Slot of the query itself, which must not be its neighbour, or -1.
-        missing : bool
-            Whether queries have missing values.
-        n_jobs : int
-            Number of threads.
-
-        Returns
-        -------
-        distance : ndarray of shape (n_queries, n_groups, k)
-            Squared for p = 2. Infinite if a group has fewer than k members.
-        slot : ndarray of the same shape
-            -1 if a group has fewer than k members.
-        """
-        if self.computes_pairs(queries, own_slot):
-            return self._search_pairs(k, n_jobs)
-        shape = (len(queries), self.references.n_groups, k)
+    def search(self, batch: Batch, k: int) -> Lists:
+        """Search as `Backend.search` says."""
+        if self.computes_pairs(batch.rows, batch.own_slot):
+            return select_nearest(self.compute_pairs(batch.n_jobs), self._layout, self.references.n, k, batch.n_jobs)
+        shape = (len(batch), self.references.n_groups, k)
         distance = np.full(shape, np.inf, dtype=self.references.dtype)
         slot = np.full(shape, -1, dtype=np.int64)
-        ranges = row_ranges(len(queries), n_jobs)
         # Parts follow one another, and the lists of a query are carried from part to part.
-        for arguments in self._kernel_arguments(queries, own_slot, missing, n_jobs):
+        for part in self.parts(batch.n_jobs):
+            arguments = self._kernel_arguments(batch, part)
 
             def task(begin: int, end: int, arguments: dict[str, Any] = arguments) -> None:
                 _native.find_k_nearest(**arguments, distance=distance, id=slot, begin=begin, end=end)
 
-            run_ranges(task, ranges, n_jobs)
+            batch.run(task)
         return distance, slot
 
     def computes_pairs(self, queries: Any, own_slot: IndexArray | None) -> bool:
         """Return whether a search computes each pair of rows once: for all stored rows, wide and without weights.
 
-        The distances of all pairs must fit in half of ``part_bytes``. The parameters are those of `search`.
+        The distances of all pairs must fit in half of ``part_bytes``. The parameters are the fields of a `Batch`.
         """
         references = self.references
         if own_slot is None or references.m < _WIDE or not references.are_rows(queries):
@@ -227,10 +206,6 @@ class Scan:
             return False
         size = len(self._layout[0]) ** 2 * references.dtype.itemsize
         return 2 * size <= self.part_bytes and np.array_equal(own_slot, np.arange(references.n))
-
-    def _search_pairs(self, k: int, n_jobs: int) -> tuple[FloatArray, IndexArray]:
-        """Return the k nearest other rows of every stored row, per group, from distances that are computed once."""
-        return self.select_nearest(self.compute_pairs(n_jobs), k, n_jobs)
 
     def compute_pairs(self, n_jobs: int) -> FloatArray:
         """Return the distances of all pairs of lanes, squared for p = 2. Those of padding have no meaning."""
@@ -241,60 +216,24 @@ class Scan:
 
             def compute(piece: int, _: int, part: Part = part, first_block: int = first_block) -> None:
                 _native.compute_symmetric_distances(
+                    references=part.references,
                     source=references.rows,
                     order=order,
-                    packed=part.packed,
                     first_block=first_block,
-                    missing_distance=references.missing_distance,
-                    n_numeric=references.n_numeric,
                     missing=references.missing,
-                    p=references.p,
                     distance=pairs,
-                    piece=piece,
-                    n_pieces=len(pieces),
+                    begin=piece,
+                    end=len(pieces),
                 )
 
             run_ranges(compute, pieces, n_jobs)
-            first_block += len(part.packed)
+            first_block += part.n_blocks
         return pairs
 
-    def select_nearest(self, pairs: FloatArray, k: int, n_jobs: int) -> tuple[FloatArray, IndexArray]:
-        """Return what `search` does for all stored rows, from the result of `compute_pairs`."""
-        references, (order, group_start) = self.references, self._layout
-        shape = (references.n, references.n_groups, k)
-        distance, slot = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
-
-        def select(begin: int, end: int) -> None:
-            _native.select_nearest(
-                pair_distance=pairs,
-                order=order,
-                group_start=group_start,
-                distance=distance,
-                id=slot,
-                begin=begin,
-                end=end,
-            )
-
-        run_ranges(select, row_ranges(len(order), n_jobs), n_jobs)
-        return distance, slot
-
-    def search_within(
-        self,
-        queries: FloatArray,
-        limits: FloatArray,
-        *,
-        own_slot: IndexArray | None = None,
-        missing: bool = False,
-        n_jobs: int = 1,
-    ) -> tuple[FloatArray, IndexArray, IndexArray]:
+    def search_within(self, batch: Batch, limits: FloatArray) -> tuple[FloatArray, IndexArray, IndexArray]:
         """Return all references nearer than the limit of each query, one list after the other, for one group.
 
-        Parameters
-        ----------
-        queries, own_slot, missing, n_jobs
-            As in `search`.
-        limits : ndarray of shape (n_queries,)
-            Distances below are wanted; squared for p = 2.
+        ``limits`` has the distance of each query below which references are wanted, squared for p = 2.
 
         Returns
         -------
@@ -303,49 +242,38 @@ class Scan:
         count : ndarray of shape (n_queries,)
             Lengths of the lists.
         """
-        ranges, found = row_ranges(len(queries), n_jobs), []
-        for arguments in self._kernel_arguments(queries, own_slot, missing, n_jobs):
+        found = []
+        for part in self.parts(batch.n_jobs):
+            arguments = self._kernel_arguments(batch, part)
 
             def task(begin: int, end: int, arguments: dict[str, Any] = arguments) -> Any:
                 return _native.find_within(**arguments, limits=limits, begin=begin, end=end)
 
-            parts = run_ranges(task, ranges, n_jobs)
+            parts = batch.run(task)
             count, distance, slot = (np.concatenate(one) for one in zip(*parts, strict=True))
             found.append((distance, slot, count))
         return found[0] if len(found) == 1 else _join_lists(found)
 
-    def _kernel_arguments(
-        self, queries: FloatArray, own_slot: IndexArray | None, missing: bool, n_jobs: int
-    ) -> Iterator[dict[str, Any]]:
-        """Yield, for each packed part, what the kernels read. The parameters are those of `search`."""
-        references, fold = self.references, self.references.fold()
-        folded = queries if fold is None else fold(queries)
-        for part in self.parts(n_jobs):
-            yield {
-                "queries": folded,
-                "query_ids": own_slot,
-                "packed": part.packed,
-                "weights": part.weights,
-                "scales": part.scales,
-                "ids": part.ids,
-                "group_start": part.group_start,
-                "missing_distance": references.missing_distance if fold is None else fold.missing_distance,
-                "n_numeric": references.n_numeric,
-                "missing": references.missing or missing,
-                "p": references.p,
-                **self._recheck(part, queries, folded),
-            }
-
-    def _recheck(self, part: Part, queries: FloatArray, folded: FloatArray) -> dict[str, Any]:
-        """Return the arguments with which the kernel measures candidates again without the rounding of folded data."""
-        names = ("source", "order", "exact_queries", "exact_weights", "exact_missing_distance", "slack")
+    def _kernel_arguments(self, batch: Batch, part: Part) -> dict[str, Any]:
+        """Return what the kernels read to compare queries with a packed part."""
         references = self.references
-        # Only folded feature weights round the data. All other distances are exact already.
+        arguments = {
+            "references": part.references,
+            "queries": batch.rows,
+            "own": batch.own_slot,
+            "missing": references.missing or batch.missing,
+            "exact_queries": None,
+            "slack": None,
+        }
         if references.feature_weights is None:
-            return dict.fromkeys(names)
-        slack = self._slack(folded, part.largest_norm)
-        values = (part.source, part.order, queries, references.feature_weights, references.missing_distance, slack)
-        return dict(zip(names, values, strict=True))
+            return arguments
+        folded = references.fold()(batch.rows)
+        # With these, candidates are measured again without the rounding of folded data.
+        return arguments | {
+            "queries": folded,
+            "exact_queries": batch.rows,
+            "slack": self._slack(folded, part.largest_norm),
+        }
 
     def _slack(self, folded: FloatArray, largest_norm: float) -> FloatArray:
         """Return how much the rounding of folded data can change a distance (not squared) of each query at most."""
@@ -365,6 +293,30 @@ def pair_pieces(n_jobs: int) -> list[tuple[int, int]]:
     """Return the pieces, as ranges of one piece each, into which the kernels cut the work of comparing all pairs."""
     # Few pieces, since each reads all blocks; two per thread even out their times.
     return [(piece, piece + 1) for piece in range(2 * n_jobs if n_jobs > 1 else 1)]
+
+
+def select_nearest(pairs: FloatArray, layout: tuple[IndexArray, IndexArray], n: int, k: int, n_jobs: int) -> Lists:
+    """Return the k nearest others of each of ``n`` rows in each group, from the distances of all pairs of lanes.
+
+    ``layout`` is the result of `lane_layout`.
+    """
+    order, group_start = layout
+    shape = (n, len(group_start) - 1, k)
+    distance, slot = np.empty(shape, dtype=pairs.dtype), np.empty(shape, dtype=np.int64)
+
+    def select(begin: int, end: int) -> None:
+        _native.select_nearest(
+            pair_distance=pairs,
+            order=order,
+            group_start=group_start,
+            distance=distance,
+            id=slot,
+            begin=begin,
+            end=end,
+        )
+
+    run_ranges(select, row_ranges(len(order), n_jobs), n_jobs)
+    return distance, slot
 
 
 def _join_lists(

@@ -4,54 +4,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from ... import _native
 from ..._parallel.threads import row_ranges, run_ranges
-from ..._typing import FloatArray, IndexArray
-from ..references import References
-from .certify import settle_lists
+from ..._typing import FloatArray
+from .backend import Backend, Batch, Lists
 from .scan import Part, Scan
 
-__all__ = ["Single"]
-
-_MOST_DOUBT = 0.2  # share of queries that the scan may have to settle
 _LEAST_ROWS_PER_NEIGHBOR = 32  # with fewer rows, measuring the candidates again takes as long as the scan
 _LARGEST_NORM = 1e15  # of a folded query
 _EPS, _TINY = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-class Single:
+class Single(Backend):
     """Backend that scans rows in float32, which takes half the time, and measures the candidates exactly.
 
     The numbers are centred, their weights folded in, and divided by the largest of them. So rounding to float32 moves a
     distance by a small share of the largest one. Queries for which that share could matter are scanned in float64.
     """
 
-    def __init__(self, references: References, scan: Scan) -> None:
-        self.references, self.scan = references, scan
-        self._doubtful = False  # whether most distances are too close to one another for float32
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"references": self.references, "scan": self.scan, "_doubtful": self._doubtful}
-
-    @cached_property
-    def _center(self) -> FloatArray:
-        """What is subtracted from each column: the middle of the range of a number, 0 for categories."""
-        references, numeric = self.references, np.arange(self.references.m) < self.references.n_numeric
-        center: FloatArray = np.where(numeric, references.low / 2 + references.high / 2, 0.0)
-        return center
-
-    @cached_property
-    def _root(self) -> FloatArray:
-        """The factor that folds the weight of each column into its differences."""
-        a = self.references.feature_weights
-        if a is None:
-            return np.ones(self.references.m)
-        return np.sqrt(a) if self.references.p == 2 else a
+    name = "single"
+    description = "sums in float32 propose, exact distances decide"
+    refuses = ("float32", "sparse", "groups", "cells")
+    least_rows: ClassVar[dict[int, int | None]] = {0: 2000}  # with fewer, a scan in float32 does not pay
 
     @cached_property
     def _scale(self) -> float:
@@ -104,78 +83,44 @@ class Single:
         norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", numbers, numbers, dtype=np.float64))
         return norms
 
-    def search(
-        self,
-        queries: FloatArray,
-        k: int,
-        *,
-        own_slot: IndexArray | None = None,
-        missing: bool = False,
-        n_jobs: int = 1,
-    ) -> tuple[FloatArray, IndexArray]:
-        """Search as `Scan.search` does, with the same parameters, for one group."""
+    def search(self, batch: Batch, k: int) -> Lists:
+        """Search as `Backend.search` says, in one group."""
         references = self.references
         if self._doubtful or (k + 1) * _LEAST_ROWS_PER_NEIGHBOR > references.n:
-            return self.scan.search(queries, k, own_slot=own_slot, missing=missing, n_jobs=n_jobs)
-        if references.are_rows(queries):
+            return self.other.search(batch, k)
+        if references.are_rows(batch.rows):
             folded, norms = self._single.references.rows, self._row_norms
         else:
-            folded = self._fold(queries)
-            norms = self._norms(folded, missing)
-        distance = np.full((len(queries), 1, k), np.inf)
-        slot = np.full(distance.shape, -1, dtype=np.int64)
+            folded = self._fold(batch.rows)
+            norms = self._norms(folded, batch.missing)
+        lists = np.full((len(batch), 1, k), np.inf), np.full((len(batch), 1, k), -1, dtype=np.int64)
         # Squares of greater numbers could overflow in float32. Such a query is far outside of the column ranges.
         certain = norms < _LARGEST_NORM
-        for begin, end in self._measure(queries, folded, norms, distance, slot, own_slot, missing, n_jobs):
+        for begin, end in self._fill(lists, batch, folded, self._shift(norms)):
             certain[begin:end] = False
-        self._doubtful = float(np.mean(certain)) < 1 - _MOST_DOUBT
-        return settle_lists(
-            self.scan, queries, distance[:, 0], slot[:, 0], certain, own_slot=own_slot, missing=missing, n_jobs=n_jobs
-        )
+        self._doubt(certain)
+        return self._settle(batch, lists, certain)
 
-    def _measure(
-        self,
-        queries: FloatArray,
-        folded: FloatArray,
-        norms: FloatArray,
-        distance: FloatArray,
-        slot: IndexArray,
-        own_slot: IndexArray | None,
-        missing: bool,
-        n_jobs: int,
-    ) -> list[tuple[int, int]]:
-        """Fill the lists of all queries, and return the ranges of queries for which float32 is not good enough.
+    def _fill(self, lists: Lists, batch: Batch, folded: FloatArray, shift: FloatArray) -> list[tuple[int, int]]:
+        """Fill the empty lists, and return the ranges of queries for which float32 is not good enough.
 
-        Parameters
-        ----------
-        queries, own_slot, missing, n_jobs
-            As in `search`.
-        folded, norms
-            The queries as `_fold` returns them, and their norms.
-        distance, slot : ndarrays of shape (n_queries, 1, k)
-            The lists, empty.
+        ``folded`` are the queries as `_fold` returns them, and ``shift`` is the result of `_shift` for them.
         """
-        references, k = self.references, distance.shape[2]
-        shift = self._shift(norms)
+        references, (distance, slot) = self.references, lists
         # So many exact distances take about as long as a scan in float64.
-        most = references.n // 16 + 8 * k
-        ranges, failed = row_ranges(len(queries), n_jobs), []
-        for part in self._single.parts(n_jobs):
+        most = references.n // 16 + 8 * distance.shape[2]
+        ranges, failed = row_ranges(len(batch), batch.n_jobs), []
+        for part in self._single.parts(batch.n_jobs):
 
             def task(begin: int, end: int, part: Part = part) -> bool:
                 """Search in float32, and return whether there were too many candidates."""
                 most_measured = most * (end - begin)
                 measured = _native.find_k_nearest_mixed(
+                    references=part.references,
                     queries=folded,
-                    query_ids=own_slot,
-                    packed=part.packed,
-                    ids=part.ids,
-                    group_start=part.group_start,
-                    missing_distance=self._single.references.missing_distance,
-                    n_numeric=references.n_numeric,
-                    missing=references.missing or missing,
-                    p=references.p,
-                    exact_queries=queries,
+                    own=batch.own_slot,
+                    missing=references.missing or batch.missing,
+                    exact_queries=batch.rows,
                     source=references.rows,
                     exact_weights=references.feature_weights,
                     exact_missing_distance=references.missing_distance,
@@ -189,7 +134,7 @@ class Single:
                 )
                 return measured > most_measured
 
-            done = list(zip(ranges, run_ranges(task, ranges, n_jobs), strict=True))
+            done = list(zip(ranges, run_ranges(task, ranges, batch.n_jobs), strict=True))
             failed += [bounds for bounds, too_many in done if too_many]
             ranges = [bounds for bounds, too_many in done if not too_many]
         return failed

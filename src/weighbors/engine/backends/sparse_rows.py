@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -9,61 +10,58 @@ import numpy as np
 from scipy import sparse
 
 from ... import _native
-from ..._parallel.threads import row_ranges, run_ranges
-from ..._typing import AnyArray, FloatArray, IndexArray
+from ..._typing import FloatArray, IndexArray
 from ..compressed import ascending_rows, sparse_parts
 from ..references import References
-from .scan import Scan
+from .backend import Backend, Batch, Lists
 
-__all__ = ["SparseRows"]
+_COST = 50  # so many differences of a scan take as long as one term of a sum over common features
 
 
-class Columns(NamedTuple):
-    """The references by feature, as the compiled core takes them, and their norms."""
+class Compressed(NamedTuple):
+    """The references by row and by feature, as the compiled core takes them, and their norms."""
 
-    start: IndexArray
-    row: AnyArray
-    value: FloatArray
+    rows: _native.SparseRows
+    columns: _native.SparseRows
     norm: FloatArray
 
 
-class SparseRows:
+def _compress(rows: Any) -> _native.SparseRows:
+    """Return sparse rows as the compiled core takes them."""
+    start, feature, value = sparse_parts(rows)
+    return _native.make_sparse_rows(start=start, feature=feature, value=value, width=rows.shape[1])
+
+
+class SparseRows(Backend):
     """Backend for sparse rows. No row is made dense.
 
     A sum over the features that two rows have in common takes little time. With it, and the norms of both rows, their
     distance is known up to a small error (|q|² + |x|² − 2 q·x for p = 2, and much the same for p = 1). The few rows
     that may be among the k nearest are measured exactly: features that neither row has add nothing to the sum, so that
     its bits are those of the scan.
-
-    Parameters
-    ----------
-    references : References
-        Numbers without missing values, scales and weights per instance.
-    scan : Scan
-        It serves queries with missing values.
     """
 
-    def __init__(self, references: References, scan: Scan) -> None:
-        self.references, self.scan = references, scan
+    name = "sparse"
+    description = "sums over common features of sparse rows propose, exact distances decide"
+    refuses = ("dense", "nominal", "missing", "cells")
+    takes_sparse = True
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"references": self.references, "scan": self.scan}  # not the columns
+    @classmethod
+    def own_obstacle(cls, references: References, *, asked: bool) -> str | None:
+        """Return an obstacle that no other backend has, or None."""
+        if asked:
+            return None
+        # For a query like the references, each of its features adds as many terms as it has entries.
+        entries = np.bincount(references.rows.indices, minlength=references.m).astype(np.float64)
+        cheap = float(np.square(entries).sum()) * _COST < float(references.n) ** 2 * references.m
+        return None if cheap else "the rows have too many features in common"
 
     @cached_property
-    def _rows(self) -> Any:
-        """The references with ascending features, each given once."""
-        return ascending_rows(self.references.rows)
-
-    @cached_property
-    def _columns(self) -> Columns:
-        """The references by feature, sorted at the first search."""
-        columns = self._rows.tocsc()
-        return Columns(
-            columns.indptr.astype(np.int64),
-            columns.indices.astype(np.int32),
-            columns.data.astype(np.float64),
-            self._norms(self._rows),
-        )
+    def _compressed(self) -> Compressed:
+        """The references with ascending features, and the same by feature, sorted at the first search."""
+        rows = ascending_rows(self.references.rows)
+        columns = rows.T.tocsr().astype(np.float64)
+        return Compressed(_compress(rows), _compress(columns), self._norms(rows))
 
     @cached_property
     def _groups(self) -> tuple[IndexArray, IndexArray]:
@@ -79,46 +77,30 @@ class SparseRows:
         ones = np.ones(self.references.m) if weights is None else weights.astype(np.float64)
         return np.asarray(powers @ ones, dtype=np.float64)
 
-    def search(
-        self,
-        queries: Any,
-        k: int,
-        *,
-        own_slot: IndexArray | None = None,
-        missing: bool = False,
-        n_jobs: int = 1,
-    ) -> tuple[FloatArray, IndexArray]:
-        """Search as `Scan.search` does, with the same parameters. Queries are dense or sparse."""
+    def search(self, batch: Batch, k: int) -> Lists:
+        """Search as `Backend.search` says. Queries are dense or sparse."""
         references = self.references
-        if missing:
-            dense = queries.toarray() if sparse.issparse(queries) else queries
-            return self.scan.search(dense, k, own_slot=own_slot, missing=missing, n_jobs=n_jobs)
-        rows, columns, (order, group_start) = self._rows, self._columns, self._groups
-        asked = ascending_rows(sparse.csr_matrix(queries, dtype=references.dtype))
+        if batch.missing:
+            dense = batch.rows.toarray() if sparse.issparse(batch.rows) else batch.rows
+            return self.other.search(replace(batch, rows=dense), k)
+        compressed, (order, group_start) = self._compressed, self._groups
+        asked = ascending_rows(sparse.csr_matrix(batch.rows, dtype=references.dtype))
         shape = (asked.shape[0], references.n_groups, k)
         distance, slot = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
-        asked_start, asked_feature, asked_value = sparse_parts(asked)
-        start, feature, value = sparse_parts(rows)
-        asked_norm = self._norms(asked)
+        asked_rows, asked_norm = _compress(asked), self._norms(asked)
 
         def task(begin: int, end: int) -> None:
             """Search for queries [begin, end)."""
             _native.find_k_nearest_sparse(
-                query_start=asked_start,
-                query_feature=asked_feature,
-                query_value=asked_value,
-                start=start,
-                feature=feature,
-                value=value,
-                column_start=columns.start,
-                column_row=columns.row,
-                column_value=columns.value,
+                queries=asked_rows,
+                references=compressed.rows,
+                columns=compressed.columns,
                 weights=references.feature_weights,
                 query_norm=asked_norm,
-                norm=columns.norm,
+                norm=compressed.norm,
                 order=order,
                 group_start=group_start,
-                own=own_slot,
+                own=batch.own_slot,
                 p=references.p,
                 distance=distance,
                 id=slot,
@@ -126,5 +108,5 @@ class SparseRows:
                 end=end,
             )
 
-        run_ranges(task, row_ranges(shape[0], n_jobs), n_jobs)
+        batch.run(task)
         return distance, slot

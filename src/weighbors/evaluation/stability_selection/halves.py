@@ -13,8 +13,6 @@ from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
 from ..folds import quantile_bins
 
-__all__ = ["HalfPair", "draw_halves", "group_codes", "strata_of_target", "usable_rows"]
-
 #: Row numbers of two disjoint half samples.
 HalfPair: TypeAlias = tuple[IndexArray, IndexArray]
 

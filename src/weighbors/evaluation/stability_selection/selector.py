@@ -2,56 +2,45 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._frames import as_pandas, is_frame
-from ..._identity import describe, digest, digest_table
+from ..._labels import require_labels
 from ..._parallel.executors import executor_for
 from ..._permutations import choose_permuter
 from ..._random import seed_sequence
 from ..._targets import TARGET_TYPES, check_target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..._validation import SelectsColumns, TableCoder, TakesTables, require_labels
+from ..._validation import SelectsColumns, TableCoder, TakesTables
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, NothingSelectedWarning
-from ...weighers.evolution.lock import hold_checkpoint
 from ...weighers.score import ScoreWeigher
 from ...weighers.scored_table import ScoredTable
 from ...weights import Weights
 from ..targets import decide_target_type, expected_target, told_model
+from .fits import HalfFits, PairTask, draw_tasks
 from .halves import group_codes, strata_of_target, usable_rows
-from .paths import (
-    integrate_paths,
-    list_sizes,
-    path_scores,
-    permutation_false_positives,
-    q_values,
-    rank_paths,
-    score_paths,
-    score_thresholds,
-)
-from .run import FitKeeper, HalfFits, PairTask, draw_tasks
-
-__all__ = ["StabilitySelection"]
+from .paths import list_sizes, path_scores, permutation_false_positives, q_values, rank_paths
 
 
+@dataclass(eq=False, repr=False)
 class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     """Select the features that a weigher finds again in half samples, with q-values for the list.
 
     The rows are cut into two halves, many times, and a weigher ranks the features in each half. A feature that is
     among the best in most halves, for short and for longer lists, gets a high score (integrated path stability
-    selection [1]_ [2]_). How many features reach a score by chance is estimated from permuted labels, or bounded by the
-    formula of the papers. The list is as long as the wanted false discovery rate allows.
+    selection [1]_ [2]_). How many features reach a score by chance is estimated from permuted
+    labels. The list is as long as the wanted false discovery rate allows.
 
     Parameters
     ----------
@@ -69,34 +58,14 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     target_fp : float or None, default=None
         If given, the list has the features with at most so many expected false positives, and ``target_fdr`` is not
         used.
-    null : {"permutation", "bound"}, default="permutation"
-        Where the expected false positives come from. "permutation": all half samples are drawn and fitted again with
-        permuted labels, and the scores of all features there are counted. "bound": the bound of the papers divided by
-        the score, as in the package `ipss`; it needs no further fits. It holds only if the selections of different
-        pairs are nearly independent, see the notes.
     n_permutations : int, default=10
         Number of sets of permuted labels. The least expected number of false positives is 1 / n_permutations.
-    thresholds : {"rank", "score"}, default="rank"
-        What selects features in a half sample. "rank": being among the k best, for many k. "score": a weight above a
-        threshold, for many thresholds, as in `ipss`.
-    n_thresholds : int, default=100
-    order : {1, 2, 3}, default=3
-        The score integrates h(π) = (2π − 1)^order over the thresholds, where π is the share of half samples that select
-        the feature.
-    delta : float, default=1.0
-        The measure of the integral is proportional to τ^(−delta) dτ, where τ is a threshold of the weights, or 1 / k.
-    cutoff : float, default=0.05
-        Thresholds are used from the strictest on while the integral of the bound is at most this.
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What ``y`` holds. "auto": what the weigher needs, if it takes only one of both, otherwise floats with a fraction
         or with many values are numbers.
-    checkpoint : path-like or None, default=None
-        File that keeps the fits that are done.
-    resume : bool, default=False
-        Whether to continue from the checkpoint. The result is the same as without an interruption.
     verbose : bool, default=False
         Whether progress is shown on stderr.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None, default=None
         Draws half samples and permutations, and seeds weighers whose own ``random_state`` is None.
     n_jobs : int or None, default=None
         Number of pairs that are fitted at the same time, as in joblib. Results do not depend on it.
@@ -110,21 +79,22 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     expected_false_positives_ : ndarray of shape (n_features,)
         Expected number of false features in the list of this feature and all better ones.
     scores_ : ndarray of shape (n_features,)
-        The integral of h(π), from 0 to 1.
+        The integral of h(π) = (2π − 1)³ over log k, where π is the share of half samples in which a feature is among
+        the k best. From 0 to 1.
     shares_ : ndarray of shape (n_features,)
-        Share of the half samples that select the feature at the last threshold.
-    paths_ : ndarray of shape (n_thresholds, n_features)
-        Share of the half samples that select each feature, for each threshold.
-    thresholds_ : ndarray of shape (n_thresholds,)
-        Numbers k of features, or thresholds of the weights.
-    mean_selected_ : ndarray of shape (n_thresholds,)
+        Share of the half samples in which the feature is in the longest list.
+    paths_ : ndarray of shape (100, n_features)
+        Share of the half samples in which each feature is among the k best, for each k.
+    thresholds_ : ndarray of shape (100,)
+        Sizes k of lists.
+    mean_selected_ : ndarray of shape (100,)
         Mean number of features that a half sample selects.
     feature_weights_ : ndarray of shape (n_features,)
         Mean of the weights over all half samples.
     half_weights_ : ndarray of shape (2 · n_pairs, n_features)
         The weights learned from each half sample of the original labels, for `kuncheva_curve` and others.
     null_scores_ : ndarray of shape (n_permutations, n_features)
-        The scores from permuted labels. Only with ``null="permutation"``.
+        The scores from permuted labels.
     weigher_ : estimator
         The weigher that was used, not fitted. Its ``offset`` is None if the columns are not on one scale.
     weights_ : Weights
@@ -135,11 +105,11 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
 
     Notes
     -----
-    The bound of the papers for ``order`` 2 and 3 assumes that a feature without effect is selected in different pairs
-    of half samples nearly independently. All pairs come from the same rows, so a feature that is related to the labels
-    by chance is related to them in most pairs. On generated tables with correlated features, lists of the t-statistic
-    by the bound of order 3 had five times the wanted share of false features (:doc:`/guide/lists` has the table). The
-    bound of order 1 needs no such assumption, but finds little. So the default counts scores from permuted labels.
+    The papers bound the expected false positives without permutations. The bound assumes that a feature without effect
+    is selected in different pairs of half samples nearly independently. All pairs come from the same rows, so a feature
+    that is related to the labels by chance is related to them in most pairs. On generated tables with correlated
+    features, lists of the t-statistic by this bound had five times the wanted share of false features
+    (:doc:`/guide/lists` has the table). So scores from permuted labels are counted.
 
     The scores of permuted labels are those of features without any effect. Features that stand in for a relevant one
     (correlated with it) are related to the target, too, and do not count as false.
@@ -164,71 +134,35 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     >>> rng = np.random.default_rng(1)
     >>> X = rng.normal(size=(100, 200))
     >>> y = X[:, 3] - X[:, 7] + 0.5 * rng.normal(size=100) > 0
-    >>> selection = StabilitySelection(n_pairs=10, target_fdr=0.1).fit(X, y)
+    >>> selection = StabilitySelection(n_pairs=10, target_fdr=0.1, random_state=0).fit(X, y)
     >>> selection.get_feature_names_out()
     array(['x3', 'x7'], dtype=object)
     >>> selection.frame()["q_value"].head(3).round(2).tolist()
     [0.05, 0.05, 0.6]
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    weigher: Any = None
+    n_pairs: int = 50
+    _: KW_ONLY
+    target_fdr: float | None = 0.1
+    target_fp: float | None = None
+    n_permutations: int = 10
+    target_type: str = "auto"
+    verbose: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weigher": [None, HasMethods(["fit", "get_params"])],
         "n_pairs": [Interval(Integral, 1, None, closed="left")],
         "target_fdr": [None, Interval(Real, 0, 1, closed="neither")],
         "target_fp": [None, Interval(Real, 0, None, closed="neither")],
-        "null": [StrOptions({"permutation", "bound"})],
         "n_permutations": [Interval(Integral, 1, None, closed="left")],
-        "thresholds": [StrOptions({"rank", "score"})],
-        "n_thresholds": [Interval(Integral, 3, None, closed="left")],
-        "order": [Options(Real, {1, 2, 3})],
-        "delta": [Interval(Real, 0, None, closed="left")],
-        "cutoff": [Interval(Real, 0, None, closed="neither")],
         "target_type": [TARGET_TYPES],
-        "checkpoint": [None, str, os.PathLike],
-        "resume": ["boolean"],
         "verbose": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
-
-    def __init__(
-        self,
-        weigher: Any = None,
-        n_pairs: int = 50,
-        *,
-        target_fdr: float | None = 0.1,
-        target_fp: float | None = None,
-        null: str = "permutation",
-        n_permutations: int = 10,
-        thresholds: str = "rank",
-        n_thresholds: int = 100,
-        order: int = 3,
-        delta: float = 1.0,
-        cutoff: float = 0.05,
-        target_type: str = "auto",
-        checkpoint: str | os.PathLike[str] | None = None,
-        resume: bool = False,
-        verbose: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weigher = weigher
-        self.n_pairs = n_pairs
-        self.target_fdr = target_fdr
-        self.target_fp = target_fp
-        self.null = null
-        self.n_permutations = n_permutations
-        self.thresholds = thresholds
-        self.n_thresholds = n_thresholds
-        self.order = order
-        self.delta = delta
-        self.cutoff = cutoff
-        self.target_type = target_type
-        self.checkpoint = checkpoint
-        self.resume = resume
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, *, groups: Any = None, client: Any = None) -> StabilitySelection:
@@ -256,9 +190,7 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
             rows, labels = _safe_indexing(rows, used), labels[used]
             members = None if members is None else group_codes(members[used], len(used))
         self.weigher_ = self._resolve_weigher(rows, labels)
-        with hold_checkpoint(self.checkpoint):
-            state = self._fit_halves(rows, labels, members, client)
-        self._publish(state["weights"], state["null_scores"])
+        self._publish(*self._fit_halves(rows, labels, members, client))
         return self
 
     def _check_input(self, X: Any, y: Any) -> tuple[Any, AnyArray]:
@@ -296,34 +228,26 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
             weigher.set_params(offset=clone(weigher).fit(rows, labels).offset_)
         return weigher
 
-    def _fit_halves(self, rows: Any, labels: AnyArray, members: IndexArray | None, client: Any) -> dict[str, AnyArray]:
+    def _fit_halves(
+        self, rows: Any, labels: AnyArray, members: IndexArray | None, client: Any
+    ) -> tuple[FloatArray, FloatArray]:
         """Fit all half samples, and return their weights and the scores of permuted labels.
 
         ``rows`` and ``labels`` are as `_check_input` returns them, ``members`` are the groups as numbers.
         """
-        root, keeper = seed_sequence(self.random_state), None
-        state: dict[str, AnyArray] = {}
-        if self.checkpoint is not None:
-            data = digest([digest_table(rows, labels), None if members is None else members.tolist()])
-            keeper = FitKeeper(self.checkpoint, data, self._describe_fits(), root.entropy)
-            state, keeper.entropy = keeper.open(resume=bool(self.resume))
-            root = np.random.SeedSequence(keeper.entropy)
-        n_blocks = 1 + (int(self.n_permutations) if self.null == "permutation" else 0)
+        n_blocks = 1 + int(self.n_permutations)
         fits = HalfFits(
             weigher=self.weigher_,
             X=ScoredTable.of(self.weigher_, rows, numeric=self.target_type_ == "numeric") or rows,
             executor=executor_for(client, self.n_jobs),
-            keeper=keeper,
-            state=state,
             n_blocks=n_blocks,
             verbose=bool(self.verbose),
         )
-        # The thresholds of permuted labels are those of the original ones.
-        fits.run(
-            self._blocks(labels, members, root.spawn(n_blocks)),
-            lambda weights: self._scores(weights, self._grid(fits.state["weights"])),
+        sizes = self._sizes(rows.shape[1])
+        return fits.run(
+            self._blocks(labels, members, seed_sequence(self.random_state).spawn(n_blocks)),
+            lambda weights: path_scores(rank_paths(weights, sizes)[0], sizes),
         )
-        return fits.state
 
     def _blocks(
         self, labels: AnyArray, members: IndexArray | None, seeds: list[np.random.SeedSequence]
@@ -336,69 +260,21 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
             now = labels if number == 0 else permuter.draw(np.random.default_rng(order))
             yield draw_tasks(now, strata_of_target(now, numeric=numeric), members, int(self.n_pairs), draws)
 
-    def _describe_fits(self) -> dict[str, Any]:
-        """Return all settings that change the fits or the stored scores, as plain values."""
-        names = ("n_pairs", "null", "n_permutations", "thresholds", "n_thresholds", "order", "delta", "cutoff")
-        given = {name: describe(getattr(self, name)) for name in names}
-        seed = self.random_state
-        # A generator has no value to compare. Its entropy is stored beside the settings.
-        given["random_state"] = int(seed) if isinstance(seed, Integral) else None
-        return {**given, "weigher": describe(self.weigher_), "target_type": self.target_type_}
-
-    def _grid(self, weights: FloatArray) -> FloatArray:
-        """Return the thresholds: sizes of lists, or thresholds of the weights."""
-        number = int(self.n_thresholds)
-        if self.thresholds == "score":
-            return score_thresholds(weights, number)
-        return list_sizes(
-            weights.shape[1],
-            int(self.n_pairs),
-            n_thresholds=number,
-            delta=float(self.delta),
-            cutoff=float(self.cutoff),
-            order=int(self.order),
-        )
-
-    def _paths(self, weights: FloatArray, grid: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return stability paths, mean numbers of selected features, and thresholds in the sense of the measure."""
-        if self.thresholds == "score":
-            return *score_paths(weights, grid), grid
-        return *rank_paths(weights, grid), 1 / grid
-
-    def _scores(self, weights: FloatArray, grid: FloatArray) -> FloatArray:
-        """Return the scores of the features, from the weights of one set of labels."""
-        paths, _, thresholds = self._paths(weights, grid)
-        return path_scores(paths, thresholds, delta=float(self.delta), order=int(self.order))
+    def _sizes(self, n_features: int) -> FloatArray:
+        """Return the sizes of the lists that are counted."""
+        return list_sizes(n_features, int(self.n_pairs))
 
     def _publish(self, weights: FloatArray, null_scores: FloatArray) -> None:
         """Set the attributes of the fit.
 
         ``weights`` are those of all half samples, ``null_scores`` the scores of permuted labels.
         """
-        grid = self._grid(weights)
-        self.half_weights_ = weights
-        self.paths_, self.mean_selected_, thresholds = self._paths(weights, grid)
-        self.thresholds_ = grid
-        self.__dict__.pop("null_scores_", None)  # an earlier fit may have had permutations
-        if self.null == "permutation":
-            self.null_scores_ = null_scores
-            self.scores_ = path_scores(self.paths_, thresholds, delta=float(self.delta), order=int(self.order))
-            self.expected_false_positives_ = permutation_false_positives(self.scores_, null_scores)
-            self.q_values_ = q_values(self.expected_false_positives_)
-        else:
-            found = integrate_paths(
-                self.paths_,
-                self.mean_selected_,
-                thresholds,
-                int(self.n_pairs),
-                delta=float(self.delta),
-                cutoff=float(self.cutoff),
-                order=int(self.order),
-            )
-            end = len(found.thresholds)
-            self.paths_, self.mean_selected_, self.thresholds_ = found.paths, found.mean_selected, grid[:end]
-            self.scores_, self.q_values_ = found.scores, found.q_values
-            self.expected_false_positives_ = found.expected_false_positives
+        self.half_weights_, self.null_scores_ = weights, null_scores
+        self.thresholds_ = self._sizes(weights.shape[1])
+        self.paths_, self.mean_selected_ = rank_paths(weights, self.thresholds_)
+        self.scores_ = path_scores(self.paths_, self.thresholds_)
+        self.expected_false_positives_ = permutation_false_positives(self.scores_, null_scores)
+        self.q_values_ = q_values(self.expected_false_positives_)
         self.shares_ = self.paths_[-1].copy()
         self.feature_weights_ = np.nan_to_num(np.nanmean(_with_some_value(weights), axis=0))
         self.support_ = self._select()
@@ -419,7 +295,7 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         goal = f"target_fdr={self.target_fdr}" if self.target_fp is None else f"target_fp={self.target_fp}"
         least = self.expected_false_positives_.min()
         # The best feature was better than all features with permuted labels, so that only more of these can tell more.
-        few = self.null == "permutation" and least <= 1 / self.n_permutations
+        few = least <= 1 / self.n_permutations
         advice = f". With n_permutations={self.n_permutations} no smaller values are possible: use more" if few else ""
         warn(
             f"no feature reaches {goal} (the smallest q-value is {self.q_values_.min():.3g}, with "
@@ -436,8 +312,8 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     def frame(self) -> pd.DataFrame:
         """Return a table with one row per feature, the best first.
 
-        The columns are selected, q_value, expected_false_positives, score, share (of the half samples, at the last
-        threshold) and weight (the mean over half samples).
+        The columns are selected, q_value, expected_false_positives, score, share (of the half samples, in the longest
+        list) and weight (the mean over half samples).
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)

@@ -21,8 +21,6 @@ from .cell import StudyData
 from .results import RESERVED
 from .scores import LABEL_SCORES, NUMBER_SCORES
 
-__all__ = ["load_data", "check_measures", "check_scoring", "resolve_methods", "name_datasets"]
-
 
 def name_datasets(datasets: Any) -> dict[str, Any]:
     """Return the data sets of a study by name. They are not loaded yet."""

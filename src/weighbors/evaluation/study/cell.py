@@ -24,8 +24,6 @@ from ..targets import told_model
 from .cell_file import write_cell
 from .scores import NotFiniteError, compute_score
 
-__all__ = ["Cell", "Job", "StudyData", "write_failure", "run_cell", "package_versions"]
-
 _LONGEST_TEXT = 100_000  # characters of an error that are stored
 
 

@@ -24,8 +24,6 @@ from ..._files import atomic_write
 from ..._typing import AnyArray
 from ...exceptions import StoreError
 
-__all__ = ["SCHEMA", "read_arrays", "read_header", "write_cell"]
-
 #: Version of the layout of cells, of study.json and of the table of results.
 SCHEMA = 1
 _MAGIC = b"weighbors.cell"

@@ -21,8 +21,6 @@ from .cell import Job, StudyData, write_failure
 from .processes import OnCellEnd, Task, WorkerProcess
 from .store import Store
 
-__all__ = ["run_on_cluster"]
-
 IDLE = 60.0  # seconds after which an unused worker process is ended
 
 

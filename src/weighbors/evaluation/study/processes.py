@@ -24,8 +24,6 @@ from .cell import Cell, Job, StudyData, run_cell, write_failure
 from .store import Store
 from .worker import receive, send
 
-__all__ = ["Task", "run_here", "run_in_processes"]
-
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
             "VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS")  # fmt: skip
 _BOOT = (

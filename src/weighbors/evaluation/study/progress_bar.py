@@ -6,8 +6,6 @@ from types import TracebackType
 
 from ..._status_line import StatusLine, draw_bar, stderr_is_terminal
 
-__all__ = ["CellProgressBar"]
-
 
 class CellProgressBar:
     """Counts cells and draws a bar.

@@ -24,8 +24,6 @@ from ...metrics import lower_is_better
 from .cell_file import SCHEMA, read_arrays, read_header
 from .store import Store
 
-__all__ = ["RESERVED", "StudyResults", "load_results", "read_results"]
-
 _PLACE = ("dataset", "method", "repeat", "fold")
 _FACTS = ("n_train", "n_test", "n_features", "n_selected", "reduction", "fit_seconds", "predict_seconds", "seed")
 _TAIL = ("kind", "error", "n_warnings", "versions", "id")

@@ -19,15 +19,6 @@ from ..._typing import AnyArray
 from ...exceptions import InvalidDataError
 from ...metrics import g_mean
 
-__all__ = [
-    "LABEL_SCORES",
-    "NUMBER_SCORES",
-    "NotFiniteError",
-    "check_target_scores",
-    "compute_score",
-    "expected_by_scores",
-]
-
 #: Scores of predicted labels.
 LABEL_SCORES: dict[str, Callable[[Any, Any], float]] = {
     "accuracy": lambda true, found: float(np.mean(true == found)),

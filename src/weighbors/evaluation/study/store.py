@@ -10,11 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..._files import atomic_write, remove_leftovers
+from ..._files import atomic_write
 from ...exceptions import StoreError
 from .cell_file import SCHEMA, read_header
-
-__all__ = ["Store"]
 
 _FORMAT = "weighbors.study"
 _OLD_SECONDS = 3600
@@ -95,9 +93,7 @@ class Store:
         return study
 
     def _remove_leftovers(self) -> None:
-        """Remove old temporary files of processes that were killed while they wrote to the store."""
-        for name in ("study.json", "results.csv", "results.parquet"):
-            remove_leftovers(self.path / name, older_than=_OLD_SECONDS)
+        """Remove old temporary files of processes that were killed while they wrote a cell."""
         for entry in os.scandir(self.cells):
             if entry.name.startswith("."):
                 with suppress(OSError):

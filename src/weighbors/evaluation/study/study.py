@@ -28,8 +28,6 @@ from .results import StudyResults, read_results
 from .scores import check_target_scores, expected_by_scores
 from .store import Store
 
-__all__ = ["Study", "StudyData"]
-
 
 class Study(Result):
     """A study of data sets × methods × outer folds, which is computed cell by cell and stored in a directory.

@@ -22,8 +22,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
-__all__ = ["main", "receive", "send"]
-
 _LENGTH = struct.Struct("<Q")
 
 

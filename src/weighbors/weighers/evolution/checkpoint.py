@@ -1,26 +1,26 @@
-"""Checkpoints of a search: writes are atomic, and a file is read only for the same data and settings."""
+"""Checkpoints of a search: writes are atomic, one search at a time, and only for the same data and settings."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 
 from ..._archive import ArchiveKind
 from ..._typing import AnyArray
 from ...exceptions import CheckpointError
-from .checkpoint_checks import StateChecker, check_header, read_history
-
-__all__ = ["Checkpoint", "Kept"]
 
 _KIND = ArchiveKind(
     format="weighbors.EvolutionaryWeigher checkpoint",
-    version=2,
+    version=1,
     error=CheckpointError,
     unreadable="'{path}' is not a readable checkpoint ({reason}). Delete it or name another file",
     foreign="'{path}' is an npz file, but no search wrote it. Name another file",
@@ -30,17 +30,11 @@ _KIND = ArchiveKind(
     ),
     changed="'{path}' is damaged: its content is not what was written. Start anew",
 )
+# Errors of the systems if somebody else holds a lock. ENOENT: the search before has just removed the locked file.
+_TAKEN = (errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.ENOENT)
 
 
-class Kept(NamedTuple):
-    """Content of a checkpoint: state of the search, history, and seed."""
-
-    state: dict[str, AnyArray]
-    history: list[dict[str, Any]]
-    entropy: Any
-
-
-@dataclass(frozen=True)
+@dataclass
 class Checkpoint:
     """File that stores the state of a search, with the data and settings that the search belongs to.
 
@@ -48,7 +42,7 @@ class Checkpoint:
     ----------
     path : path-like
     data : str
-        Fingerprint of rows and labels.
+        Fingerprint of rows and target.
     settings : mapping
         All settings that change the result of the search, as plain values.
     entropy : int or list of int
@@ -59,44 +53,15 @@ class Checkpoint:
     path: str | os.PathLike[str]
     data: str
     settings: Mapping[str, Any]
-    entropy: Any = None
-
-    @property
-    def name(self) -> str:
-        """Path of the file, as text."""
-        return os.fspath(self.path)
-
-    def open(self, *, resume: bool) -> Kept | None:
-        """Return the content of the checkpoint if ``resume`` is True, or None for a new search.
-
-        Raise `CheckpointError` if ``resume`` is False and the file already exists.
-        """
-        if resume:
-            return self.read()
-        self.check_free()
-        return None
-
-    def check_free(self) -> None:
-        """Raise `CheckpointError` if the file already exists, or if its directory does not exist."""
-        if Path(self.path).exists():
-            raise CheckpointError(
-                f"'{self.name}' is there already, and a new search would overwrite it. "
-                "Continue it with resume=True, delete it, or name another file"
-            )
-        self._check_directory()
-
-    def _check_directory(self) -> None:
-        """Raise `CheckpointError` if the directory of the file does not exist."""
-        if not Path(self.path).absolute().parent.is_dir():
-            raise CheckpointError(f"the directory of the checkpoint '{self.name}' is not there: make it first")
+    entropy: Any
 
     def write(self, state: Mapping[str, AnyArray], history: list[dict[str, Any]]) -> None:
         """Write the state of a search and its history to the file."""
         arrays = {**state, "history": np.array(json.dumps(history))}
-        _KIND.write(self.path, arrays, data=self.data, settings=dict(self.settings), entropy=self.entropy)
+        _KIND.write(self.path, arrays, data=self.data, settings=self.settings, entropy=self.entropy)
 
-    def read(self) -> Kept | None:
-        """Return state, history and seed, or None if the file does not exist yet.
+    def read(self) -> tuple[dict[str, AnyArray], list[dict[str, Any]]] | None:
+        """Return state and history, and take over the seed. Return None if the file does not exist yet.
 
         Raises
         ------
@@ -105,39 +70,72 @@ class Checkpoint:
             changed.
         """
         if not Path(self.path).exists():
-            self._check_directory()
             return None
+        name = os.fspath(self.path)
         header, state = _KIND.read(self.path)
-        try:
-            check_header(header)
-            history = read_history(state)
-        except ValueError as error:
-            raise self._refusal(error) from error
-        # Files of earlier releases do not have keep_classes and target_type. Their searches could lose a class, which
-        # is False, and had classes. Settings go through JSON, so that tuples and lists compare as equal.
-        then = {"keep_classes": False, "target_type": "classes", **header["settings"]}
-        now = json.loads(json.dumps(dict(self.settings)))
-        # The fingerprint of a target read as numbers differs from that of its classes, so the type is named first.
-        if header["data"] != self.data and then["target_type"] == now["target_type"]:
-            raise CheckpointError(
-                f"'{self.name}' belongs to other data (its fingerprint differs). Resume with the rows and labels "
-                "it was made from, or name another checkpoint"
-            )
+        then, now = header["settings"], self.settings
         differing = [key for key in sorted({*then, *now}) if then.get(key) != now.get(key)]
         if differing:
             listed = ", ".join(f"{key}: {then.get(key)!r} there, {now.get(key)!r} here" for key in differing)
             raise CheckpointError(
-                f"'{self.name}' belongs to other settings ({listed}). Use those of the checkpoint, or name another one"
+                f"'{name}' belongs to other settings ({listed}). Use those of the checkpoint, delete it, or name "
+                "another one"
             )
-        return Kept(state, history, header["entropy"])
+        if header["data"] != self.data:
+            raise CheckpointError(
+                f"'{name}' belongs to other data (its fingerprint differs). Continue with the rows and labels it was "
+                "made from, delete it, or name another checkpoint"
+            )
+        self.entropy = header["entropy"]
+        return state, json.loads(str(state.pop("history")))
 
-    def check_state(self, kept: Kept, checker: StateChecker) -> None:
-        """Raise `CheckpointError` if the search that ``checker`` knows cannot have the state of the file."""
+
+@contextmanager
+def hold_checkpoint(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Let nobody else use the checkpoint at ``path`` while the ``with`` block runs. If ``path`` is None, do nothing.
+
+    The operating system locks a hidden file beside the checkpoint, and releases it when the process ends, also when it
+    is killed. File systems without locks are not protected.
+
+    Raises
+    ------
+    CheckpointError
+        If another search holds the checkpoint, in this process or in another one, or if it cannot be a file.
+    """
+    if path is None:
+        yield
+        return
+    place = Path(path)
+    if place.is_dir():
+        raise CheckpointError(f"the checkpoint '{place}' is a directory: name a file")
+    if not place.absolute().parent.is_dir():
+        raise CheckpointError(f"the directory of the checkpoint '{place}' is not there: make it first")
+    lock = place.with_name(f".{place.name[-60:]}.lock")  # of a long name the end, in which strata differ
+    with open(lock, "wb") as file:
+        if not _try_lock(file, lock):
+            raise CheckpointError(
+                f"'{place}' is in use by another search, and one would overwrite the other. Wait until it ends, or "
+                "name another checkpoint"
+            )
         try:
-            checker.check(kept.state, kept.history)
-        except ValueError as error:
-            raise self._refusal(error) from error
+            yield
+        finally:
+            if sys.platform != "win32":  # which cannot remove an open file
+                lock.unlink(missing_ok=True)
 
-    def _refusal(self, reason: Exception) -> CheckpointError:
-        """Return the error for a file whose content no search has written."""
-        return CheckpointError(_KIND.unreadable.format(path=self.name, reason=reason))
+
+def _try_lock(file: IO[bytes], lock: Path) -> bool:
+    """Lock the open file ``file``, whose path is ``lock``. Return False if somebody else holds it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            return True
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The search before may have removed the file after it was opened here; then its lock protects nothing.
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(lock))
+    except OSError as error:
+        return error.errno not in _TAKEN

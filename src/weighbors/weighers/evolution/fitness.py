@@ -1,25 +1,41 @@
 """Fitness of individuals: F = α_a · acc + α_i (1 − f_i) + α_f (1 − f_f) (paper 004, eq. 3).
 
 acc is the accuracy or another score (of numeric targets R²), f_i the share of instances kept, and f_f the share of
-features kept.
+features kept. Scores have scikit-learn's names, and are computed for a whole population at once: scikit-learn's scorers
+validate their input in every evaluation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..._targets import Target
+from ..._typing import AnyArray, FloatArray, IndexArray
 from ...engine.population import PopulationMethod, PopulationNeighbors, count_true
+from ...exceptions import InvalidDataError
+from ...metrics import geometric_mean
+from .estimators import EstimatorPredictor
 from .genome import Genome, Population
-from .scores import call_score, confusion_counts, score_counts
-
-__all__ = ["Fitness", "Judgement", "NeighborPredictor", "Performance", "Predictor", "Score", "default_alphas"]
 
 _CELLS = 4_000_000  # largest number of predictions that are in memory at once
+# Largest number of residuals that are in memory at once. Large arrays come from the system anew for every population,
+# which takes two thirds of the time of R² (2000 rows, 100 individuals, half of the rows selected).
+_CACHED = 16_384
+_RATIOS = ("f1", "jaccard", "precision", "recall")
+_AVERAGES = ("micro", "macro", "weighted")
+#: Names that ``fitness`` takes for classes: G-mean, and scikit-learn's scorers of predicted labels.
+SCORES = (
+    "accuracy",
+    "g_mean",
+    "balanced_accuracy",
+    "matthews_corrcoef",
+    *(name if average is None else f"{name}_{average}" for name in _RATIOS for average in (None, *_AVERAGES)),
+)
 
 
 def default_alphas(tasks: Sequence[str]) -> tuple[float, float, float]:
@@ -36,59 +52,127 @@ def default_alphas(tasks: Sequence[str]) -> tuple[float, float, float]:
     return 0.5 if rows or columns else 1.0, 0.5 if rows else 0.0, 0.5 if columns else 0.0
 
 
-class Predictor(Protocol):
-    """Predicts the class or number of each training row without the row itself, for each individual."""
+def _check_label_score(name: Any, classes: AnyArray) -> None:
+    """Raise an error if the score ``name`` is not defined for these classes.
 
-    def predict(self, population: Population) -> AnyArray:
-        """Return the prediction of each row for each individual, shape (P, N).
-
-        Without a neighbour or a training row, it is class -1, or the mean of a numeric target.
-        """
-        ...
-
-
-class Score(Protocol):
-    """Scores the predictions of individuals: `Performance` of classes, `NumericPerformance` of numeric targets."""
-
-    @property
-    def may_be_negative(self) -> bool:
-        """Whether the score can be below 0. If so, the fitness 0 of an empty individual is not the worst."""
-        ...
-
-    def __call__(self, predicted: AnyArray) -> FloatArray:
-        """Return the score of each individual. ``predicted`` are its predictions, shape (P, N)."""
-        ...
-
-
-class NeighborPredictor:
-    """Predicts each row by its k nearest selected instances, without the row itself (paper 004: k = 1).
-
-    ``options`` are further parameters of `PopulationNeighbors`.
+    As in scikit-learn, "f1", "jaccard", "precision" and "recall" without an average need two classes, and are
+    the scores of the class with the label 1. Names that are no score of classes are scores of numeric targets.
     """
-
-    def __init__(self, genome: Genome, X: FloatArray, codes: IndexArray, n_classes: int, **options: Any) -> None:
-        tasks = genome.tasks
-        self.genome = genome
-        self.neighbors = PopulationNeighbors(
-            X,
-            codes,
-            n_classes=n_classes,
-            features_change="FS" in tasks or "FW" in tasks,
-            scales_change="IW" in tasks,
-            **options,
+    if not callable(name) and name not in SCORES:
+        raise InvalidDataError(
+            f"fitness={name!r} is a score of numeric targets, and y holds classes. Use 'accuracy' or another score of "
+            "classes, or target_type='numeric' if y is a number to predict"
+        )
+    if name in _RATIOS and (len(classes) != 2 or 1 not in classes.tolist()):
+        raise InvalidDataError(
+            f"fitness={name!r} is the score of the class 1 of two classes; these are {classes[:5].tolist()}"
+            f"{' and more' if len(classes) > 5 else ''}. Use '{name}_macro', or rename the class that counts to 1"
         )
 
-    @property
-    def method(self) -> PopulationMethod:
-        """How predictions are computed, and why."""
-        return self.neighbors.method
 
-    def predict(self, population: Population) -> AnyArray:
-        """Return the predicted class or number of each row for each individual, shape (P, N).
+def call_score(function: Callable[[AnyArray, AnyArray], float], y_true: AnyArray, y_pred: AnyArray) -> float:
+    """Return the user's ``function`` of true and predicted targets. Raise an error if it is not one finite number."""
+    value = function(y_true, y_pred)
+    try:
+        figure = float(value)
+    except (TypeError, ValueError):
+        figure = np.nan
+    if not np.isfinite(figure):
+        raise InvalidDataError(
+            f"the function given as fitness must return one finite number for (y_true, y_pred); got {value!r}"
+        )
+    return figure
 
-        It is class -1, or the mean of a numeric target, if the individual selects no other instance.
-        """
-        return self.neighbors.predict(self.genome.selections(population))
+
+def confusion_counts(codes: IndexArray, predicted: IndexArray, n_classes: int) -> FloatArray:
+    """Count how often each class is predicted as each class.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (N,)
+        True classes.
+    predicted : ndarray of shape (P, N)
+        Predicted classes of P individuals.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (P, n_classes, n_classes)
+        True classes in rows, predicted ones in columns.
+
+    Examples
+    --------
+    >>> confusion_counts(np.array([0, 0, 1]), np.array([[0, 1, 1]]), 2)
+    array([[[1., 1.],
+            [0., 1.]]])
+    """
+    count = len(predicted)
+    # One call of bincount counts all individuals: each triple of individual, true and predicted class has a number.
+    cell = (np.arange(count)[:, None] * n_classes + codes) * n_classes + predicted
+    counted = np.bincount(cell.ravel(), minlength=count * n_classes**2)
+    return counted.reshape(count, n_classes, n_classes).astype(np.float64)
+
+
+def _divide(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return ``part / whole``, and 0 if ``whole`` is 0."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+def score_counts(name: str, counts: FloatArray, classes: AnyArray) -> FloatArray:
+    """Score individuals by their confusion counts.
+
+    Parameters
+    ----------
+    name : str
+        One of `SCORES` except "accuracy".
+    counts : ndarray of shape (P, K, K)
+        As `confusion_counts` gives them. Every true class has at least one row.
+    classes : ndarray of shape (K,)
+
+    Returns
+    -------
+    ndarray of shape (P,)
+        The score of each individual, equal to that of scikit-learn's scorer of this name with
+        ``zero_division=0``. G-mean does not count singleton classes.
+    """
+    right = np.diagonal(counts, axis1=1, axis2=2)
+    true, predicted = counts.sum(axis=2), counts.sum(axis=1)
+    if name == "balanced_accuracy":
+        return _divide(right, true).mean(axis=1)
+    if name == "g_mean":
+        # The row of a singleton class is always predicted wrong when it is left out, and would make every G-mean 0.
+        counted = true[0] > 1 if (true[0] > 1).any() else true[0] > 0
+        return np.array([geometric_mean(row) for row in _divide(right, true)[:, counted]])
+    if name == "matthews_corrcoef":
+        return _matthews(right.sum(axis=1), true, predicted)
+    ratio, _, average = name.partition("_")
+    # All four ratios have the right answers above the line, and differ in what is below it.
+    whole = {
+        "f1": (true + predicted) / 2,
+        "jaccard": true + predicted - right,
+        "precision": predicted,
+        "recall": true,
+    }[ratio]
+    if average == "micro":
+        return _divide(right.sum(axis=1), whole.sum(axis=1))
+    each = _divide(right, whole)
+    if average == "macro":
+        return each.mean(axis=1)
+    if average == "weighted":
+        return (each * true).sum(axis=1) / true.sum(axis=1)
+    return each[:, classes.tolist().index(1)]
+
+
+def _matthews(right: FloatArray, true: FloatArray, predicted: FloatArray) -> FloatArray:
+    """Return the Matthews correlation of true and predicted classes, for any number of classes (Gorodkin).
+
+    It is 0 if all true or all predicted classes are the same. ``right`` is the number of right predictions,
+    ``true`` and ``predicted`` are the counts of true and predicted classes.
+    """
+    total = true.sum(axis=1)
+    covariance = right * total - (true * predicted).sum(axis=1)
+    variances = (total**2 - (true**2).sum(axis=1)) * (total**2 - (predicted**2).sum(axis=1))
+    return _divide(covariance, np.sqrt(variances))
 
 
 @dataclass(frozen=True)
@@ -122,64 +206,184 @@ class Performance:
             return np.array([call_score(self.how, labels, self.classes[row]) for row in answers])
         return score_counts(self.how, confusion_counts(self.codes, answers, len(self.classes)), self.classes)
 
-    @property
-    def may_be_negative(self) -> bool:
-        """Whether the score can be below 0. If so, the fitness 0 of an empty individual is not the worst."""
-        return callable(self.how) or self.how == "matthews_corrcoef"
 
-    def recalls(self, predicted: AnyArray) -> FloatArray:
-        """Return the recall of each class for one individual. ``predicted`` has shape (N,)."""
-        right = np.bincount(self.codes[predicted == self.codes], minlength=len(self.classes))
-        return right / np.bincount(self.codes, minlength=len(self.classes))
+def _squared(residuals: FloatArray) -> FloatArray:
+    """Return the sums of squared residuals."""
+    sums: FloatArray = np.einsum("ij,ij->i", residuals, residuals)  # in one pass, without an array of squares
+    return sums
+
+
+def _absolute(residuals: FloatArray) -> FloatArray:
+    """Return the sums of absolute residuals."""
+    return np.abs(residuals).sum(axis=1)
+
+
+#: Names that ``fitness`` takes for numeric targets, with the error of residuals of shape (P, N) and the best constant.
+_ERRORS: dict[str, tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], Any]]] = {
+    "r2": (_squared, np.mean),
+    "neg_mean_squared_error": (_squared, np.mean),  # relative to that of the mean, it is R²
+    "neg_root_mean_squared_error": (lambda residuals: np.sqrt(_squared(residuals)), np.mean),
+    "explained_variance": (lambda residuals: residuals.var(axis=1), np.mean),
+    "neg_mean_absolute_error": (_absolute, np.median),
+    "d2_absolute_error_score": (_absolute, np.median),  # scikit-learn's name of the same
+    "neg_median_absolute_error": (lambda residuals: np.median(np.abs(residuals), axis=1), np.median),
+}
+NUMBER_SCORES = tuple(_ERRORS)
+
+
+def _check_number_score(name: Any, numbers: FloatArray) -> None:
+    """Raise an error if the score ``name`` is not defined for the numeric target ``numbers``.
+
+    "accuracy", the default of ``fitness``, stands for R² here. Other scores of classes are refused, and so are targets
+    whose squares leave the range of float64.
+    """
+    if not callable(name) and name != "accuracy" and name in SCORES:
+        raise InvalidDataError(
+            f"fitness={name!r} is a score of classes, and y is a numeric target. Use {', '.join(NUMBER_SCORES)} or a "
+            "function of (y_true, y_pred), or write target_type='classes' if y holds names of classes"
+        )
+    with np.errstate(over="ignore", under="ignore"):
+        squares = float(np.square(numbers - numbers.mean()).sum())
+    if not np.finfo(np.float64).tiny < squares < np.inf:
+        raise InvalidDataError(
+            f"the squares of y ({numbers.min():.3g} to {numbers.max():.3g}) leave the range of float64: rescale y, "
+            "for example divide it by its standard deviation"
+        )
+    if not callable(name) and NumericPerformance(name, numbers).baseline == 0:
+        raise InvalidDataError(
+            f"fitness={name!r} compares errors with those of one constant, and that has the error 0: most values of y "
+            "are equal. Use 'r2'"
+        )
 
 
 @dataclass(frozen=True)
-class Judgement:
+class NumericPerformance:
+    """Score of predicted numbers: R², another name of `NUMBER_SCORES`, or a function.
+
+    Parameters
+    ----------
+    how : str or callable
+        Name of the score, "accuracy" for R², or a function of true and predicted numbers.
+    numbers : float64 ndarray of shape (N,)
+        True numbers.
+
+    Examples
+    --------
+    >>> score = NumericPerformance("r2", np.array([1.0, 2.0, 3.0]))
+    >>> score(np.array([[1.0, 2.0, 2.0], [2.0, 2.0, 2.0], [3.0, 2.0, 1.0]]))
+    array([0.5, 0. , 0. ])
+    """
+
+    how: str | Callable[[AnyArray, AnyArray], float]
+    numbers: FloatArray
+
+    def __call__(self, predicted: AnyArray) -> FloatArray:
+        """Return the score of each individual. ``predicted`` are the predicted numbers, shape (P, N)."""
+        if callable(self.how):
+            return np.array([call_score(self.how, self.numbers, row) for row in predicted])
+        # A regressor may extrapolate so far that its errors overflow; they are infinite then, and the score is 0.
+        with np.errstate(over="ignore"):
+            score: FloatArray = np.maximum(0.0, 1 - self._errors(predicted) / self.baseline)
+        return score
+
+    def _errors(self, predicted: FloatArray) -> FloatArray:
+        """Return the error of each individual. A few individuals at a time, so that residuals stay in the cache."""
+        measure, together = self._measure[0], max(1, _CACHED // len(self.numbers))
+        parts = range(0, len(predicted), together)
+        return np.concatenate([measure(predicted[at : at + together] - self.numbers) for at in parts])
+
+    @property
+    def _measure(self) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], Any]]:
+        """The error and the best constant prediction of the named score."""
+        return _ERRORS["r2" if self.how == "accuracy" else str(self.how)]
+
+    @cached_property
+    def baseline(self) -> float:
+        """Error of the best constant prediction."""
+        error, constant = self._measure
+        return float(error(self.numbers[None, :] - constant(self.numbers))[0])
+
+
+def build_score(how: Any, target: Target) -> Performance | NumericPerformance:
+    """Return the score ``how`` of predictions of ``target``. Raise an error if it is not defined for this target."""
+    if target.numbers is None:
+        _check_label_score(how, target.classes)
+        return Performance(how, target.codes, target.classes)
+    _check_number_score(how, target.numbers)
+    return NumericPerformance(how, target.numbers)
+
+
+class NeighborPredictor:
+    """Predicts each row by its k nearest selected instances, without the row itself (paper 004: k = 1).
+
+    ``options`` are further parameters of `PopulationNeighbors`.
+    """
+
+    def __init__(self, genome: Genome, X: FloatArray, target: Target, **options: Any) -> None:
+        tasks = genome.tasks
+        self.genome = genome
+        self.neighbors = PopulationNeighbors(
+            X,
+            target.codes,
+            n_classes=max(1, len(target.classes)),
+            numbers=target.numbers,
+            features_change="FS" in tasks or "FW" in tasks,
+            scales_change="IW" in tasks,
+            **options,
+        )
+
+    @property
+    def method(self) -> PopulationMethod:
+        """How predictions are computed, and why."""
+        return self.neighbors.method
+
+    def predict(self, population: Population) -> AnyArray:
+        """Return the predicted class or number of each row for each individual, shape (P, N).
+
+        It is class -1, or the mean of a numeric target, if the individual selects no other instance.
+        """
+        return self.neighbors.predict(self.genome.selections(population))
+
+
+class Judgement(NamedTuple):
     """Results of an evaluation: arrays of shape (P,), with one value per individual."""
 
     fitness: FloatArray
-    performance: FloatArray
-    instances: FloatArray  # share of instances kept
-    features: FloatArray  # share of features kept
-
-    @property
-    def empty(self) -> BoolArray:
-        """Individuals that select no instance or no feature."""
-        nothing: BoolArray = (self.instances == 0) | (self.features == 0)
-        return nothing
+    performance: FloatArray  # the score acc
 
 
+@dataclass(frozen=True)
 class Fitness:
     """Fitness function: call it with a population to evaluate all its individuals.
 
     Parameters
     ----------
     genome : Genome
-    predictor : Predictor
-    performance : Score
+    predictor : NeighborPredictor or EstimatorPredictor
+    performance : Performance or NumericPerformance
     alphas : (α_a, α_i, α_f)
         Weights of the score, of the share of removed instances, and of the share of removed features.
     """
 
-    def __init__(
-        self, genome: Genome, predictor: Predictor, performance: Score, alphas: tuple[float, float, float]
-    ) -> None:
-        self.genome, self.predictor, self.performance, self.alphas = genome, predictor, performance, alphas
+    genome: Genome
+    predictor: NeighborPredictor | EstimatorPredictor
+    performance: Performance | NumericPerformance
+    alphas: tuple[float, float, float]
 
     @property
     def nothing(self) -> float:
         """Fitness of an individual that selects no instance or no feature: 0, or −∞ if the score can be negative."""
-        return -np.inf if self.performance.may_be_negative else 0.0
+        how = self.performance.how
+        return -np.inf if callable(how) or how == "matthews_corrcoef" else 0.0
 
     def __call__(self, population: Population) -> Judgement:
         """Evaluate all individuals.
 
         An individual that selects no instance or no feature gets the fitness `nothing` without a prediction.
         """
-        kept_rows, kept_columns = self.genome.kept(population)
-        instances, features = kept_rows / self.genome.n_instances, kept_columns / self.genome.n_features
+        rows, columns = self.genome.kept(population)
         performance, fitness = np.zeros(len(population)), np.full(len(population), self.nothing)
-        able = np.flatnonzero((kept_rows > 0) & (kept_columns > 0))
+        able = self.genome.find_able(population)
         # Predictions of a whole population may not fit in memory.
         together = max(8, _CELLS // self.genome.n_instances)
         for begin in range(0, len(able), together):
@@ -187,6 +391,6 @@ class Fitness:
             performance[part] = self.performance(self.predictor.predict(population.take(part)))
         a, i, f = self.alphas
         # paper 004, eq. 3.
-        value = a * performance + i * (1 - instances) + f * (1 - features)
+        value = a * performance + i * (1 - rows / self.genome.n_instances) + f * (1 - columns / self.genome.n_features)
         fitness[able] = value[able]
-        return Judgement(fitness, performance, instances, features)
+        return Judgement(fitness, performance)

@@ -14,8 +14,6 @@ from ..._typing import BoolArray, FloatArray, IndexArray
 from ...engine.population import Selections, count_true
 from ...exceptions import InvalidDataError
 
-__all__ = ["TASKS", "Genome", "Population", "parse_tasks"]
-
 #: Instance selection, feature selection, instance weighting, feature weighting.
 TASKS = ("IS", "FS", "IW", "FW")
 
@@ -94,22 +92,16 @@ class Genome:
     @property
     def n_weights(self) -> int:
         """Number R of real numbers of a chromosome."""
-        return self._instance_reals + ("FW" in self.tasks) * self.n_vectors * self.n_features
+        return self._of_rows("IW") + ("FW" in self.tasks) * self.n_vectors * self.n_features
 
     @property
     def n_bits(self) -> int:
         """Number L of bits of a chromosome."""
-        return self._instance_bits + ("FS" in self.tasks) * self.n_features
+        return self._of_rows("IS") + ("FS" in self.tasks) * self.n_features
 
-    @property
-    def _instance_reals(self) -> int:
-        """Number of weights of instances in a chromosome."""
-        return self.n_instances if "IW" in self.tasks else 0
-
-    @property
-    def _instance_bits(self) -> int:
-        """Number of bits of instances in a chromosome."""
-        return self.n_instances if "IS" in self.tasks else 0
+    def _of_rows(self, task: str) -> int:
+        """Return how many numbers or bits of a chromosome a task of instances takes. They come first."""
+        return self.n_instances if task in self.tasks else 0
 
     def random(self, count: int, rng: np.random.Generator, *, density: Any = 0.5) -> Population:
         """Draw ``count`` random individuals.
@@ -130,7 +122,7 @@ class Genome:
         """Return which features each individual selects (s): bool array of shape (P, M)."""
         if "FS" not in self.tasks:
             return np.ones((len(population), self.n_features), dtype=bool)
-        return population.bits[:, self._instance_bits :]
+        return population.bits[:, self._of_rows("IS") :]
 
     def instance_scales(self, population: Population) -> FloatArray:
         """Return the instance scales v, shape (P, N). A high scale means a less relevant instance."""
@@ -143,11 +135,16 @@ class Genome:
         shape = (len(population), self.n_vectors, self.n_features)
         if "FW" not in self.tasks:
             return np.ones(shape)
-        return population.weights[:, self._instance_reals :].reshape(shape)
+        return population.weights[:, self._of_rows("IW") :].reshape(shape)
 
     def kept(self, population: Population) -> tuple[IndexArray, IndexArray]:
         """Return how many instances and how many features each individual selects."""
         return count_true(self.instance_mask(population)), count_true(self.feature_mask(population))
+
+    def find_able(self, population: Population) -> IndexArray:
+        """Return the positions of the individuals that select at least one instance and one feature."""
+        rows, columns = self.kept(population)
+        return np.flatnonzero((rows > 0) & (columns > 0))
 
     def selections(self, population: Population) -> Selections:
         """Return the individuals as the neighbour engine takes them: a = s · w², v and t.

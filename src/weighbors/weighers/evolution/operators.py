@@ -11,20 +11,8 @@ import numpy as np
 
 from ... import _native
 from ..._typing import BoolArray, FloatArray, IndexArray
-from .genome import Population
 
-__all__ = [
-    "ClassGuard",
-    "cataclysm",
-    "count_differing",
-    "differential",
-    "flip_bits",
-    "half_uniform",
-    "pick_three",
-    "reflect",
-]
-
-_FIRST = 64  # rows of a class that are looked at before all others
+FACTOR, RATE = 0.8, 0.9  # F and CR of differential evolution (paper 004, section 4.1)
 
 
 def pick_three(n: int, rng: np.random.Generator) -> tuple[IndexArray, IndexArray, IndexArray]:
@@ -56,33 +44,24 @@ def reflect(weights: FloatArray) -> FloatArray:
 
 
 def differential(
-    target: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    third: FloatArray,
-    rng: np.random.Generator,
-    *,
-    factor: float = 0.8,
-    rate: float = 0.9,
+    target: FloatArray, first: FloatArray, second: FloatArray, third: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Cross targets with mutants: DE/rand/1/bin (paper 004, eqs. 4 and 5).
 
-    The mutant is ``first + factor · (second − third)``. Each component comes from the mutant with probability
-    ``rate``. At least one component always comes from the mutant.
+    The mutant is ``first + F · (second − third)``. Each component comes from the mutant with probability CR. At least
+    one component always comes from the mutant.
 
     Parameters
     ----------
     target, first, second, third : ndarrays of shape (P, R)
         Weights of the targets, and of three other individuals for each target.
     rng : numpy Generator
-    factor, rate : float
-        F and CR of differential evolution.
     """
     count, length = target.shape
     if length == 0:
         return target.copy()
-    mutant = reflect(first + factor * (second - third))
-    crossed = rng.random((count, length)) < rate
+    mutant = reflect(first + FACTOR * (second - third))
+    crossed = rng.random((count, length)) < RATE
     # At least one component comes from the mutant, so that a trial is not a copy by chance (eq. 5).
     crossed[np.arange(count), rng.integers(0, length, size=count)] = True
     return np.where(crossed, mutant, target)
@@ -94,51 +73,13 @@ def half_uniform(target: BoolArray, partner: BoolArray, rng: np.random.Generator
     Target and partner differ in H bits. The child of the target takes ⌊H/2⌋ of these bits, chosen at random,
     from the partner. The other child takes the other H − ⌊H/2⌋ of these bits from the partner.
     """
-    child = np.empty_like(target)
-    # One number more than there are differing bits, as in `random_subset`.
-    uniform = rng.random(int(count_differing(target, partner).sum()) + 1)
+    child, differing = np.empty_like(target), np.empty(len(target), dtype=np.int64)
+    _native.count_differences(one=target, other=partner, counts=differing)
+    # The kernel reads one number per differing bit, and may look at the one after the last.
+    uniform = rng.random(int(differing.sum()) + 1)
     other = rng.random(len(target)) < 0.5  # return the child of the partner
     _native.cross_halves(target=target, partner=partner, other=other, uniform=uniform, child=child)
     return child
-
-
-def count_differing(one: BoolArray, other: BoolArray) -> IndexArray:
-    """Return in how many bits each individual of ``one`` differs from that in the same row of ``other``."""
-    counts = np.empty(len(one), dtype=np.int64)
-    _native.count_differences(one=one, other=other, counts=counts)
-    return counts
-
-
-def random_subset(mask: BoolArray, size: IndexArray, rng: np.random.Generator) -> BoolArray:
-    """Draw for each row a random subset of the True positions of ``mask``. ``size`` has the size of each subset."""
-    chosen = np.empty_like(mask)
-    uniform = rng.random(int(np.count_nonzero(mask)) + 1)
-    _native.draw_subsets(mask=np.ascontiguousarray(mask), size=size.astype(np.int64), uniform=uniform, chosen=chosen)
-    return chosen
-
-
-def flip_bits(bits: BoolArray, number: int, rng: np.random.Generator) -> BoolArray:
-    """Flip exactly ``number`` random bits of each row."""
-    everywhere = np.ones_like(bits)
-    return bits ^ random_subset(everywhere, np.full(len(bits), number, dtype=np.int64), rng)
-
-
-def cataclysm(best: Population, count: int, rng: np.random.Generator, *, share: float = 0.35) -> Population:
-    """Make ``count`` copies of the individual ``best``, with some bits flipped and with new random weights.
-
-    Parameters
-    ----------
-    best : Population
-        One individual.
-    count : int
-    rng : numpy Generator
-    share : float
-        Share of the bits that are flipped in each copy.
-    """
-    length = best.bits.shape[1]
-    copies = np.repeat(best.bits[:1], count, axis=0)
-    number = max(1, round(share * length)) if length else 0
-    return Population(rng.random((count, best.weights.shape[1])), flip_bits(copies, number, rng))
 
 
 @dataclass(frozen=True)
@@ -184,10 +125,7 @@ class ClassGuard:
         """
         repaired = bits.copy()
         for rows in self.members:
-            # The first rows of a class nearly always tell that it is not lost.
-            for i in np.flatnonzero(~bits[:, rows[:_FIRST]].any(axis=1)):
-                if bits[i, rows].any():
-                    continue
+            for i in np.flatnonzero(~bits[:, rows].any(axis=1)):
                 if before is not None:
                     repaired[i, rows] = before[i, rows]
                 else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,27 +13,25 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._frame_arrays import FrameAttribute
+from ..._labels import require_labels
 from ..._targets import TARGET_TYPES, Target, check_target
-from ..._typing import BoolArray, FloatArray
-from ..._validation import TableCoder, TakesTables, require_labels
-from ...engine.population import CACHE_BYTES
-from ...exceptions import InvalidDataError
-from ...weights import fingerprint
+from ..._typing import AnyArray, BoolArray, FloatArray
+from ..._validation import TableCoder, TakesTables
+from ..._warnings import warn
+from ...exceptions import InvalidDataError, LonelyClassWarning
+from ...metrics import reduction_of
+from ...weights import Weights, fingerprint
 from .._reduction import TableReducer
-from ..base import require_fitted_rows
-from ..neighborhoods import to_dense
-from .build import SearchParts, build_search
-from .inputs import warn_of_singletons
-from .lock import hold_checkpoint
-from .number_scores import NUMBER_SCORES
-from .parameters import SearchParameters
-from .results import Answer, find_fittest, front_frame, warn_of_poor_result
-from .run import Progress
-from .scores import SCORES
-
-__all__ = ["EvolutionaryWeigher"]
+from ..base import metric_weights, require_fitted_rows
+from ..rows import to_dense
+from .checkpoint import hold_checkpoint
+from .fit import Progress, Run, build_search, warn_of_poor_result
+from .fitness import NUMBER_SCORES, SCORES
+from .genome import Population
+from .pareto import GOALS, ParetoSearch, front_frame
 
 
+@dataclass(eq=False, repr=False)
 class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     """Select and weigh instances and features by an evolutionary search, in any combination.
 
@@ -64,18 +63,13 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What ``y`` holds. "auto": floats are a numeric target if one of them is no whole number or if many differ;
         all else is classes.
-    objective : {"single", "pareto"}, default="single"
-        "pareto": minimise several goals at once by NSGA-II. ``pareto_front_`` holds all trade-offs. The
-        result is the knee of the front until `select` is called.
-    goals : sequence of {"error", "instances", "features", "margins"} or None, default=None
-        Goals for "pareto". None: the error, and the shares of instances and features kept if the tasks
-        select them. The error is 1 − acc. "margins" are the class margins θ_c of paper 001, one goal per class.
-        They need classes, and tasks without IS and IW.
-    margin_rows : int or None, default=2000
-        Number of rows whose margins are measured. Their neighbours are sought among all rows. If the table
-        is larger, this many rows are drawn once per search, equally many of each class, and the sum of their
-        margins is scaled to the size of the class. None: all rows. An evaluation computes ``margin_rows`` ×
-        n_samples distances.
+    objective : "single", "pareto" or sequence of {"error", "instances", "features", "margins"}, default="single"
+        "single": maximise F. "pareto": minimise several goals at once by NSGA-II, namely the error 1 − acc, and the
+        shares of instances and features kept if the tasks select them. Names choose other goals. ``pareto_front_``
+        holds all trade-offs. The result is the knee of the front until `select` is called.
+        "margins" are the class margins θ_c of paper 001, one goal per class. They need classes, and tasks without IS
+        and IW. In tables of more than 2000 rows the margins of about 2000 rows are measured, equally many of each
+        class, which are drawn once per search; their neighbours are sought among all rows.
     alphas : (float, float, float) or None, default=None
         α_a, α_i, α_f. None: the values of the paper, (.5, .25, .25) with IS and FS, (.5, .5, 0) with IS
         only, (.5, 0, .5) with FS only, (1, 0, 0) without selection.
@@ -98,42 +92,22 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         Number of individuals, at least 4.
     max_evaluations : int, default=10000
         Number of evaluations after which the search ends. The first population is included.
-    de_factor, crossover_rate : float, default=0.8, 0.9
-        F and CR of differential evolution.
     keep_classes : bool, default=True
         With IS, every class keeps at least one row. False: a class may be lost, as in the paper. It has no effect
         on numeric targets.
-    incest_prevention : bool, default=False
-        Cross the bits of two individuals only if half their Hamming distance is larger than the threshold of
-        CHC. The paper does not describe this rule. If weights evolve too, bits hardly cross any more:
-        differential evolution keeps accepting trials, so that the threshold hardly falls.
-    restart : bool, default=False
-        Restart from the best individual, as the cataclysm of CHC, when the threshold of
-        ``incest_prevention`` is below 0. Needs ``incest_prevention``.
     start : {"half", "spread"}, default="half"
         The first population. "half": each bit is 1 with probability ½, as in the paper. "spread": this probability
         increases from near 0 to near 1 over the individuals. The search then begins with small and large selections,
-        and usually ends with a fitter one. Fronts (``objective="pareto"``) always begin so.
-    time_limit : float or None, default=None
-        Seconds after which the search ends. The current generation is finished first.
-    n_iter_no_change : int or None, default=None
-        Stop after this many generations in which the best fitness did not increase. With "pareto", in which
-        the front did not change.
+        and usually ends with a fitter one. Fronts always begin so.
     checkpoint : path or None, default=None
-        File that stores the state of the search. Each write is an atomic write. If another search uses the
-        same file at the same time, it gets an error.
-    checkpoint_seconds : float, default=5
-        Shortest time between two writes of the checkpoint. 0: write after every generation.
-    resume : bool, default=False
-        Continue from the checkpoint if the file exists. A checkpoint of other data or settings is an error.
-        Without ``resume``, an existing file is an error and is never overwritten.
+        File that stores the state of the search every few seconds, in atomic writes. If the file exists, the search
+        continues from it, to the same result as without the interruption. A file of other data or settings is an
+        error, and is never overwritten. If another search uses the same file at the same time, it gets an error.
     callback : callable or None, default=None
-        Called with a `Progress` after every generation. If it returns a true value, the search ends.
+        Called with a `Progress` after every generation. If it returns a true value, the search ends, for example
+        ``lambda progress: progress.seconds > 60``.
     verbose : bool, default=False
         Whether to show a progress bar on stderr.
-    cache_bytes : int, default=268435456
-        Memory for neighbour lists (tasks IS) or distances (IW without FW and FS) that are kept during the
-        search. ``plan_`` says what is kept.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         As in `WeightedKNeighborsClassifier`.
     random_state : int, RandomState or None, default=None
@@ -159,7 +133,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     weights_ : Weights
         Weights for `WeightedKNeighborsClassifier`, or for a regressor.
     pareto_front_ : DataFrame
-        The trade-offs, one per row. No trade-off dominates another. Only with ``objective="pareto"``.
+        The trade-offs, one per row. No trade-off dominates another. Only with several goals.
     selected_ : int
         Row of ``pareto_front_`` that the other attributes describe.
     history_ : DataFrame
@@ -167,8 +141,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     n_evaluations_, n_iter_ : int
         Number of evaluations and of generations.
     stop_reason_ : str
-        Why the search ended: "max_evaluations", "time_limit", "n_iter_no_change", "callback", "converged"
-        or "interrupted".
+        Why the search ended: "max_evaluations", "callback", "converged" or "interrupted".
     plan_ : PopulationMethod or None
         How evaluations were computed. None with ``estimator``.
     target_type_ : str
@@ -219,15 +192,36 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     ('numeric', True, True)
     """
 
-    _needs_scaled_columns = True  # wide columns would decide the distances
+    tasks: str | Sequence[str] = "IS+FW"
+    fitness: str | Callable[[AnyArray, AnyArray], float] = "accuracy"
+    _: KW_ONLY
+    target_type: str = "auto"
+    objective: str | Sequence[str] = "single"
+    alphas: Sequence[float] | None = None
+    n_neighbors: int = 1
+    per_class: bool = False
+    estimator: Any = None
+    cv: int = 3
+    undersample: bool | float = False
+    population_size: int = 100
+    max_evaluations: int = 10_000
+    keep_classes: bool = True
+    start: str = "half"
+    checkpoint: Any = None
+    callback: Callable[[Progress], Any] | None = None
+    verbose: bool = False
+    categorical_features: Any = "from_dtype"
+    random_state: Any = None
+    n_jobs: int | None = None
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    _needs_scaled_columns = True  # wide columns would decide the distances
+    _takes_numeric_targets = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "tasks": [str, "array-like"],
-        "target_type": [TARGET_TYPES],
         "fitness": [StrOptions({*SCORES, *NUMBER_SCORES}), callable],
-        "objective": [StrOptions({"single", "pareto"})],
-        "goals": [None, str, "array-like"],
-        "margin_rows": [None, Interval(Integral, 1, None, closed="left")],
+        "target_type": [TARGET_TYPES],
+        "objective": [StrOptions({"single", "pareto", *GOALS}), "array-like"],
         "alphas": [None, "array-like"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "per_class": ["boolean"],
@@ -236,101 +230,18 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         "undersample": ["boolean", Interval(Real, 0, 1, closed="right")],
         "population_size": [Interval(Integral, 4, None, closed="left")],
         "max_evaluations": [Interval(Integral, 1, None, closed="left")],
-        "de_factor": [Interval(Real, 0, 2, closed="right")],
-        "crossover_rate": [Interval(Real, 0, 1, closed="both")],
         "keep_classes": ["boolean"],
-        "incest_prevention": ["boolean"],
-        "restart": ["boolean"],
         "start": [StrOptions({"half", "spread"})],
-        "time_limit": [None, Interval(Real, 0, None, closed="neither")],
-        "n_iter_no_change": [None, Interval(Integral, 1, None, closed="left")],
         "checkpoint": [None, str, HasMethods(["__fspath__"])],
-        "checkpoint_seconds": [Interval(Real, 0, None, closed="left")],
-        "resume": ["boolean"],
         "callback": [None, callable],
         "verbose": ["verbose"],
-        "cache_bytes": [Interval(Integral, 0, None, closed="left")],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
 
-    _neutral_parameters: ClassVar[dict[str, Any]] = {
-        "keep_classes": False,  # the behaviour before this parameter existed
-        "target_type": "auto",
-        "start": "half",
-    }
-    _takes_numeric_targets = True
-
     history_ = FrameAttribute()
     pareto_front_ = FrameAttribute()
-
-    def __init__(
-        self,
-        tasks: Any = "IS+FW",
-        fitness: Any = "accuracy",
-        *,
-        target_type: str = "auto",
-        objective: str = "single",
-        goals: Any = None,
-        margin_rows: int | None = 2000,
-        alphas: Any = None,
-        n_neighbors: int = 1,
-        per_class: bool = False,
-        estimator: Any = None,
-        cv: int = 3,
-        undersample: bool | float = False,
-        population_size: int = 100,
-        max_evaluations: int = 10_000,
-        de_factor: float = 0.8,
-        crossover_rate: float = 0.9,
-        keep_classes: bool = True,
-        incest_prevention: bool = False,
-        restart: bool = False,
-        start: str = "half",
-        time_limit: float | None = None,
-        n_iter_no_change: int | None = None,
-        checkpoint: Any = None,
-        checkpoint_seconds: float = 5.0,
-        resume: bool = False,
-        callback: Callable[[Progress], Any] | None = None,
-        verbose: bool = False,
-        cache_bytes: int = CACHE_BYTES,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.tasks = tasks
-        self.fitness = fitness
-        self.target_type = target_type
-        self.objective = objective
-        self.goals = goals
-        self.margin_rows = margin_rows
-        self.alphas = alphas
-        self.n_neighbors = n_neighbors
-        self.per_class = per_class
-        self.estimator = estimator
-        self.cv = cv
-        self.undersample = undersample
-        self.population_size = population_size
-        self.max_evaluations = max_evaluations
-        self.de_factor = de_factor
-        self.crossover_rate = crossover_rate
-        self.keep_classes = keep_classes
-        self.incest_prevention = incest_prevention
-        self.restart = restart
-        self.start = start
-        self.time_limit = time_limit
-        self.n_iter_no_change = n_iter_no_change
-        self.checkpoint = checkpoint
-        self.checkpoint_seconds = checkpoint_seconds
-        self.resume = resume
-        self.callback = callback
-        self.verbose = verbose
-        self.cache_bytes = cache_bytes
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> EvolutionaryWeigher:
@@ -349,9 +260,9 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         X, target = self._check_input(X, y)
         # The lock is held until the search has ended, so that no other search writes to the checkpoint.
         with hold_checkpoint(self.checkpoint):
-            parts = build_search(SearchParameters.of(self), X, target, self._coder.nominal_of(X))
-            parts.run.drive()
-        self._publish(parts, X)
+            run = build_search(self, X, target, self._coder.nominal_of(X))
+            run.drive(self.callback, verbose=bool(self.verbose))
+        self._publish(run, X)
         return self
 
     def _check_input(self, X: Any, y: Any) -> tuple[FloatArray, Target]:
@@ -368,32 +279,37 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         self.__dict__.pop("classes_", None)  # of an earlier fit
         if target.numbers is None:
             self.classes_ = target.classes
-            warn_of_singletons(target.classes, target.codes)
+            _warn_of_singletons(target)
         return rows, target
 
-    def _publish(self, parts: SearchParts, X: FloatArray) -> None:
+    def _publish(self, run: Run, X: FloatArray) -> None:
         """Set the attributes of the estimator after the search. ``X`` are the coded rows of the fit."""
         import pandas as pd
 
         del self.pareto_front_  # attributes of an earlier fit
         for name in ("selected_", "_front", "class_feature_weights_"):
             self.__dict__.pop(name, None)
-        run, fitness, search = parts.run, parts.fitness, parts.run.search
+        fitness, search = run.fitness, run.search
         self.plan_ = getattr(fitness.predictor, "method", None)
         self.history_ = pd.DataFrame(run.history)
         self.n_evaluations_, self.n_iter_, self.stop_reason_ = search.evaluations, search.generation, run.reason
-        self._genome, self._rows, self._n = fitness.genome, parts.rows, len(X)
-        self._fingerprint = fingerprint(X)
-        if parts.goals is not None:
-            self.pareto_front_, self._front, chosen = front_frame(search, parts.goals, fitness, X.shape)
+        self._genome, self._rows, self._n, self._fingerprint = fitness.genome, run.rows, len(X), fingerprint(X)
+        # An individual that selects nothing is no result, even if no other has a larger fitness.
+        able = fitness.genome.find_able(search.population)
+        if not len(able):
+            raise InvalidDataError(
+                "no individual selects an instance and a feature: the table is too small for this population. "
+                "Use a larger population_size or more evaluations"
+            )
+        if isinstance(search, ParetoSearch) and run.goals is not None:
+            self.pareto_front_, self._front, chosen = front_frame(search, run.goals, X.shape)
             self.select(chosen)
             warn_of_poor_result(fitness, self._front.take([chosen]))
             return
-        # An individual that selects nothing is no result, even if no other has a larger fitness.
-        best = search.population.take([find_fittest(search, fitness.genome)])
+        best = search.population.take([able[np.argmax(search.fitness[able])]])
         judged = fitness(best)
         self.fitness_, self.performance_ = float(judged.fitness[0]), float(judged.performance[0])
-        self._use(Answer.of(best, self._genome, self._rows, self._n))
+        self._use(best)
         warn_of_poor_result(fitness, best)
 
     def select(self, index: int) -> EvolutionaryWeigher:
@@ -418,19 +334,41 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
             )
         row = self.pareto_front_.iloc[int(index)]
         self.selected_, self.fitness_, self.performance_ = int(index), float(row["fitness"]), float(row["performance"])
-        self._use(Answer.of(self._front.take([int(index)]), self._genome, self._rows, self._n))
+        self._use(self._front.take([int(index)]))
         return self
 
-    def _use(self, answer: Answer) -> None:
-        """Set the attributes for support, weights and reduction from ``answer``."""
-        classes, names = self.classes_ if self.per_class else None, getattr(self, "feature_names_in_", None)
-        self.instance_support_, self.feature_support_ = answer.instance_support, answer.feature_support
-        self.sample_indices_ = np.flatnonzero(answer.instance_support)
-        self.instance_scales_, self.feature_weights_ = answer.instance_scales, answer.feature_weights.mean(axis=0)
+    def _use(self, individual: Population) -> None:
+        """Set the attributes for support, weights and reduction from one individual.
+
+        Rows that undersampling left out are not selected.
+        """
+        genome, features = self._genome, self._genome.feature_mask(individual)[0].copy()
+        support, scales = np.zeros(self._n, dtype=bool), np.ones(self._n)
+        support[self._rows] = genome.instance_mask(individual)[0]
+        scales[self._rows] = genome.instance_scales(individual)[0]
+        vectors = genome.feature_weights(individual)[0].copy()  # one for all classes, or one per class
+        self.instance_support_, self.feature_support_ = support, features
+        self.sample_indices_ = np.flatnonzero(support)
+        self.instance_scales_, self.feature_weights_ = scales, vectors.mean(axis=0)
         if self.per_class:
-            self.class_feature_weights_ = answer.feature_weights
-        self.reduction_ = answer.reduction
-        self.weights_ = answer.weights(self._genome.tasks, classes, names, self._fingerprint)
+            self.class_feature_weights_ = vectors
+        # Paper 004, eq. 6.
+        self.reduction_ = reduction_of(int(support.sum()), int(features.sum()), of=(self._n, len(features)))
+        a: FloatArray | None = None
+        if "FW" in genome.tasks:
+            # A k-NN uses the squares of w. At least one selected feature must have a positive weight.
+            a = np.array([metric_weights(row, features, square=True) for row in vectors])
+        bound = not support.all() or "IW" in genome.tasks  # weights of rows belong to these rows
+        self.weights_ = Weights(
+            feature_weights=a if a is None or self.per_class else a[0],
+            classes=self.classes_ if self.per_class else None,
+            instance_scales=scales if "IW" in genome.tasks else None,
+            feature_mask=features if "FS" in genome.tasks else None,
+            instance_mask=None if support.all() else support,
+            feature_names=getattr(self, "feature_names_in_", None),
+            n_samples=self._n if bound else None,
+            fingerprint=self._fingerprint if bound else None,
+        )
 
     def _instance_mask(self) -> BoolArray:
         """Return which rows of the fit are kept."""
@@ -456,3 +394,14 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         check_is_fitted(self, "feature_support_")
         importances: FloatArray = np.where(self.feature_support_, self.feature_weights_, 0.0)
         return importances
+
+
+def _warn_of_singletons(target: Target) -> None:
+    """Warn of singleton classes. Their only row is always predicted wrong when it is left out."""
+    singletons = target.classes[np.bincount(target.codes) == 1]
+    if len(singletons):
+        warn(
+            f"{len(singletons)} class(es) have one instance ({singletons[:5].tolist()}), which is always wrong when "
+            "it is left out; G-mean does not count them",
+            LonelyClassWarning,
+        )

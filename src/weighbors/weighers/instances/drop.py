@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any
-
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ..._typing import BoolArray, IndexArray
 from .editing import edit_rows
 from .rows import LabelledRows
-from .selector import InstanceSelector
-
-__all__ = ["DROP3", "DROP5", "select_drop3", "select_drop5"]
+from .selector import VotingSelector
 
 _SPARE = 28  # neighbours beyond k + 1 that are searched at once: they replace those that are removed
 
@@ -161,31 +155,7 @@ def select_drop5(table: LabelledRows, k: int) -> BoolArray:
     return neighborhoods.kept
 
 
-class _Drop(InstanceSelector):
-    """Base of the DROP family: its parameters."""
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **InstanceSelector._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        n_neighbors: int = 3,
-        weigher: Any = None,
-        *,
-        p: int = 2,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weigher = weigher
-        self.p = p
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-
-
-class DROP3(_Drop):
+class DROP3(VotingSelector):
     """Remove noise, then every row without which its neighbours are classified as well.
 
     First Wilson's editing removes the rows that the majority of their k nearest rows contradicts. Then rows are
@@ -249,11 +219,10 @@ class DROP3(_Drop):
 
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows DROP3 keeps."""
-        self._require_neighbors(table, int(self.n_neighbors))
-        return select_drop3(table, int(self.n_neighbors))
+        return select_drop3(table, self._count_neighbors(table))
 
 
-class DROP5(_Drop):
+class DROP5(VotingSelector):
     """Remove rows from the borders inwards to smooth them, then every row that its neighbours do not need.
 
     Rows are removed by the rule of `DROP3`, without its editing. The first pass visits rows near other classes first,
@@ -308,5 +277,4 @@ class DROP5(_Drop):
 
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows DROP5 keeps."""
-        self._require_neighbors(table, int(self.n_neighbors))
-        return select_drop5(table, int(self.n_neighbors))
+        return select_drop5(table, self._count_neighbors(table))

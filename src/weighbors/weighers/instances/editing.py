@@ -7,8 +7,6 @@ import numpy as np
 from ..._typing import BoolArray
 from .rows import LabelledRows, majority
 
-__all__ = ["edit_rows"]
-
 
 def edit_rows(table: LabelledRows, k: int) -> BoolArray:
     """Return which rows have the class of the majority of their k nearest other rows.

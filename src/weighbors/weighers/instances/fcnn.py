@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 from ..._typing import BoolArray, FloatArray, IndexArray
 from .rows import LabelledRows
 from .selector import InstanceSelector
-
-__all__ = ["FCNN", "select_fcnn"]
 
 
 def select_fcnn(table: LabelledRows) -> tuple[BoolArray, int]:
@@ -58,6 +57,7 @@ def _nearest_of_cells(wrong: IndexArray, ranked: FloatArray, nearest: IndexArray
     return np.sort(wrong[order][first])
 
 
+@dataclass(eq=False, repr=False)
 class FCNN(InstanceSelector):
     """Keep a consistent subset: the nearest kept row of every other row has its class.
 
@@ -116,18 +116,11 @@ class FCNN(InstanceSelector):
     (178, 25)
     """
 
-    def __init__(
-        self,
-        weigher: Any = None,
-        *,
-        p: int = 2,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weigher = weigher
-        self.p = p
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
+    weigher: Any = None
+    _: KW_ONLY
+    p: int = 2
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
 
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows FCNN keeps."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -11,8 +12,6 @@ from sklearn.utils._param_validation import Interval
 from ..._typing import BoolArray, IndexArray
 from .rows import LabelledRows
 from .selector import InstanceSelector
-
-__all__ = ["HMNEI", "count_hits_and_misses", "edit_by_hits_and_misses", "select_hmnei"]
 
 _FEW_ROWS = 4  # a class of which fewer rows would be left keeps its rows with links (rule 2)
 _MANY_CLASSES = 3  # with more classes than this, rule 3 applies
@@ -95,6 +94,7 @@ def _accuracy(table: LabelledRows, stored: IndexArray) -> float:
     return float(right.mean())
 
 
+@dataclass(eq=False, repr=False)
 class HMNEI(InstanceSelector):
     """Iterated editing by hit-miss networks: keep the rows that their own class needs and other classes do not touch.
 
@@ -155,25 +155,17 @@ class HMNEI(InstanceSelector):
     61
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    weigher: Any = None
+    _: KW_ONLY
+    epsilon: float = 0.1
+    p: int = 2
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **InstanceSelector._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        weigher: Any = None,
-        *,
-        epsilon: float = 0.1,
-        p: int = 2,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weigher = weigher
-        self.epsilon = epsilon
-        self.p = p
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
 
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows HMN-EI keeps."""

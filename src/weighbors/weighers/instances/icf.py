@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any
-
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ..._typing import BoolArray, IndexArray
 from .editing import edit_rows
 from .rows import LabelledRows
-from .selector import InstanceSelector
-
-__all__ = ["ICF", "count_local_sets", "select_icf"]
+from .selector import VotingSelector
 
 
 def count_local_sets(table: LabelledRows, rows: IndexArray) -> tuple[IndexArray, IndexArray]:
@@ -61,7 +55,7 @@ def select_icf(table: LabelledRows, k: int) -> tuple[BoolArray, int]:
     return kept, rounds
 
 
-class ICF(InstanceSelector):
+class ICF(VotingSelector):
     """Iterative case filtering: remove noise, then rows inside a class that other rows already represent.
 
     First Wilson's editing removes the rows that the majority of their k nearest rows contradicts. Then, in rounds, each
@@ -119,28 +113,7 @@ class ICF(InstanceSelector):
     22
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **InstanceSelector._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        n_neighbors: int = 3,
-        weigher: Any = None,
-        *,
-        p: int = 2,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weigher = weigher
-        self.p = p
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows ICF keeps."""
-        self._require_neighbors(table, int(self.n_neighbors))
-        kept, self.n_iter_ = select_icf(table, int(self.n_neighbors))
+        kept, self.n_iter_ = select_icf(table, self._count_neighbors(table))
         return kept

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -13,8 +14,6 @@ from ..._random import generators
 from ..._typing import BoolArray, FloatArray, IndexArray
 from .rows import LabelledRows
 from .selector import InstanceSelector
-
-__all__ = ["IB2", "IB3", "select_ib2", "select_ib3", "success_interval"]
 
 _BLOCK = 256  # rows whose distances are computed together
 
@@ -197,42 +196,22 @@ def _visit(
         stored[x] = True
 
 
-class _Incremental(InstanceSelector):
-    """Base of the selectors that visit rows one by one."""
-
-    shuffle: bool
-    random_state: Any
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **InstanceSelector._parameter_constraints,
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def _order(self, table: LabelledRows) -> tuple[IndexArray, np.random.Generator]:
-        """Return the order in which rows are visited, and the generator that may have drawn it."""
-        (rng,) = generators(self.random_state, 1)
-        return (rng.permutation(table.n) if self.shuffle else np.arange(table.n)), rng
-
-
-class IB2(_Incremental):
+@dataclass(eq=False, repr=False)
+class IB2(InstanceSelector):
     """Keep the rows that the rows kept before them classify wrongly.
 
     Rows are visited once, in the order of the table. The first row is kept. Each later row is kept if its nearest kept
     row has another class. This stores few rows in one pass, but keeps mislabelled ones and depends on the order.
+    Shuffle a table that is sorted, for example by class.
 
     Parameters
     ----------
     weigher : weigher, Weights or None, default=None
         Weights of the distance. A weigher is cloned and fitted first. None: no weights.
-    shuffle : bool, default=False
-        Whether rows are visited in random order. Use it if the table is sorted, for example by class.
     p : {1, 2}, default=2
         1 for the city-block distance, 2 for the Euclidean distance.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         As in `WeightedKNeighborsClassifier`.
-    random_state : int, RandomState or None, default=None
-        Draws the order. Without ``shuffle`` it is not used.
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
 
@@ -252,7 +231,7 @@ class IB2(_Incremental):
 
     Notes
     -----
-    Equal distances go to the lower row number, whatever the order of the visits. The result is one pass of the growing
+    Equal distances go to the lower row number. The result is one pass of the growing
     step of IB2, so a row that is left out can be classified wrongly by rows that were kept after it. `FCNN` has no such
     rows.
 
@@ -264,36 +243,27 @@ class IB2(_Incremental):
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import scale
+    >>> from sklearn.utils import shuffle
     >>> from weighbors import IB2
-    >>> X, y = load_wine(return_X_y=True)
-    >>> selector = IB2(shuffle=True, random_state=0).fit(scale(X), y)
+    >>> X, y = shuffle(*load_wine(return_X_y=True), random_state=0)
+    >>> selector = IB2().fit(scale(X), y)
     >>> len(selector.sample_indices_)
-    18
+    14
     """
 
-    def __init__(
-        self,
-        weigher: Any = None,
-        *,
-        shuffle: bool = False,
-        p: int = 2,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weigher = weigher
-        self.shuffle = shuffle
-        self.p = p
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    weigher: Any = None
+    _: KW_ONLY
+    p: int = 2
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
 
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows IB2 keeps."""
-        return select_ib2(table, self._order(table)[0])
+        return select_ib2(table, np.arange(table.n))
 
 
-class IB3(_Incremental):
+@dataclass(eq=False, repr=False)
+class IB3(InstanceSelector):
     """Keep the rows that classify the rows after them better than chance.
 
     As `IB2`, but with a record for each stored row of how often it was right. Only acceptable rows classify: the
@@ -309,14 +279,10 @@ class IB3(_Incremental):
         Confidence level of the intervals that decide whether a row is acceptable.
     removal : float, default=0.75
         Confidence level of the intervals that decide whether a row is removed.
-    shuffle : bool, default=False
-        Whether rows are visited in random order. Use it if the table is sorted, for example by class.
     p : {1, 2}, default=2
         1 for the city-block distance, 2 for the Euclidean distance.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         As in `WeightedKNeighborsClassifier`.
-    random_state : int, RandomState or None, default=None
-        Draws the order with ``shuffle``, and the row that classifies while no stored row is acceptable.
     n_jobs : int or None, default=None
         Threads. Results do not depend on it.
 
@@ -336,7 +302,8 @@ class IB3(_Incremental):
 
     Notes
     -----
-    Rows are visited once, in the order of the table unless ``shuffle`` is set. Intervals are Wilson's, two-sided: z is
+    Rows are visited once, in the order of the table: shuffle a table that is sorted, for example by class. While no
+    stored row is acceptable, a random one classifies, drawn with a fixed seed. Intervals are Wilson's, two-sided: z is
     1.645 for the level 0.9 and 1.150 for 0.75. The paper names these levels; some programs use 0.9 and 0.7 as z itself.
     The frequency of a class is counted over the rows visited so far. It includes the present row when rows are
     removed, and does not when acceptable rows are sought, since the class of the present row is unknown then. The
@@ -352,39 +319,26 @@ class IB3(_Incremental):
     >>> from sklearn.datasets import make_blobs
     >>> from weighbors import IB3
     >>> X, y = make_blobs(1000, centers=3, cluster_std=2.0, random_state=0)
-    >>> selector = IB3(random_state=0).fit(X, y)
+    >>> selector = IB3().fit(X, y)
     >>> len(selector.sample_indices_) < 100
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **_Incremental._parameter_constraints,
+    weigher: Any = None
+    _: KW_ONLY
+    acceptance: float = 0.9
+    removal: float = 0.75
+    p: int = 2
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **InstanceSelector._parameter_constraints,
         "acceptance": [Interval(Real, 0, 1, closed="neither")],
         "removal": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(
-        self,
-        weigher: Any = None,
-        *,
-        acceptance: float = 0.9,
-        removal: float = 0.75,
-        shuffle: bool = False,
-        p: int = 2,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weigher = weigher
-        self.acceptance = acceptance
-        self.removal = removal
-        self.shuffle = shuffle
-        self.p = p
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows IB3 keeps."""
-        order, rng = self._order(table)
-        return select_ib3(table, order, float(self.acceptance), float(self.removal), rng)
+        (rng,) = generators(0, 1)
+        return select_ib3(table, np.arange(table.n), float(self.acceptance), float(self.removal), rng)

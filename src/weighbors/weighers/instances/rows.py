@@ -12,8 +12,6 @@ from ...engine import ColumnRanges, NeighborEngine
 from ...engine.references import column_ranges
 from ...weights import Weights
 
-__all__ = ["LabelledRows", "majority"]
-
 _NO_WEIGHTS = Weights()
 _EQUAL = 1e-9  # distances to a centre that differ by less, relatively, differ by rounding only
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
 from ..._frames import as_pandas
+from ..._labels import check_labels, require_labels
 from ..._typing import BoolArray, IndexArray
-from ..._validation import TableCoder, TakesTables, check_labels, require_labels
+from ..._validation import TableCoder, TakesTables
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, InvalidWeightsError, LostClassWarning
 from ...neighbors.checks import check_fits, class_of_row
@@ -22,10 +23,8 @@ from ...neighbors.metric import fit_weigher, learned_weights
 from ...weights import Weights, fingerprint
 from .._reduction import RowReducer
 from ..base import require_fitted_rows
-from ..neighborhoods import to_dense
+from ..rows import to_dense
 from .rows import LabelledRows
-
-__all__ = ["InstanceSelector"]
 
 
 class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
@@ -37,7 +36,7 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
 
     _needs_scaled_columns = True  # wide columns would decide the distances
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weigher": [None, Weights, HasMethods(["fit", "get_params"])],
         "p": [Options(Real, {1, 2})],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
@@ -151,14 +150,6 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
             feature_names=weights.feature_names if names is None else tuple(names),
         )
 
-    def _require_neighbors(self, table: LabelledRows, k: int) -> None:
-        """Raise InvalidDataError if no row has ``k`` other rows."""
-        if table.n <= k:
-            raise InvalidDataError(
-                f"{type(self).__name__} with n_neighbors={k} needs more than {k} rows; got n_samples = {table.n}. Use "
-                "a smaller n_neighbors, or more rows"
-            )
-
     def _instance_mask(self) -> BoolArray:
         """Return which rows of the fit are kept."""
         mask: BoolArray = self.instance_support_
@@ -168,3 +159,29 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
         """Raise an error if ``X`` does not hold the rows of the fit."""
         coded = to_dense(self._coder.transform(self, X), type(self).__name__)
         require_fitted_rows(coded, self.weights_.fingerprint)
+
+
+@dataclass(eq=False, repr=False)
+class VotingSelector(InstanceSelector):
+    """Base of the selectors in whose rule ``n_neighbors`` rows vote."""
+
+    n_neighbors: int = 3
+    weigher: Any = None
+    _: KW_ONLY
+    p: int = 2
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **InstanceSelector._parameter_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def _count_neighbors(self, table: LabelledRows) -> int:
+        """Return ``n_neighbors``. Raise InvalidDataError if no row has so many other rows."""
+        if table.n <= self.n_neighbors:
+            raise InvalidDataError(
+                f"{type(self).__name__} with n_neighbors={self.n_neighbors} needs more than {self.n_neighbors} rows; "
+                f"got n_samples = {table.n}. Use a smaller n_neighbors, or more rows"
+            )
+        return int(self.n_neighbors)

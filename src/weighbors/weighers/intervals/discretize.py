@@ -23,9 +23,7 @@ from ..._validation import TableCoder
 from ..._warnings import warn
 from ...engine.references import ColumnRanges, column_ranges, integral
 from ...exceptions import InvalidDataError, NoCutWarning, UnknownCategoryError
-from ..neighborhoods import to_dense
-
-__all__ = ["Column", "IntegerCoder", "frequency_cuts", "mdlp_cuts"]
+from ..rows import to_dense
 
 
 def _entropy(counts: FloatArray) -> FloatArray:
@@ -249,7 +247,7 @@ class IntegerCoder:
             self._learn_bins(binned, n_classes, column, "frequency")
 
     def _learn_bins(self, columns: IndexArray, n_classes: int, column: Callable[[int], Column], how: str) -> None:
-        """Learn the bins of some columns.
+        """Learn the cuts of some columns, and the smallest and largest value in each of their bins.
 
         Parameters
         ----------
@@ -267,16 +265,12 @@ class IntegerCoder:
                 cuts = mdlp_cuts(values, codes, n_classes, weight)
             else:
                 cuts = frequency_cuts(values, self.n_bins, weight)
-            self._store(j, cuts, values)
-
-    def _store(self, j: int, cuts: FloatArray, values: FloatArray) -> None:
-        """Store the cuts of column ``j``, and the smallest and largest value in each of its bins."""
-        bins = np.searchsorted(cuts, values, side="right")
-        least, largest = np.full(len(cuts) + 1, np.inf), np.full(len(cuts) + 1, -np.inf)
-        # Several values fall into the same bin, so they are compared one by one.
-        np.minimum.at(least, bins, values)
-        np.maximum.at(largest, bins, values)
-        self.cuts[j], self.ends[j] = cuts, (least, largest)
+            bins = np.searchsorted(cuts, values, side="right")
+            least, largest = np.full(len(cuts) + 1, np.inf), np.full(len(cuts) + 1, -np.inf)
+            # Several values fall into the same bin, so they are compared one by one.
+            np.minimum.at(least, bins, values)
+            np.maximum.at(largest, bins, values)
+            self.cuts[j], self.ends[j] = cuts, (least, largest)
 
     def integers(self, X: Any) -> Any:
         """Return the rows with bin numbers in the columns that have bins. Missing values stay missing."""

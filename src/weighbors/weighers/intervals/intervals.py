@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from ..._labels import check_labels, require_labels
 from ..._typing import AnyArray, FloatArray, IndexArray
-from ..._validation import TakesTables, check_labels, check_sample_weight, require_labels
+from ..._validation import TakesTables, check_sample_weight
 from ..._warnings import warn
 from ...exceptions import NoPositiveWeightWarning
 from ...weights import IntervalTable, Weights
@@ -22,11 +23,9 @@ from .runs import LEVELS, Runs, find_runs
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["INTERVAL_CONSTRAINTS", "RepresentativeIntervals", "interval_frame", "interval_table"]
-
 #: Parameter constraints that `RepresentativeIntervals` and `WIBK` share.
 INTERVAL_CONSTRAINTS: dict[str, list[Any]] = {
-    "normalize": [StrOptions({"instance", "none", "class", "max"})],
+    "normalize": [StrOptions({"instance"}), None],
     "smoothing": [Interval(Real, 0, None, closed="left")],
     "weight": [StrOptions({"nonoverlap", "overlap"})],
     "overlap": [StrOptions({"values", "length"})],
@@ -44,7 +43,7 @@ def interval_table(
     n_categories: IndexArray,
     *,
     weight: str = "nonoverlap",
-    normalize: str = "instance",
+    normalize: str | None = "instance",
     smoothing: float = 0.02,
 ) -> IntervalTable | None:
     """Return the table of the kept runs, or None if all weights are 0 after smoothing.
@@ -93,7 +92,7 @@ def interval_table(
         high=high[order],
         weight=value[order],
         n_features=M,
-        normalize="instance" if normalize == "instance" else "none",
+        normalize=normalize or "none",
         smoothing=smoothing,
     )
 
@@ -122,53 +121,6 @@ def _every_category(
     weight = np.full(number + 1, value.mean() if len(value) else 0.0)
     weight[kept] = value
     return np.full(number + 1, group), low, high, weight
-
-
-def scaled_table(
-    table: IntervalTable, normalize: str, class_sums: Callable[[IntervalTable], FloatArray]
-) -> IntervalTable:
-    """Return the table with normalised weights if ``normalize`` is "max" or "class", else the table itself.
-
-    "max": the largest weight is 1. "class": the weights of an instance sum to 1 on average over
-    its class. Smoothing is added before. The argument ``class_sums`` is a function that takes the table and
-    returns the result of `class_sums` for the training rows.
-    """
-    if normalize not in ("class", "max"):
-        return table
-    weight = table.weight + table.smoothing
-    if normalize == "max":
-        divisor = np.full(len(weight), weight.max())
-    else:
-        total, weight_sum = class_sums(table)
-        mean = total / np.maximum(weight_sum, 1e-300)
-        # Intervals of a class are stored together, so its divisor is repeated for all of them.
-        per_class = table.start[:: table.n_features]
-        divisor = np.repeat(np.where(mean > 0, mean, 1.0), np.diff(per_class))
-    return IntervalTable(table.start, table.low, table.high, weight / divisor, table.n_features)
-
-
-def class_sums(table: IntervalTable, X: Any, codes: IndexArray, sample_weight: FloatArray | None) -> FloatArray:
-    """Return two sums for each class: of all weights of its rows, and of its rows. The shape is (2, n_classes).
-
-    Parameters
-    ----------
-    table : IntervalTable
-    X : array or CSR
-    codes : ndarray of shape (n,)
-        Class of each row.
-    sample_weight : ndarray of shape (n,), or None
-        Repetition weight of each row.
-    """
-    batches = range(0, X.shape[0], 4096)
-    sums = [table.lookup(_dense(X[i : i + 4096]), codes[i : i + 4096]).sum(axis=1) for i in batches]
-    weight = np.ones(len(codes)) if sample_weight is None else sample_weight
-    parts = (weight * np.concatenate(sums), weight)
-    return np.array([np.bincount(codes, weights=part, minlength=table.n_classes) for part in parts])
-
-
-def _dense(rows: Any) -> FloatArray:
-    """Return the rows as a dense array."""
-    return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
 def interval_frame(weigher: RepresentativeIntervals, *outer: IntegerCoder) -> pd.DataFrame:
@@ -215,6 +167,7 @@ def _label_ends(runs: Runs, coders: list[IntegerCoder], upper: bool) -> AnyArray
     return np.array(labels, dtype=object if text else None)
 
 
+@dataclass(eq=False, repr=False)
 class RepresentativeIntervals(TakesTables, BaseEstimator):
     """Weigh intervals of values by how much of them belongs to one class alone.
 
@@ -226,10 +179,9 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
 
     Parameters
     ----------
-    normalize : {"instance", "none", "class", "max"}, default="instance"
-        How weights are normalised, which the paper does not say. "instance": the weights of a stored
-        instance sum to 1. "class": the weights of an instance sum to 1 on average over its class. "max":
-        the largest weight is 1. "none": weights are not normalised.
+    normalize : "instance" or None, default="instance"
+        How weights are normalised, which the paper does not say. "instance": the weights of a stored instance sum to
+        1. None: weights are not normalised.
     smoothing : float, default=0.02
         Number that is added to every weight before it is normalised. With 0, an instance whose intervals
         all overlap completely has distance 0 to every row.
@@ -280,26 +232,16 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
     2     b      x0    5     6          2          2  high  0.000000  True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = INTERVAL_CONSTRAINTS
+    normalize: str | None = "instance"
+    smoothing: float = 0.02
+    _: KW_ONLY
+    weight: str = "nonoverlap"
+    overlap: str = "values"
+    discretize: str | None = None
+    n_bins: int = 10
+    categorical_features: Any = "from_dtype"
 
-    def __init__(
-        self,
-        normalize: str = "instance",
-        smoothing: float = 0.02,
-        *,
-        weight: str = "nonoverlap",
-        overlap: str = "values",
-        discretize: str | None = None,
-        n_bins: int = 10,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.normalize = normalize
-        self.smoothing = smoothing
-        self.weight = weight
-        self.overlap = overlap
-        self.discretize = discretize
-        self.n_bins = n_bins
-        self.categorical_features = categorical_features
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = INTERVAL_CONSTRAINTS
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresentativeIntervals:
@@ -331,11 +273,11 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
             coder.integers(X), codes, len(self.classes_), nominal, overlap=self.overlap, sample_weight=weight
         )
         self._runs, self._coder = runs, coder
-        self.weights_ = self._weights(X.shape[1], lambda table: class_sums(table, X, codes, weight))
+        self.weights_ = self._weights(X.shape[1])
         return self
 
-    def _weights(self, M: int, class_sums: Callable[[IntervalTable], FloatArray]) -> Weights:
-        """Return the `Weights` of the runs, for M features. ``class_sums`` is as in `scaled_table`."""
+    def _weights(self, M: int) -> Weights:
+        """Return the `Weights` of the runs, for M features."""
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(names)
         low, high = (ends.astype(np.float64) for ends in (self._runs.low, self._runs.high))
@@ -361,7 +303,6 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
                 NoPositiveWeightWarning,
             )
             return Weights(feature_weights=np.ones(M), feature_names=names)
-        table = scaled_table(table, self.normalize, class_sums)
         return Weights(intervals=table, classes=self.classes_, feature_names=names)
 
     @property

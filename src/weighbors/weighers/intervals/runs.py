@@ -14,8 +14,6 @@ from scipy import sparse
 
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 
-__all__ = ["LEVELS", "Runs", "confidence_levels", "find_runs"]
-
 LEVELS = ("null", "low", "medium", "high")
 _BLOCK_CELLS = 2**20
 _WIDE = 2**32  # in columns of a larger range, gaps between values are shortened, so that positions fit 64 bits
@@ -158,13 +156,9 @@ def _count_places(place: IndexArray, end: int, weight: FloatArray | None) -> tup
         taken = np.flatnonzero(count)
         return taken, count[taken]
     if weight is None:
-        place = np.sort(place)
-    else:
-        order = np.argsort(place, kind="stable")
-        place, weight = place[order], weight[order]
-    first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
-    number = np.diff(np.concatenate([first, [len(place)]]))
-    return place[first], number if weight is None else np.add.reduceat(weight, first)
+        return np.unique(place, return_counts=True)
+    taken, at = np.unique(place, return_inverse=True)
+    return taken, np.bincount(at, weights=weight)
 
 
 def _block_runs(

@@ -14,8 +14,6 @@ from ..._warnings import warn
 from ...exceptions import InvalidDataError, RaisedThresholdWarning
 from .similarity import FeatureSimilarity
 
-__all__ = ["LEAST_SIMILARITY", "FeatureGroups", "chance_limit", "check_threshold", "find_groups", "link_pairs"]
-
 #: Features that share less than about half of their variance (0.7² = 0.49) do not stand in for each other.
 LEAST_SIMILARITY = 0.7
 #: Pairs of similar features that are kept in memory. Linking needs up to 200 bytes and about 2 µs per pair.

@@ -11,8 +11,6 @@ from scipy.special import gammaln, xlogy
 
 from ..._typing import AnyArray, FloatArray, IndexArray
 
-__all__ = ["CategoryCounts", "adjusted_information", "expected_terms"]
-
 #: The hypergeometric distribution is summed this many standard deviations to both sides of its mean.
 _DEVIATIONS = 12.0
 

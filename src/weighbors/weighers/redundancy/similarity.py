@@ -17,8 +17,6 @@ from ..._parallel.executors import ThreadExecutor
 from ..._typing import BoolArray, FloatArray, IndexArray
 from .mutual_information import CategoryCounts, adjusted_information, expected_terms
 
-__all__ = ["FeatureSimilarity"]
-
 #: Number of features of a block. It is fixed, so that results depend neither on memory nor on threads.
 BLOCK = 1024
 #: Fewer rows than this that differ from the most frequent value say nothing about a feature: they coincide by chance.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +13,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..._frame_arrays import FrameAttribute
+from ..._labels import require_labels
 from ..._parallel.cluster import is_dask
 from ..._random import seed_sequence
 from ..._targets import TARGET_TYPES
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..._validation import TakesTables, require_labels
+from ..._validation import TakesTables
 from ...blocks import select_columns, select_rows
 from ...exceptions import ForeignWeightsError, InvalidDataError
 from ...metrics import reduction_of
@@ -25,39 +26,29 @@ from ...weights import Weights, fingerprint
 from .._reduction import TableReducer
 from ..base import require_fitted_rows
 from ..evolution import EvolutionaryWeigher
-from .fit import Cut, Fits, LocalRows
-from .fit_blocks import BlockRows, in_blocks
 from .merge import Joined, join, repeat_warnings
-
-__all__ = ["CombinedWeigher"]
-
-_PUBLISHED = (
-    "feature_weights_",
-    "class_feature_weights_",
-    "instance_scales_",
-    "instance_weights_",
-    "instance_support_",
-    "_fingerprint",
-    "_coder",
-    "classes_",
-)
+from .table import Fits, StrataTable, in_blocks, open_blocks, open_memory
 
 
 class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
     """Base class of the estimators that fit a weigher to many strata. See the subclasses."""
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    weigher: Any
+    n_strata: Any
+    target_type: str
+    categorical_features: Any
+    random_state: Any
+    n_jobs: int | None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weigher": [None, HasMethods(["fit", "get_params"]), HasMethods(["fit_resample", "get_params"])],
         "n_strata": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "stratum_size": [Interval(Integral, 2, None, closed="left")],
         "target_type": [TARGET_TYPES],
-        "feature_threshold": [Interval(Real, 0, 1, closed="right")],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
 
-    _neutral_parameters: ClassVar[dict[str, Any]] = {"target_type": "auto"}
     _takes_numeric_targets = True
     strata_ = FrameAttribute()
 
@@ -91,25 +82,25 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         """
         require_labels(self, y)
         weigher = clone(EvolutionaryWeigher("IS") if self.weigher is None else self.weigher)
-        kind = BlockRows if in_blocks(X, y) else LocalRows
-        table = kind(self, weigher, X, y, fit_params, self._target_type_for(weigher))
-        *rounds, others = seed_sequence(self.random_state).spawn(self._n_rounds + 1)
-        fits = table.learn(Cut(self.n_strata, int(self.stratum_size), rounds), n_jobs=self.n_jobs, client=client)
-        joined = join(fits.outcomes, fits.rows, table.N, len(rounds))
-        for name in _PUBLISHED:
-            self.__dict__.pop(name, None)  # attributes of an earlier fit
-        self.target_type_, self._shape, self._weigher_name = (
-            table.target.type,
-            (table.N, table.M),
-            type(weigher).__name__,
-        )
+        opened = open_blocks if in_blocks(X, y) else open_memory
+        table = opened(self, weigher, X, y, fit_params, self._target_type_for(weigher), client)
+        *rounds, others = seed_sequence(self.random_state).spawn(self._count_rounds() + 1)
+        fits = table.fit_strata(self.n_strata, rounds)
+        joined = join(fits.outcomes, fits.rows, table.n, len(rounds))
+        # Another fit may have had attributes that this one does not have.
+        for name in [name for name in vars(self) if name.endswith(("_", "_arrays")) and not name.endswith("_in_")]:
+            delattr(self, name)
+        self._shape, self._weigher_name = (table.n, table.width), type(weigher).__name__
+        self.target_type_ = table.target.type
         if self.target_type_ == "classes":
             self.classes_ = table.target.classes
-        self._set_columns(table)
+        # Rows in blocks are not read as a whole, so that they have no fingerprint.
+        self._coder = table.coder
+        self._fingerprint = None if table.coder is None else fingerprint(table.blocks[0].rows)
         self.strata_ = _frame(fits)
-        self.membership_ = _membership(fits, len(rounds), table.N)
+        self.membership_ = _membership(fits, len(rounds), table.n)
         self.n_strata_ = int((self.strata_["round"] == 0).sum())
-        kept, support = self._elect(table, joined, np.random.Generator(np.random.PCG64(others)), client)
+        kept, support = self._elect(table, joined, np.random.default_rng(others))
         self._publish(joined, kept, support)
         repeat_warnings(fits.outcomes)
         return self
@@ -123,30 +114,18 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         only_classes = getattr(weigher, "_takes_numeric_targets", True) is False or hasattr(weigher, "fit_resample")
         return None if only_classes else "auto"
 
-    @property
     @abstractmethod
-    def _n_rounds(self) -> int:
-        """Number of rounds: how many times the rows are cut into strata."""
+    def _count_rounds(self) -> int:
+        """Return how many times the rows are cut into strata."""
 
     @abstractmethod
     def _elect(
-        self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
+        self, table: StrataTable, joined: Joined, rng: np.random.Generator
     ) -> tuple[BoolArray | None, BoolArray | None]:
         """Return which instances and which features are kept, each None if the weigher does not select them.
 
-        ``table`` has the rows (`LocalRows` or `BlockRows`), ``joined`` the combined results of all strata, ``rng``
-        draws queries, and ``client`` is the Dask client, if there is one.
+        ``joined`` has the combined results of all strata of the ``table``, and ``rng`` draws queries.
         """
-
-    def _set_columns(self, table: Any) -> None:
-        """Store the column coding, fingerprint or column names of ``table``, which later calls need."""
-        if isinstance(table, LocalRows):
-            self._coder, self._fingerprint = table.coder, fingerprint(table.X)
-            return
-        self.n_features_in_ = table.M
-        self.__dict__.pop("feature_names_in_", None)
-        if table.names is not None:
-            self.feature_names_in_ = np.asarray(table.names, dtype=object)
 
     def _publish(self, joined: Joined, kept: BoolArray | None, support: BoolArray | None) -> None:
         """Set the attributes of the fit from the combined results."""
@@ -182,7 +161,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
             instance_mask=mask,
             feature_names=None if names is None else tuple(names),
             n_samples=self._shape[0] if bound else None,
-            fingerprint=getattr(self, "_fingerprint", None) if bound else None,
+            fingerprint=self._fingerprint if bound else None,
         )
 
     @property
@@ -237,9 +216,8 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         return mask
 
     def _check_same_rows(self, X: Any) -> None:
-        # Rows in blocks were not read as a whole, so that there is no fingerprint.
         """Raise ForeignWeightsError if ``X`` does not hold the rows of the fit."""
-        if not hasattr(self, "_coder"):
+        if self._coder is None:
             if np.shape(X) != self._shape:
                 raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
         else:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ..._frame_arrays import FrameAttribute
-from ..._targets import Target
-from ..._typing import BoolArray, IndexArray
+from ..._typing import BoolArray
 from ...exceptions import InvalidDataError
 from ...weights import Weights
 from ..evolution import EvolutionaryWeigher
-from ..evolution.fitness import Performance
-from ..evolution.number_scores import NUMBER_SCORES, NumericPerformance, check_number_score
-from ..evolution.scores import SCORES, check_score
 from .combined import CombinedWeigher
 from .merge import Joined, elect_features
-from .vote import Candidate, feature_candidates, judge
+from .neighbors import VoteLevels, find_nearest
+from .table import StrataTable
+from .vote import Candidate, compare_thresholds, list_candidates, measure_performance
 
-__all__ = ["Democratic"]
+N_QUERIES = 1000  # rows on which the error is measured
 
 
+@dataclass(eq=False, repr=False)
 class Democratic(CombinedWeigher):
     """Fit a weigher or selector to strata in several rounds, and let the rounds vote.
 
@@ -40,27 +40,15 @@ class Democratic(CombinedWeigher):
     n_rounds : int, default=10
         Number of times that the rows are cut into strata.
     n_strata : int or "auto", default="auto"
-    stratum_size : int, default=1000
     target_type : {"auto", "classes", "numeric"}, default="auto"
         As in `Stratified`.
     threshold : int or None, default=None
         Number of votes that remove an instance, from 1 (an instance is kept only if all rounds keep it) to
-        ``n_rounds`` (an instance is kept if one round keeps it). None: the threshold that minimises f.
-    feature_threshold : float or None, default=None
-        Smallest share of votes with which a feature is kept. None: the share that minimises f, together with
-        the threshold. It is not used if all strata keep the same number of features: then the result keeps
-        this number of features too.
+        ``n_rounds`` (an instance is kept if one round keeps it). Features are then kept with at least half of the
+        votes. None: the threshold that minimises f, together with the smallest share of votes with which a feature is
+        kept.
     alpha : float, default=0.75
         Weight α of the error in f.
-    fitness : str, callable or None, default=None
-        Score whose value is 1 − ε: a name, as in `EvolutionaryWeigher`, or a function of (y_true, y_pred).
-        None: the parameter ``fitness`` of the weigher, or "accuracy" if the weigher has none. For numeric
-        targets, "accuracy" is R², and neighbours predict the mean of their targets.
-    n_neighbors : int, default=1
-        Number of neighbours that vote in ε.
-    n_queries : int, default=1000
-        Number of rows on which ε is measured, drawn with the class shares of the table, or from ten bins of a
-        numeric target. A row is not its own neighbour.
     categorical_features, random_state, n_jobs
         As in `Stratified`.
 
@@ -84,12 +72,17 @@ class Democratic(CombinedWeigher):
 
     Notes
     -----
-    The time is linear in the number of rows: there are rounds × strata of a fixed size. The neighbours of
-    ``n_queries`` rows are searched once for each set of features to compare. One search serves all thresholds,
-    since a higher threshold keeps all instances that a lower one keeps. The paper cuts strata along the axes
-    of a grand tour and measures ε inside strata. Here strata are drawn at random with the class shares, and ε
-    is measured with all instances that are left. If features are selected too, m is the share of rows times
-    the share of columns. For tables in blocks (Dask collections and files), ε needs numeric columns.
+    ε is 1 minus the accuracy of the nearest neighbour, or minus R² for a numeric target. If the weigher is an
+    `EvolutionaryWeigher`, its ``fitness`` takes the place of the accuracy. ε is measured on about 1000 rows, drawn with
+    the class shares of the table, or from ten bins of a numeric target. A row is not its own neighbour.
+
+    The time is linear in the number of rows: there are rounds × strata of a fixed size. The neighbours of the drawn
+    rows are searched once for each set of features to compare. One search serves all thresholds, since a higher
+    threshold keeps all instances that a lower one keeps. If all strata keep the same number of features, the result
+    keeps this number of features too, and sets of features are not compared. The paper cuts strata along the axes of a
+    grand tour and measures ε inside strata. Here strata are drawn at random with the class shares, and ε is measured
+    with all instances that are left. If features are selected too, m is the share of rows times the share of columns.
+    For tables in blocks (Dask collections and files), ε needs numeric columns.
 
     References
     ----------
@@ -110,55 +103,28 @@ class Democratic(CombinedWeigher):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    weigher: Any = None
+    n_rounds: int = 10
+    _: KW_ONLY
+    n_strata: Any = "auto"
+    target_type: str = "auto"
+    threshold: int | None = None
+    alpha: float = 0.75
+    categorical_features: Any = "from_dtype"
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CombinedWeigher._parameter_constraints,
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "threshold": [None, Interval(Integral, 1, None, closed="left")],
-        "feature_threshold": [None, Interval(Real, 0, 1, closed="right")],
         "alpha": [Interval(Real, 0, 1, closed="both")],
-        "fitness": [None, StrOptions({*SCORES, *NUMBER_SCORES}), callable],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_queries": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        weigher: Any = None,
-        n_rounds: int = 10,
-        *,
-        n_strata: Any = "auto",
-        stratum_size: int = 1000,
-        target_type: str = "auto",
-        threshold: int | None = None,
-        feature_threshold: float | None = None,
-        alpha: float = 0.75,
-        fitness: Any = None,
-        n_neighbors: int = 1,
-        n_queries: int = 1000,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weigher = weigher
-        self.n_rounds = n_rounds
-        self.n_strata = n_strata
-        self.stratum_size = stratum_size
-        self.target_type = target_type
-        self.threshold = threshold
-        self.feature_threshold = feature_threshold
-        self.alpha = alpha
-        self.fitness = fitness
-        self.n_neighbors = n_neighbors
-        self.n_queries = n_queries
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     thresholds_ = FrameAttribute()
 
-    @property
-    def _n_rounds(self) -> int:
-        """Number of rounds. Raise InvalidDataError if the threshold is larger."""
+    def _count_rounds(self) -> int:
+        """Return the number of rounds. Raise InvalidDataError if the threshold is larger."""
         if self.threshold is not None and self.threshold > self.n_rounds:
             raise InvalidDataError(
                 f"threshold={self.threshold} is more than n_rounds={self.n_rounds}, the most votes there can be"
@@ -166,110 +132,65 @@ class Democratic(CombinedWeigher):
         return int(self.n_rounds)
 
     def _elect(
-        self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
+        self, table: StrataTable, joined: Joined, rng: np.random.Generator
     ) -> tuple[BoolArray | None, BoolArray | None]:
-        """Return the instances and features that are kept. Thresholds that are not given are chosen by f.
-
-        The parameters are those of `CombinedWeigher._elect`.
-        """
-        del self.thresholds_  # attributes of an earlier fit
-        for name in ("removal_votes_", "threshold_", "feature_votes_"):
-            self.__dict__.pop(name, None)
-        share, removal = joined.share, None
-        if share is not None:
-            self.feature_votes_ = share
+        """Return the instances and features that are kept, each None if the weigher does not select them."""
+        support = None
+        if joined.share is not None:
+            self.feature_votes_, support = joined.share, elect_features(joined, 0.5)
         if joined.keeps is not None:
-            self.removal_votes_ = removal = self.n_rounds - joined.keeps
-        fixed = joined.seats is not None or self.feature_threshold is not None
-        elected = np.ones(table.M, dtype=bool)
-        if share is not None:
-            elected = elect_features(joined, 0.5 if self.feature_threshold is None else float(self.feature_threshold))
-        # A number of features that all strata share, or a given threshold, leaves nothing to compare.
-        candidates = feature_candidates(share, elected, self.n_rounds, fixed)
-        open_rows = removal is not None and self.threshold is None
+            self.removal_votes_ = self.n_rounds - joined.keeps
         threshold = self.threshold
-        if open_rows or len(candidates) > 1:
-            threshold, elected = self._choose_thresholds(table, joined, removal, candidates, rng, client)
-        if removal is None:
-            return None, None if share is None else elected
-        self.threshold_ = int(threshold)  # type: ignore[arg-type]
-        kept = removal < self.threshold_
+        if threshold is None:
+            threshold, support = self._choose_thresholds(table, joined, support, rng)
+        if joined.keeps is None:
+            return None, support
+        self.threshold_ = int(threshold)
+        kept = self.removal_votes_ < self.threshold_
         if not kept.any():
             raise InvalidDataError(
                 f"threshold={self.threshold_} leaves no instance: every one was removed in that many rounds. Use a "
                 f"higher one, or None"
             )
-        return kept, None if share is None else elected
+        return kept, support
 
     def _choose_thresholds(
-        self,
-        table: Any,
-        joined: Joined,
-        removal: IndexArray | None,
-        candidates: list[Candidate],
-        rng: np.random.Generator,
-        client: Any,
-    ) -> tuple[int, BoolArray]:
+        self, table: StrataTable, joined: Joined, support: BoolArray | None, rng: np.random.Generator
+    ) -> tuple[int, BoolArray | None]:
         """Return the threshold of votes and the kept features with the smallest f.
 
-        If several pairs have the same f, the pair that keeps the smaller share of the table is chosen.
-        ``removal`` has the votes for the removal of each row, or is None if the weigher selects no instances.
-        ``candidates`` are the sets of features to compare. The other parameters are those of `_elect`.
+        If several pairs have the same f, the pair that keeps the smaller share of the table is chosen. ``support``
+        are the features to keep if there is one set of features only. The other parameters are those of `_elect`.
         """
-        n_levels = 1 if removal is None else self.n_rounds
-        level = np.zeros(table.N, dtype=np.int64) if removal is None else removal
+        candidates = [Candidate(np.nan, np.ones(table.width, dtype=bool) if support is None else support)]
+        if joined.share is not None and joined.seats is None:
+            # A number of features that all strata share would leave nothing to compare.
+            candidates = list_candidates(joined.share, self.n_rounds) or candidates
+        if joined.keeps is None and len(candidates) == 1:
+            return 1, support
+        n_levels = 1 if joined.keeps is None else self.n_rounds
+        level = np.zeros(table.n, dtype=np.int64) if joined.keeps is None else self.removal_votes_
         # Rows that every round removed are in no selection, so they need not be searched.
         ever = level < n_levels
-        own_row, queries, truth = table.draw(int(self.n_queries), rng, n_jobs=self.n_jobs, client=client)
-        performance = self._performance(truth)
-        weights = [_search_weights(joined, candidate.support, ever, truth.classes) for candidate in candidates]
-        found = table.neighbors(
-            np.minimum(level, n_levels - 1),
-            n_levels,
-            weights,
-            queries,
-            own_row,
-            k=int(self.n_neighbors),
-            n_jobs=self.n_jobs,
-            client=client,
-        )
+        queries = table.draw_queries(N_QUERIES, rng)
+        performance = measure_performance(self._score_of_error(), table.target.take(queries))
+        weights = [_search_weights(joined, one.support, ever, table.target.classes) for one in candidates]
+        levels = VoteLevels(np.minimum(level, n_levels - 1), n_levels, table.target.codes)
+        found = find_nearest(table, queries, levels, weights)
         # A threshold v keeps the rows with fewer than v votes for removal: a running sum over the levels.
-        kept = np.cumsum(np.bincount(level[ever], minlength=n_levels)) / table.N
-        frame = judge(
-            found, candidates, kept, performance, joined.votes, alpha=float(self.alpha), k=int(self.n_neighbors)
-        )
-        if removal is not None and self.threshold is not None:
-            frame = frame[frame["threshold"] == self.threshold]
-        self.thresholds_ = frame.reset_index(drop=True)
-        if not len(frame):
-            return int(self.threshold or 1), candidates[0].support
+        kept = np.cumsum(np.bincount(level[ever], minlength=n_levels)) / len(level)
+        frame = compare_thresholds(found, candidates, kept, table.target, performance, float(self.alpha))
+        self.thresholds_ = frame
         # Of equal f, the smaller selection is chosen.
         best = frame.sort_values(["f", "kept", "threshold"], kind="stable").iloc[0]
-        supports = {candidate.threshold: candidate.support for candidate in candidates}
-        support = candidates[0].support if len(candidates) == 1 else supports[float(best["feature_threshold"])]
-        return int(best["threshold"]), support
-
-    def _performance(self, truth: Target) -> Performance | NumericPerformance:
-        """Return the score of predictions of the queries, whose target is ``truth``."""
-        score = self._score_of_error()
-        if truth.numbers is None:
-            check_score(score, truth.classes)
-            return Performance(score, truth.codes, truth.classes)
-        if len(np.unique(truth.numbers)) < 2:
-            raise InvalidDataError(
-                f"the {len(truth.numbers)} rows on which the error is measured all have the target "
-                f"{truth.numbers[0]:g}: raise n_queries, or choose the thresholds (threshold=, feature_threshold=)"
-            )
-        check_number_score(score, truth.numbers)
-        return NumericPerformance(score, truth.numbers)
+        chosen = [one for one in candidates if one.threshold == best["feature_threshold"]] or candidates
+        return int(best["threshold"]), None if support is None else chosen[0].support
 
     def _score_of_error(self) -> Any:
-        """Return the score from which the error ε is computed."""
-        if self.fitness is not None:
-            return self.fitness
-        weigher = EvolutionaryWeigher("IS") if self.weigher is None else self.weigher
-        own = getattr(weigher, "fitness", None)
-        return own if own is not None and (callable(own) or own in (*SCORES, *NUMBER_SCORES)) else "accuracy"
+        """Return the score from which the error ε is computed. "accuracy" stands for R² of a numeric target."""
+        if isinstance(self.weigher, EvolutionaryWeigher):
+            return self.weigher.fitness
+        return "accuracy"
 
 
 def _search_weights(joined: Joined, support: BoolArray, ever: BoolArray, classes: Any) -> Weights:

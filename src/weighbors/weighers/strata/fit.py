@@ -1,275 +1,144 @@
-"""Draw and fit the strata of a table in memory. `fit_blocks` does the same for a table in blocks."""
+"""Fit a weigher to one stratum, and read what it learned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import time
+import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_consistent_length
+from sklearn.base import clone
 
-from ..._parallel.executors import executor_for
-from ..._targets import Target, check_target, expect_target
-from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..._validation import TableCoder
-from ...engine import ColumnRanges, NeighborEngine
-from ...engine.references import column_ranges
-from ...exceptions import InvalidDataError
+from ..._random import open_seeds
+from ..._typing import AnyArray, BoolArray, FloatArray
+from ..._unscaled import columns_checked
+from ...exceptions import InterruptedSearchWarning, InvalidDataError
 from ...weights import Weights
-from .draw import (
-    Outcome,
-    Stratum,
-    count_numeric_strata,
-    count_strata,
-    draw_strata,
-    fit_stratum,
-    group_rows,
-    rows_of_strata,
-)
-
-__all__ = ["Cut", "Fits", "LocalRows", "cut", "level_neighbors", "set_categories"]
+from ..base import published_scores
+from .draw import Stratum
 
 
-class Cut(NamedTuple):
-    """How to cut a table into strata: number of strata or "auto", rows per stratum, and one seed per round."""
+class Outcome(NamedTuple):
+    """Result of fitting a weigher to one stratum. A part is None if the weigher does not learn it."""
 
-    n_strata: Any
-    stratum_size: int
-    rounds: list[np.random.SeedSequence]
+    n: int
+    kept: BoolArray | None  # t: rows that are kept
+    scales: FloatArray | None  # v: instance scales
+    votes: FloatArray | None  # ω: votes of instances, with mean 1
+    columns: BoolArray | None  # s: columns that are kept
+    published: FloatArray | None  # feature weights as the weigher publishes them
+    per_class: FloatArray | None
+    metric: FloatArray | None  # a: (M,) or (K, M)
+    relation: str  # how `metric` comes from `published`: "plain", "square", "any" or "other"
+    warned: Sequence[tuple[type[Warning], str]] = ()
+    seconds: float = 0.0
 
 
-class Fits(NamedTuple):
-    """All fits of all rounds: the strata, the rows of each stratum, and the result of each fit."""
+def fit_stratum(place: Stratum, X: Any, y: AnyArray, params: dict[str, Any], weigher: Any) -> Outcome:
+    """Fit a clone of the weigher to the rows of one stratum.
 
-    strata: list[Stratum]
-    rows: list[IndexArray]
-    outcomes: list[Outcome]
-
-
-def cut(
-    codes: IndexArray, n_strata: int, seeds: np.random.SeedSequence, *, of_round: int, first: int = 0
-) -> tuple[list[Stratum], list[IndexArray]]:
-    """Cut some rows into the strata of one round.
-
-    Parameters
-    ----------
-    codes : int ndarray of shape (n,)
-        Group of each row, of which every stratum gets its share (see `group_rows`).
-    n_strata : int
-        Number of strata.
-    seeds : SeedSequence
-        Seeds for drawing the strata and for the fits.
-    of_round : int
-        Number of the round.
-    first : int
-        Number that the first stratum gets.
-
-    Returns
-    -------
-    strata, rows
-        The strata, and the rows of each.
+    The result does not depend on the process or computer that runs the fit. ``place`` is the stratum, ``X`` and
+    ``y`` are its rows and target, and ``params`` are further parameters of the fit.
     """
-    # Seeds belong to the round and the stratum, so that results do not depend on the order of the fits.
-    draw, *fits = seeds.spawn(1 + n_strata)
-    stratum = draw_strata(codes, n_strata, np.random.Generator(np.random.PCG64(draw)))
-    places = [
-        Stratum(of_round, first + number, int(child.generate_state(1)[0] % (2**31 - 1)))
-        for number, child in enumerate(fits)
-    ]
-    return places, rows_of_strata(stratum, n_strata)
+    begin = time.perf_counter()
+    model = _prepared(weigher, place)
+    try:
+        with columns_checked(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if hasattr(model, "fit_resample"):
+                model.fit_resample(X, y, **params)
+            else:
+                model.fit(X, y, **params)
+    except Exception as error:
+        error.add_note(f"{type(model).__name__} was fitted to {place.description}, {len(y)} rows")
+        raise
+    warned = [(w.category, str(w.message)) for w in caught]
+    if any(issubclass(category, InterruptedSearchWarning) for category, _ in warned):
+        # An interrupted search has a result, but results of only some strata cannot be combined.
+        raise KeyboardInterrupt(f"in {place.description}")
+    return read_outcome(model, len(y), int(X.shape[1]))._replace(warned=warned, seconds=time.perf_counter() - begin)
 
 
-def set_categories(weigher: Any, nominal: BoolArray) -> Any:
-    """Tell the weigher which columns are categories, if it has a parameter for it. Return the weigher."""
-    if nominal.any() and "categorical_features" in weigher.get_params(deep=False):
-        weigher.set_params(categorical_features=nominal)
-    return weigher
+def _prepared(weigher: Any, place: Stratum) -> Any:
+    """Return a clone of the weigher for one stratum.
 
-
-def takes_codes(weigher: Any) -> bool:
-    """Return whether the weigher takes categories as codes: it has the parameter ``categorical_features``."""
-    return "categorical_features" in weigher.get_params(deep=False)
-
-
-def level_neighbors(
-    X: Any,
-    target: Target,
-    level: IndexArray,
-    n_levels: int,
-    weights: Weights,
-    queries: FloatArray,
-    own_row: IndexArray,
-    *,
-    k: int,
-    measured: ColumnRanges,
-    nominal: BoolArray | None = None,
-    n_jobs: int | None = None,
-) -> tuple[FloatArray, IndexArray, IndexArray]:
-    """Find the k nearest rows of every query at each level.
-
-    The level of a row is its number of removal votes. One search gives the neighbours for every threshold.
-
-    Parameters
-    ----------
-    X, target : rows, and their classes or numbers
-    level, n_levels : int ndarray of shape (n,), int
-        Level of each row, and the number of levels.
-    weights : Weights
-    queries : ndarray of shape (n_queries, M)
-    own_row : int ndarray of shape (n_queries,)
-        Row number of the query itself, which must not be its neighbour, or -1.
-    k : int
-        Number of neighbours.
-    measured : ColumnRanges
-        Column ranges of the whole table, from which missing distances are computed.
-    nominal : bool ndarray of shape (M,), optional
-        Columns that hold categories.
-    n_jobs : int, optional
-        Number of threads.
-
-    Returns
-    -------
-    ranked, row, value : ndarrays of shape (n_queries, n_levels, k)
-        Squared distance, row number, and class or number of each neighbour. Row and value are -1 if there is no
-        neighbour.
+    Every ``random_state`` that is None gets the seed of the stratum, and every checkpoint gets its own file name.
     """
-    engine = NeighborEngine(
-        X,
-        weights=weights,
-        nominal=nominal,
-        class_of_row=target.codes if weights.kind == "class" else None,
-        groups=level,
-        n_groups=n_levels,
-        backend="scan",
-        measured=measured,
-        n_jobs=n_jobs,
-    )
-    ranked, row = engine.ranked(queries, k, own_row=own_row)
-    values = target.codes if target.numbers is None else target.numbers
-    return ranked, row, np.where(row < 0, -1, values[row])
+    model = clone(weigher)
+    # Strata must not share a random state or write to the same checkpoint file.
+    own: dict[str, Any] = dict.fromkeys(open_seeds(model), place.seed)
+    for name, value in model.get_params(deep=True).items():
+        if (name == "checkpoint" or name.endswith("__checkpoint")) and value is not None:
+            own[name] = f"{os.fspath(value)}.{place.round}.{place.number}"
+    return model.set_params(**own) if own else model
 
 
-class LocalRows:
-    """A table in memory with its target, after column coding.
+def read_outcome(model: Any, n: int, M: int) -> Outcome:
+    """Return the results of a fitted weigher or selector that can be combined over strata.
 
-    ``estimator`` is the `CombinedWeigher`, ``weigher`` is fitted to every stratum, and ``params`` are further
-    parameters of its fit, with one entry per row. ``target_type`` is as in `check_target`.
+    ``n`` and ``M`` are the numbers of rows and columns of the fit.
     """
-
-    def __init__(
-        self, estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any], target_type: str | None
-    ) -> None:
-        self.coder = TableCoder(categories_of(estimator, weigher))
-        self.X = self.coder.fit_transform(estimator, X)
-        self.target = check_target(y, target_type)
-        check_consistent_length(self.X, self.target.codes)
-        self.groups = group_rows(self.target)
-        self.N, self.M = self.X.shape
-        self.nominal = self.coder.nominal_of(self.X)
-        self.params = {name: _checked_param(name, value, self.N) for name, value in params.items()}
-        numeric = self.target.numbers is not None
-        self.weigher = expect_target(set_categories(weigher, self.nominal), numeric=numeric)
-        # Selectors of other packages cannot be told which codes are categories: they get the table as it came.
-        raw = self.nominal.any() and not takes_codes(weigher)
-        self.table = (X if hasattr(X, "shape") else np.asarray(X, dtype=object)) if raw else self.X
-
-    def learn(self, given: Cut, *, n_jobs: int | None, client: Any) -> Fits:
-        """Fit every stratum of every round. ``given`` says how to cut the table."""
-        number = count_strata_of(given, self.target)
-        strata: list[Stratum] = []
-        rows: list[IndexArray] = []
-        for of_round, seeds in enumerate(given.rounds):
-            places, parts = cut(self.groups, number, seeds.spawn(1)[0], of_round=of_round)
-            strata, rows = strata + places, rows + parts
-        y = self.target.decoded
-
-        def tasks() -> Iterator[tuple[Any, ...]]:
-            # The rows of a stratum are copied only when a worker process is free to take them.
-            """Yield one task per stratum."""
-            for stratum, mine in zip(strata, rows, strict=True):
-                params = {name: _safe_indexing(value, mine) for name, value in self.params.items()}
-                yield stratum, _safe_indexing(self.table, mine), y[mine], params
-
-        outcomes = executor_for(client, n_jobs, threads=False).map(fit_stratum, tasks(), self.weigher)
-        return Fits(strata, rows, outcomes)
-
-    def draw(
-        self, number: int, rng: np.random.Generator, *, n_jobs: int | None, client: Any
-    ) -> tuple[IndexArray, FloatArray, Target]:
-        """Draw about ``number`` rows as `proportional` does. Return their row numbers, values and target."""
-        rows = proportional(self.groups, number, rng)
-        values = self.X[rows]
-        return rows, values.toarray() if sparse.issparse(values) else values, self.target.take(rows)
-
-    def neighbors(
-        self,
-        level: IndexArray,
-        n_levels: int,
-        weights: list[Weights],
-        queries: FloatArray,
-        own_row: IndexArray,
-        *,
-        k: int,
-        n_jobs: int | None,
-        client: Any,
-    ) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
-        """Return the result of `level_neighbors` for each of the ``weights``."""
-        nominal, measured = self.nominal if self.nominal.any() else None, column_ranges(self.X)
-        return [
-            level_neighbors(
-                self.X,
-                self.target,
-                level,
-                n_levels,
-                one,
-                queries,
-                own_row,
-                k=k,
-                measured=measured,
-                nominal=nominal,
-                n_jobs=n_jobs,
-            )
-            for one in weights
-        ]
-
-
-def count_strata_of(given: Cut, target: Target) -> int:
-    """Return the number of strata of a table in memory. ``given`` says what was asked for."""
-    if target.numbers is not None:
-        return count_numeric_strata(given.n_strata, given.stratum_size, len(target.numbers))
-    counts = np.bincount(target.codes, minlength=len(target.classes))
-    return count_strata(given.n_strata, given.stratum_size, counts, target.classes)
-
-
-def categories_of(estimator: Any, weigher: Any) -> Any:
-    """Return the setting of which columns are categories.
-
-    It is the setting of the estimator. If this is "from_dtype", it is the setting of the weigher, if it has one.
-    """
-    own = estimator.categorical_features
-    return getattr(weigher, "categorical_features", own) if isinstance(own, str) else own
-
-
-def proportional(codes: IndexArray, number: int, rng: np.random.Generator) -> IndexArray:
-    """Draw about ``number`` rows without replacement, with the shares of the groups and at least one row of each."""
-    if number >= len(codes):
-        return np.arange(len(codes))
-    counts = np.bincount(codes)
-    drawn = [
-        rng.choice(np.flatnonzero(codes == code), size=max(1, round(number * int(count) / len(codes))), replace=False)
-        for code, count in enumerate(counts)
-        if count
-    ]
-    return np.sort(np.concatenate(drawn))
-
-
-def _checked_param(name: str, value: Any, N: int) -> AnyArray:
-    """Return a fit parameter as an array. Raise InvalidDataError if it has not one entry per row."""
-    array = value if hasattr(value, "shape") else np.asarray(value)
-    if not array.shape or array.shape[0] != N:
+    name, weights = type(model).__name__, getattr(model, "weights_", None)
+    published: FloatArray | None = published_scores(model)
+    per_class: Any = getattr(model, "class_feature_weights_", None)
+    published = published if published is not None and published.shape == (M,) else None
+    if not isinstance(weights, Weights):
+        kept, scales, votes, metric = _kept_rows(model, n), None, None, None
+        columns = np.asarray(model.get_support(), dtype=bool) if hasattr(model, "get_support") else None
+    elif weights.kind in ("interval", "instance"):
         raise InvalidDataError(
-            f"{name} must have one entry per row, {N}, so that each stratum gets its own; got shape {array.shape}"
+            f"{name} learns intervals of values, and those of several strata make no table. "
+            "It needs one pass over the rows as it is: fit it to all of them"
+            if weights.kind == "interval"
+            else f"{name} weighs features per instance, which has no mean over strata"
         )
-    return array
+    else:
+        kept, scales, votes = weights.instance_mask, weights.instance_scales, weights.votes
+        columns, metric = weights.feature_mask, weights.feature_weights
+    if all(part is None for part in (published, metric, kept, scales, votes, columns)):
+        raise InvalidDataError(
+            f"{name} has no weights for rows or features after fit: weights_, sample_indices_, "
+            "get_support, feature_importances_ or coef_ is needed"
+        )
+    return Outcome(
+        n=n,
+        kept=kept,
+        scales=scales,
+        # Strata may scale their votes differently. With a mean of 1 they can be joined.
+        votes=None if votes is None else votes / votes.mean(),
+        columns=columns,
+        published=published,
+        per_class=per_class if np.ndim(per_class) == 2 else None,
+        metric=metric,
+        relation=_relation(published, metric),
+    )
+
+
+def _relation(published: FloatArray | None, metric: FloatArray | None) -> str:
+    """Return how a weigher computes ``metric`` from the weights ``published`` (see `metric_weights`).
+
+    "plain": equal. "square": squared. "any": both fit. "other": neither fits. "none": there is no ``metric``.
+    Negative weights count as 0.
+    """
+    if metric is None:
+        return "none"
+    if published is None or metric.shape != published.shape:
+        return "other"
+    positive = np.maximum(published, 0.0)
+    plain, square = np.array_equal(metric, positive), np.array_equal(metric, positive**2)
+    if (plain and square) or (not positive.any() and (metric == 1).all()):
+        return "any"
+    return "plain" if plain else "square" if square else "other"
+
+
+def _kept_rows(model: Any, n: int) -> BoolArray | None:
+    """Return which rows a sampler with the API of imbalanced-learn keeps, or None if ``model`` is no sampler."""
+    rows = getattr(model, "sample_indices_", None)
+    if rows is None and hasattr(model, "fit_resample"):
+        raise InvalidDataError(
+            f"{type(model).__name__} does not say which rows it keeps (sample_indices_): a sampler that makes new "
+            "rows selects nothing"
+        )
+    return None if rows is None else np.isin(np.arange(n), rows)

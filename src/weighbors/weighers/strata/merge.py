@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,7 @@ from ..._typing import BoolArray, FloatArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError
 from ..base import metric_weights
-from .draw import Outcome
-
-__all__ = ["Joined", "elect_features", "join", "repeat_warnings"]
+from .fit import Outcome
 
 
 @dataclass
@@ -38,35 +36,49 @@ def join(outcomes: Sequence[Outcome], rows: Sequence[IndexArray], N: int, n_roun
     Every row is in one stratum per round.
     """
     _check_agreement(outcomes)
-    keeps = scales = votes = None
-    one = outcomes[0]
-    if any(outcome.kept is not None for outcome in outcomes):
-        keeps = np.zeros(N, dtype=np.int64)
-        for outcome, mine in zip(outcomes, rows, strict=True):
-            # A weigher that gives no mask has kept all rows of its stratum.
-            keeps[mine] += 1 if outcome.kept is None else outcome.kept
+    one, n_rows = outcomes[0], np.array([outcome.n for outcome in outcomes], dtype=np.float64)
+
+    def parts_of(name: str) -> list[Any]:
+        """Return a part of the result of each stratum."""
+        return [getattr(outcome, name) for outcome in outcomes]
+
+    def sum_rows(parts: Iterable[Any]) -> FloatArray:
+        """Return the sum over rounds for each row. ``parts`` has the values of the rows of each stratum."""
+        total = np.zeros(N)
+        for part, mine in zip(parts, rows, strict=True):
+            total[mine] += part
+        return total
+
+    def mean_of(name: str) -> FloatArray | None:
+        """Return the mean of a part over strata, weighted by their numbers of rows."""
+        if getattr(one, name) is None:
+            return None
+        mean: FloatArray = np.average(np.array(parts_of(name), dtype=np.float64), axis=0, weights=n_rows)
+        return mean
+
+    # A weigher that gives no mask has kept all rows of its stratum.
+    kept: list[Any] = [1 if outcome.kept is None else outcome.kept for outcome in outcomes]
+    keeps = sum_rows(kept).astype(np.int64)
+    scales = votes = None
     if one.scales is not None:
-        scales = _mean_scales(outcomes, rows, N)
+        by_keepers = sum_rows(found * mine for found, mine in zip(parts_of("scales"), kept, strict=True))
+        by_all = sum_rows(parts_of("scales")) / n_rounds
+        scales = np.where(keeps > 0, by_keepers / np.maximum(keeps, 1), by_all)
     if one.votes is not None:
-        votes = np.zeros(N)
-        for outcome, mine in zip(outcomes, rows, strict=True):
-            votes[mine] += np.asarray(outcome.votes)
-        votes /= n_rounds
+        votes = sum_rows(parts_of("votes")) / n_rounds
         # Each stratum has a mean of 1, so this only removes rounding errors.
         votes /= votes.mean()
-    n_rows = np.array([outcome.n for outcome in outcomes], dtype=np.float64)
-    columns = None if one.columns is None else np.array([outcome.columns for outcome in outcomes])
-    seats = None if columns is None else set(columns.sum(axis=1).tolist())
-    published = None if one.published is None else _mean([o.published for o in outcomes], n_rows)
+    seats = set() if one.columns is None else {int(columns.sum()) for columns in parts_of("columns")}
+    published = mean_of("published")
     return Joined(
-        keeps,
-        scales,
-        votes,
-        None if columns is None else _mean(columns, n_rows),
-        seats.pop() if seats is not None and len(seats) == 1 else None,
-        published,
-        None if one.per_class is None else _mean([o.per_class for o in outcomes], n_rows),
-        _metric(outcomes, n_rows, published),
+        keeps=None if all(outcome.kept is None for outcome in outcomes) else keeps,
+        scales=scales,
+        votes=votes,
+        share=mean_of("columns"),
+        seats=seats.pop() if len(seats) == 1 else None,
+        published=published,
+        per_class=mean_of("per_class"),
+        metric=_join_metrics({outcome.relation for outcome in outcomes}, published, mean_of("metric")),
     )
 
 
@@ -85,42 +97,21 @@ def _check_agreement(outcomes: Sequence[Outcome]) -> None:
             )
 
 
-def _mean(parts: Any, n_rows: FloatArray) -> FloatArray:
-    """Return the mean of the parts, weighted by their numbers of rows."""
-    return np.average(np.asarray(parts, dtype=np.float64), axis=0, weights=n_rows)
-
-
-def _mean_scales(outcomes: Sequence[Outcome], rows: Sequence[IndexArray], N: int) -> FloatArray:
-    """Return the scale v of each row: the mean over the rounds that keep the row, or over all rounds if none does."""
-    total, count = np.zeros((2, N)), np.zeros((2, N))  # by all rounds, by those that keep the row
-    for outcome, mine in zip(outcomes, rows, strict=True):
-        kept = np.ones(len(mine), dtype=bool) if outcome.kept is None else outcome.kept
-        for part, weight in ((0, np.ones(len(mine))), (1, kept.astype(np.float64))):
-            total[part, mine] += weight * np.asarray(outcome.scales)
-            count[part, mine] += weight
-    chosen = (count[1] > 0).astype(np.int64)
-    at = np.arange(N)
-    return total[chosen, at] / np.maximum(count[chosen, at], 1.0)
-
-
-def _metric(
-    outcomes: Sequence[Outcome], n_rows: FloatArray, published: FloatArray | None
+def _join_metrics(
+    relations: set[str], published: FloatArray | None, mean: FloatArray | None
 ) -> Callable[[BoolArray], FloatArray] | None:
     """Return a function that takes the kept features and returns the metric weights ``a``, or None without ``a``.
 
-    If all strata compute ``a`` from their published weights in the same way, the function does so from the mean
-    of the published weights. Else it returns the mean of ``a``.
+    If all strata compute ``a`` from their published weights in the same way, the function does so from ``published``,
+    the mean of these weights. Else it returns ``mean``, the mean of ``a``.
     """
-    if outcomes[0].metric is None:
+    if mean is None:
         return None
+    relations = relations - {"any"}
     # The metric of the mean is not the mean of the metrics: clipping at 0 would give noise features a positive mean.
-    relations = {outcome.relation for outcome in outcomes} - {"any"}
-    if published is not None and relations <= {"plain"}:
-        return lambda support: metric_weights(published, support)
-    if published is not None and relations == {"square"}:
-        return lambda support: metric_weights(published, support, square=True)
-    mean = _mean([outcome.metric for outcome in outcomes], n_rows)
-    return lambda support: mean
+    if published is None or not (relations <= {"plain"} or relations == {"square"}):
+        return lambda support: mean
+    return lambda support: metric_weights(published, support, square="square" in relations)
 
 
 def elect_features(joined: Joined, threshold: float) -> BoolArray:

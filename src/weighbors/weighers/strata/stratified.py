@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from ..._typing import BoolArray
 from .combined import CombinedWeigher
 from .merge import Joined, elect_features
+from .table import StrataTable
 
-__all__ = ["Stratified"]
 
-
+@dataclass(eq=False, repr=False)
 class Stratified(CombinedWeigher):
     """Fit a weigher or selector to disjoint strata of the rows, and combine the results.
 
@@ -28,11 +31,8 @@ class Stratified(CombinedWeigher):
         Any weigher of this package except `RepresentativeIntervals`, a selector of scikit-learn, or a
         sampler of imbalanced-learn that has ``sample_indices_``. None: ``EvolutionaryWeigher("IS")``.
     n_strata : int or "auto", default="auto"
-        Number of strata. "auto": strata have about ``stratum_size`` rows, but there are fewer strata if the
-        smallest class has not enough rows for two per stratum. With a numeric target, a stratum has at least two
-        rows.
-    stratum_size : int, default=1000
-        Number of rows per stratum with ``n_strata="auto"``.
+        Number of strata. "auto": strata have about 1000 rows, but there are fewer strata if the smallest class has
+        not enough rows for two per stratum. With a numeric target, a stratum has at least two rows.
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What ``y`` holds. "auto": what the weigher says, if it has this parameter; else floats are a numeric target
         if one of them is no whole number or if many differ, and all else is classes. Weighers that take classes
@@ -102,40 +102,27 @@ class Stratified(CombinedWeigher):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = CombinedWeigher._parameter_constraints
+    weigher: Any = None
+    n_strata: Any = "auto"
+    _: KW_ONLY
+    target_type: str = "auto"
+    feature_threshold: float = 0.5
+    categorical_features: Any = "from_dtype"
+    random_state: Any = None
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        weigher: Any = None,
-        n_strata: Any = "auto",
-        *,
-        stratum_size: int = 1000,
-        target_type: str = "auto",
-        feature_threshold: float = 0.5,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weigher = weigher
-        self.n_strata = n_strata
-        self.stratum_size = stratum_size
-        self.target_type = target_type
-        self.feature_threshold = feature_threshold
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CombinedWeigher._parameter_constraints,
+        "feature_threshold": [Interval(Real, 0, 1, closed="right")],
+    }
 
-    @property
-    def _n_rounds(self) -> int:
-        """Number of rounds, which is always 1 here."""
+    def _count_rounds(self) -> int:
+        """Return 1: rows are cut into strata once."""
         return 1
 
     def _elect(
-        self, table: Any, joined: Joined, rng: np.random.Generator, client: Any
+        self, table: StrataTable, joined: Joined, rng: np.random.Generator
     ) -> tuple[BoolArray | None, BoolArray | None]:
-        """Keep the rows that their stratum keeps, and the features that enough strata keep.
-
-        The parameters are those of `CombinedWeigher._elect`, of which ``rng`` and ``client`` are not used.
-        """
+        """Keep the rows that their stratum keeps, and the features that enough strata keep."""
         kept = None if joined.keeps is None else joined.keeps > 0  # Cano et al.: the union
         return kept, None if joined.share is None else elect_features(joined, float(self.feature_threshold))

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..._targets import Target
+from ..._typing import AnyArray, BoolArray, FloatArray
 from ...exceptions import InvalidDataError
-from ..evolution.fitness import Performance
-from ..evolution.number_scores import NumericPerformance
-
-__all__ = ["Candidate", "feature_candidates", "judge", "mean_numbers", "merge", "nested", "predictions"]
+from ..evolution.fitness import NumericPerformance, Performance, build_score
+from .neighbors import Nearest
 
 
 class Candidate(NamedTuple):
@@ -28,108 +27,62 @@ class Candidate(NamedTuple):
     support: BoolArray
 
 
-def feature_candidates(share: FloatArray | None, elected: BoolArray, n_rounds: int, fixed: bool) -> list[Candidate]:
+def list_candidates(share: FloatArray, n_rounds: int) -> list[Candidate]:
     """Return the sets of features to compare: those of the thresholds 1/r, 2/r, ... 1 for r rounds.
 
-    Equal sets are returned once. If ``share``, the share of votes of each feature, is None, or if ``fixed`` is
-    True, return only the features ``elected``.
+    Equal sets are returned once. ``share`` is the share of votes of each feature.
     """
-    if share is None or fixed:
-        return [Candidate(np.nan, elected)]
     found: dict[bytes, Candidate] = {}
     for number in range(1, n_rounds + 1):
         # Shares are means and have rounding errors.
         support = share >= number / n_rounds - 1e-9
         if support.any():
             found.setdefault(support.tobytes(), Candidate(number / n_rounds, support))
-    return list(found.values()) or [Candidate(float(share.max()), elected)]
+    return list(found.values())
 
 
-def merge(parts: list[tuple[FloatArray, IndexArray, IndexArray]], k: int) -> tuple[FloatArray, IndexArray, IndexArray]:
-    """Merge several lists of neighbours into the k nearest, ordered by distance and then by row number.
-
-    A list is a tuple of distances, rows and targets (classes or numbers), arrays of shape (..., k). Row -1 means no
-    neighbour.
-    """
-    distance, row, code = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
-    # Places without a neighbour come last, whatever distance they have.
-    last = np.where(row < 0, np.iinfo(np.int64).max, row)
-    order = np.lexsort((last, np.where(row < 0, np.inf, distance)), axis=-1)[..., :k]
-    taken = (np.take_along_axis(values, order, axis=-1) for values in (distance, row, code))
-    return tuple(taken)  # type: ignore[return-value]
+def measure_performance(score: Any, truth: Target) -> Performance | NumericPerformance:
+    """Return the score of predictions of rows whose target is ``truth``. ``score`` is a name or a function."""
+    if truth.numbers is not None and len(np.unique(truth.numbers)) < 2:
+        raise InvalidDataError(
+            f"the {len(truth.numbers)} rows on which the error is measured all have the target "
+            f"{truth.numbers[0]:g}: choose the threshold (threshold=)"
+        )
+    return build_score(score, truth)
 
 
-def nested(found: tuple[FloatArray, IndexArray, IndexArray], k: int) -> list[tuple[FloatArray, IndexArray, IndexArray]]:
-    """Return the k nearest neighbours among the levels 0 to v − 1, for each v = 1, 2, ...
-
-    ``found`` has the neighbours at each level.
-    """
-    out: list[tuple[FloatArray, IndexArray, IndexArray]] = []
-    for level in range(found[0].shape[1]):
-        mine = (found[0][:, level], found[1][:, level], found[2][:, level])
-        out.append(mine if not out else merge([out[-1], mine], k))
-    return out
-
-
-def predictions(row: IndexArray, code: IndexArray, votes: FloatArray | None, n_classes: int) -> IndexArray:
-    """Return the class of every query by the votes of its neighbours, or -1 if it has no neighbours.
-
-    If classes have equal votes, the first class is returned. If all neighbours have a vote of zero, they count
-    equally, as in the k-NN. ``row`` and ``code`` are row numbers and classes of the neighbours. ``votes`` has the
-    vote of every row, or is None for equal votes.
-    """
-    weight = _vote_weights(row, votes)
-    total = np.zeros((len(row), n_classes))
-    for slot in range(row.shape[1]):
-        # Several neighbours may vote for the same class, so their votes must be added one by one.
-        np.add.at(total, (np.arange(len(row)), np.maximum(code[:, slot], 0)), weight[:, slot])
-    chosen: IndexArray = np.where((row >= 0).any(axis=1), total.argmax(axis=1), -1).astype(np.int64)
-    return chosen
-
-
-def mean_numbers(row: IndexArray, number: FloatArray, votes: FloatArray | None, otherwise: float) -> FloatArray:
-    """Return the mean number of the neighbours of every query, weighted by votes, or ``otherwise`` without neighbours.
-
-    ``row`` and ``votes`` are as in `predictions`. ``number`` has the targets of the neighbours.
-    """
-    weight = _vote_weights(row, votes)
-    total = weight.sum(axis=1)
-    mean = (weight * number).sum(axis=1) / np.where(total > 0, total, 1.0)
-    return np.where(total > 0, mean, otherwise)
-
-
-def _vote_weights(row: IndexArray, votes: FloatArray | None) -> FloatArray:
-    """Return the vote of every neighbour, 0 where there is none. If all votes of a query are zero, they are equal."""
-    there = (row >= 0).astype(np.float64)
-    weight = there if votes is None else there * votes[np.maximum(row, 0)]
-    return np.where((weight > 0).any(axis=1, keepdims=True), weight, there)
-
-
-def judge(
-    found: list[tuple[FloatArray, IndexArray, IndexArray]],
+def compare_thresholds(
+    found: list[Nearest],
     candidates: list[Candidate],
     kept: FloatArray,
+    target: Target,
     performance: Performance | NumericPerformance,
-    votes: FloatArray | None,
-    *,
     alpha: float,
-    k: int,
 ) -> pd.DataFrame:
     """Return a table with one row per pair of thresholds: error, share of the table kept, and f.
 
-    ``found`` has the neighbours for each of the ``candidates``. ``kept`` is the share of rows that each threshold
-    v = 1, 2, ... leaves. A threshold that leaves no rows is not in the table.
+    Parameters
+    ----------
+    found : list of Nearest
+        The nearest rows at each level, for each of the ``candidates``.
+    candidates : list of Candidate
+    kept : ndarray of shape (n_levels,)
+        Share of rows that each threshold v = 1, 2, ... leaves. A threshold that leaves no rows is not in the table.
+    target : Target
+        The target of all rows of the table.
+    performance : Performance or NumericPerformance
+        The score of predictions of the queries.
+    alpha : float
     """
+    # A query without a neighbour has no class, or the mean of all queries.
+    values: AnyArray = target.codes if target.numbers is None else target.numbers
+    otherwise = performance.numbers.mean() if isinstance(performance, NumericPerformance) else -1
     rows: list[dict[str, Any]] = []
     for candidate, neighbors in zip(candidates, found, strict=True):
-        for v, (_, row, value) in enumerate(nested(neighbors, k), start=1):
+        for v, (_, row) in enumerate(neighbors.below_levels(), start=1):
             if kept[v - 1] == 0:
                 continue
-            answer: AnyArray
-            if isinstance(performance, NumericPerformance):
-                answer = mean_numbers(row, value.astype(np.float64), votes, float(performance.numbers.mean()))
-            else:
-                answer = predictions(row, value, votes, len(performance.classes))
+            answer = np.where(row < 0, otherwise, values[row])
             error = 1.0 - float(performance(answer[None, :])[0])
             share = float(kept[v - 1] * candidate.support.mean())
             judged = {"threshold": v, "feature_threshold": candidate.threshold, "error": error, "kept": share}

@@ -1,0 +1,420 @@
+"""Training rows for the RELIEF family: how their differences are measured, and sums of these differences.
+
+The difference of two rows in one feature is |x − z| for numbers (divided by the column range if the method says so) and
+0 or 1 for categories. If a value is missing, it is the expected difference, given the class of the instance that lacks
+the value: Kononenko's conditional probability, and for numbers the mean absolute difference to the known values of that
+class.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from .._parallel.threads import effective_n_jobs
+from .._typing import BoolArray, FloatArray, IndexArray
+from ..engine import NeighborEngine, SearchEngine
+from ..engine.listed import ListedPairs, sum_listed
+from ..engine.pairs import PackedRows
+from ..engine.references import ColumnRanges, as_rows, column_ranges
+from ..exceptions import InvalidDataError
+
+if TYPE_CHECKING:
+    from .base import CodedTable
+
+DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
+
+
+def to_dense(X: Any, who: str) -> Any:
+    """Return dense rows. Raise an error if a sparse matrix would need more than ``DENSE_BYTES``.
+
+    ``who`` names the caller in the message.
+    """
+    refuse_dense(X, who)
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def refuse_dense(X: Any, who: str) -> None:
+    """Raise an error if a sparse matrix would need more than ``DENSE_BYTES`` as a dense array."""
+    size = X.shape[0] * X.shape[1] * 8
+    if sparse.issparse(X) and size > DENSE_BYTES:
+        raise InvalidDataError(
+            f"{who} needs dense rows, and this sparse matrix would take {size / 2**30:.1f} GiB "
+            f"(limit {DENSE_BYTES / 2**30:.0f} GiB). Select features first, for example with ReliefF"
+        )
+
+
+@dataclass(frozen=True)
+class FitTarget:
+    """What one fit knows of the rows: fits to the same rows differ only in this."""
+
+    codes: IndexArray  # (n,) group of each row: its class, or 0 for all rows if the target is numeric
+    n_groups: int
+    weight: FloatArray  # (n,) how much each row contributes; 0 if it was not drawn
+    asked: IndexArray  # the rows, in ascending order, whose neighbours are wanted
+    numbers: FloatArray | None = None  # (n,) the numeric target
+
+
+class TrainingRows(ABC):
+    """Rows, their classes, and how their differences are measured, wherever the rows are stored.
+
+    Numeric columns come first; ``columns`` says where each column was. ``asked`` are the rows, in ascending order,
+    whose neighbours are wanted. ``target`` has the numeric target, if there is one; all rows are then of one class.
+    ``weight`` says how much each row contributes.
+    """
+
+    missing: bool
+    dtype: np.dtype[Any]
+    sparse = False
+    target: FloatArray | None = None
+    weight: FloatArray
+    cells = 2**20  # cells of `differences` worth computing at once: temporary arrays then stay in the cache
+
+    def __init__(
+        self, asked: IndexArray, codes: IndexArray, n_classes: int, nominal: BoolArray, *, p: int, n_jobs: int | None
+    ) -> None:
+        self.asked = asked
+        self.codes = codes
+        self.n_classes = n_classes
+        self.n_jobs = n_jobs
+        self.n, self.n_features = len(codes), len(nominal)
+        self.columns = np.concatenate([np.flatnonzero(~nominal), np.flatnonzero(nominal)])
+        self.n_numeric = int((~nominal).sum())
+        self.p = p
+
+    def with_target(self, target: FitTarget) -> Self:
+        """Return the same rows with another target. Nothing of the rows is copied, scaled or packed again."""
+        other = copy(self)
+        other.codes, other.n_classes, other.target = target.codes, target.n_groups, target.numbers
+        other.weight, other.asked = target.weight, target.asked
+        for name in ("engine", "_expectations"):  # these know the classes
+            other.__dict__.pop(name, None)
+        return other
+
+    @abstractmethod
+    def take(self, rows: IndexArray) -> Any:
+        """Return the rows with these numbers. A number may occur more than once."""
+
+    @abstractmethod
+    def column(self, at: int) -> FloatArray:
+        """Return one column of all rows, in float64."""
+
+    @property
+    @abstractmethod
+    def engine(self) -> SearchEngine:
+        """Engine that finds the nearest rows of each class."""
+
+    @property
+    @abstractmethod
+    def missing_distance(self) -> FloatArray:
+        """The missing distance of each column: what a missing value counts in a distance."""
+
+    @abstractmethod
+    def expectations(self) -> Iterable[tuple[int, Expectation]]:
+        """Return the columns that have missing values, each with its expected differences."""
+
+    @abstractmethod
+    def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
+        """Return the sums of `engine.listed.sum_listed`, in which columns that have missing values are 0."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether all features are numbers and none is missing."""
+        return self.n_numeric == self.n_features and not self.missing
+
+    def add_incomplete(self, lists: ListedPairs, total: FloatArray) -> FloatArray:
+        """Return the sums over all columns, in the order of the original table.
+
+        ``total`` are the sums of `sum_complete`. The columns with missing values are summed here: their differences are
+        expectations, which no kernel computes.
+        """
+        for j, expected in self.expectations() if self.missing else ():
+            x = np.broadcast_to(lists.query[:, None], lists.neighbor.shape)
+            difference = lists.coefficient * expected.differences(x, lists.neighbor)
+            for c in range(lists.n_output_rows):
+                total[c, j] = np.sum(np.where(lists.output_row == c, difference, 0.0))
+        return self.in_place(total)
+
+    def differences(self, x: IndexArray, z: IndexArray) -> Any:
+        """Return |x − z| for pairs of rows, over the original features, as float64.
+
+        A missing value is at the missing distance of its column.
+
+        A row number of -1 in ``z`` gives differences of 0. The result is CSR if the rows are sparse and complete.
+        """
+        a, b = self.take(x), self.take(np.maximum(z, 0))
+        if self.sparse:
+            if self.plain:
+                return sparse.diags((z >= 0).astype(np.float64)) @ abs(a.astype(np.float64) - b.astype(np.float64))
+            a, b = a.toarray(), b.toarray()
+        a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
+        out: FloatArray = np.subtract(a, b)
+        np.abs(out, out=out)
+        out[:, self.n_numeric :] = a[:, self.n_numeric :] != b[:, self.n_numeric :]
+        if self.missing:
+            out = np.where(np.isnan(out), self.missing_distance.astype(np.float64), out)
+        out[z < 0] = 0.0
+        return self.in_place(out)
+
+    def class_difference_sums(self, j: int) -> FloatArray:
+        """Return, for original feature ``j``, the sum of the differences of every row to all rows of each class.
+
+        The result has shape (n_classes, n). A missing value is at the missing distance of its column. The difference
+        of a row to itself is 0.
+        """
+        at = int(np.flatnonzero(self.columns == j)[0])
+        column = self.column(at)
+        missing_distance = float(self.missing_distance[at])
+        known = ~np.isnan(column)
+        out = np.empty((self.n_classes, self.n))
+        for c in range(self.n_classes):
+            members = self.codes == c
+            values = column[members & known]
+            lacking = float((members & ~known).sum())
+            # A value differs by 1 from all members of the class but those that have the same category.
+            nominal = at >= self.n_numeric
+            sums = len(values) - count_equal(column, values) if nominal else absolute_sums(column, values)
+            # A row that lacks the value is at the missing distance from all known values, and all rows are at that
+            # distance from members that lack theirs. Only the difference of a row to itself is 0.
+            sums = np.where(known, sums, missing_distance * len(values))
+            out[c] = sums + missing_distance * lacking - np.where(members & ~known, missing_distance, 0.0)
+        return out
+
+    def in_place(self, total: FloatArray) -> FloatArray:
+        """Return the columns in the order of the original table. Here numeric columns come first."""
+        if self.n_numeric in (0, self.n_features):
+            return total
+        out = np.empty_like(total)
+        out[:, self.columns] = total
+        return out
+
+
+class Instances(TrainingRows):
+    """Rows in memory, with their differences.
+
+    Parameters
+    ----------
+    X : (n, M) array or CSR, coded, NaN for missing
+    codes : (n,) class of each row
+    n_classes : int
+    nominal : (M,) bool
+    scaled : bool
+        Divide numeric differences by the feature's range.
+    p : {1, 2}
+        Distance in which neighbours are sought.
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        codes: IndexArray,
+        n_classes: int,
+        nominal: BoolArray,
+        *,
+        scaled: bool,
+        p: int,
+        n_jobs: int | None,
+    ) -> None:
+        X = as_rows(X)
+        super().__init__(
+            np.arange(X.shape[0]), np.asarray(codes, dtype=np.int64), n_classes, nominal, p=p, n_jobs=n_jobs
+        )
+        in_order = np.array_equal(self.columns, np.arange(self.n_features))
+        rows = X if in_order else as_rows(X[:, self.columns])
+        if scaled:
+            rows = RangeScale.of(column_ranges(rows), self.n_numeric)(rows)
+        self.rows, self.dtype, self.sparse = rows, rows.dtype, bool(sparse.issparse(rows))
+        self.missing = bool(np.isnan(rows.data if self.sparse else rows).any())
+
+    @classmethod
+    def of(cls, table: CodedTable, *, scaled: bool, p: int, n_jobs: int | None) -> Instances:
+        """Build the rows of a table, with its classes or its numeric target."""
+        rows = cls(table.rows, table.codes, table.n_groups, table.nominal, scaled=scaled, p=p, n_jobs=n_jobs)
+        rows.target = table.target
+        return rows
+
+    def take(self, rows: IndexArray) -> Any:
+        """Return the rows with these numbers. The result is a view if they follow each other."""
+        first, n = (int(rows[0]), len(rows)) if len(rows) else (0, 0)
+        if not self.sparse and np.array_equal(rows, np.arange(first, first + n)):
+            return self.rows[first : first + n]
+        return self.rows[rows]
+
+    def column(self, at: int) -> FloatArray:
+        """Return one column of all rows, in float64."""
+        column = self.rows[:, [at]].toarray()[:, 0] if self.sparse else self.rows[:, at]
+        values: FloatArray = column.astype(np.float64)
+        return values
+
+    @cached_property
+    def engine(self) -> NeighborEngine:
+        """Engine that finds the nearest rows of each class."""
+        nominal = np.arange(self.n_features) >= self.n_numeric
+        return NeighborEngine(
+            self.rows,
+            p=self.p,
+            nominal=nominal,
+            groups=self.codes,
+            n_groups=self.n_classes,
+            n_jobs=self.n_jobs,
+        )
+
+    @property
+    def missing_distance(self) -> FloatArray:
+        """The missing distance of each column: what a missing value counts in a distance."""
+        return self.engine.references.missing_distance
+
+    def expectations(self) -> Iterable[tuple[int, Expectation]]:
+        """Return the columns that have missing values, each with its expected differences."""
+        return self._expectations.items()
+
+    def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
+        """Return the sums of listed pairs from the compiled core, in which columns with missing values are 0."""
+        rows = self._complete_rows if self.missing else self.rows
+        return sum_listed(rows, self.n_numeric, several, effective_n_jobs(self.n_jobs))
+
+    def sum_pairs(self, coefficients: Any) -> FloatArray:
+        """Return Σ coefficient · |x − z| over all pairs of rows, for each original feature.
+
+        ``coefficients(begin, end)`` returns the coefficients of rows [begin, end) with all rows, of shape
+        (end − begin, width).
+        """
+        n_jobs = effective_n_jobs(self.n_jobs)
+        total = self.pairs.sum_differences(coefficients, n_jobs)
+        for j, expected in self.expectations():
+            # The kernel cannot compute expected differences. Its sum over such a column is replaced.
+            total[j] = 0.0
+            everyone = np.arange(self.n)
+            for begin, end in self.pairs.ranges():
+                x, z = np.meshgrid(np.arange(begin, end), everyone, indexing="ij")
+                total[j] += np.sum(coefficients(begin, end)[:, : self.n] * expected.differences(x, z))
+        return self.in_place(total[None])[0]
+
+    @cached_property
+    def pairs(self) -> PackedRows:
+        """All pairs of rows. In distances, a missing number is at the missing distance of its column."""
+        rows = to_dense(self.rows, "a weigher that compares all pairs")
+        missing_distance = None if self.plain else self.missing_distance
+        return PackedRows(rows, n_numeric=self.n_numeric, missing_distance=missing_distance, missing=self.missing)
+
+    @cached_property
+    def _complete_rows(self) -> Any:
+        """The rows with 0 in all columns that have missing values, since those columns are summed separately."""
+        rows = self.rows.tolil() if sparse.issparse(self.rows) else self.rows.copy()
+        rows[:, self._incomplete_columns] = 0.0
+        return rows.tocsr() if sparse.issparse(rows) else rows
+
+    @cached_property
+    def _expectations(self) -> dict[int, Expectation]:
+        """The expected differences of the columns that have missing values, by column."""
+        if not self.missing:
+            return {}
+        dense = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
+        return {
+            j: Expectation(dense[:, j].astype(np.float64), self.codes, self.n_classes, j >= self.n_numeric)
+            for j in self._incomplete_columns
+        }
+
+    @cached_property
+    def _incomplete_columns(self) -> list[int]:
+        """The columns that have missing values."""
+        if self.sparse:
+            return sorted(set(self.rows.indices[np.isnan(self.rows.data)].tolist()))
+        columns: list[int] = np.flatnonzero(np.isnan(self.rows).any(axis=0)).tolist()
+        return columns
+
+
+class Expectation:
+    """The differences of one feature that has missing values."""
+
+    def __init__(self, values: FloatArray, codes: IndexArray, n_classes: int, nominal: bool) -> None:
+        self.values, self.codes, self.nominal = values, codes, nominal
+        known = ~np.isnan(values)
+        # A class without any known value takes the known values of all classes, and a column without any the value 0.
+        everyone = values[known] if known.any() else np.zeros(1)
+        self.known = [values[known & (codes == c)] for c in range(n_classes)]
+        self.known = [part if len(part) else everyone for part in self.known]
+        # If one of two values is missing, the difference is the mean difference of the known value to the class of
+        # the row that lacks its value. If both are missing, it is the mean difference of the two classes. Both tables
+        # are computed once, so that a pair is only looked up.
+        self.to_class = np.stack([self._expected(values, part) for part in self.known])
+        self.between = np.array([[self._expected(a, b).mean() for b in self.known] for a in self.known])
+
+    def _expected(self, values: FloatArray, others: FloatArray) -> FloatArray:
+        """Return the mean difference of each of ``values`` to all of ``others``."""
+        if self.nominal:
+            # The expected difference to a random other category is 1 minus the share of the own category.
+            return 1.0 - count_equal(values, others) / len(others)
+        return absolute_sums(values, others) / len(others)
+
+    def differences(self, x: IndexArray, z: IndexArray) -> FloatArray:
+        """Return the difference of each row of ``x`` to the row of ``z`` at the same position."""
+        a, b = self.values[x], self.values[z]
+        no_a, no_b = np.isnan(a), np.isnan(b)
+        plain = (a != b).astype(np.float64) if self.nominal else np.abs(a - b)
+        plain = np.where(no_a & ~no_b, self.to_class[self.codes[x], z], plain)
+        plain = np.where(no_b & ~no_a, self.to_class[self.codes[z], x], plain)
+        return np.where(no_a & no_b, self.between[self.codes[x], self.codes[z]], plain)
+
+
+def count_equal(values: FloatArray, others: FloatArray) -> FloatArray:
+    """Return how many of ``others`` equal each value."""
+    if not len(others):
+        return np.zeros(len(values))
+    kinds, counts = np.unique(others, return_counts=True)
+    position = np.clip(np.searchsorted(kinds, values), 0, len(kinds) - 1)
+    equal: FloatArray = np.where(kinds[position] == values, counts[position], 0.0)
+    return equal
+
+
+def absolute_sums(values: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the sum of |value − other| over all ``others``, for each value."""
+    # Sorted, the others below a value sum to a prefix, so that no pair is visited.
+    others = np.sort(others)
+    below = np.searchsorted(others, values, side="right")
+    prefix = np.concatenate([[0.0], np.cumsum(others)])
+    # The ``below`` others that are not above the value add value − other, and the rest add other − value.
+    return values * (2 * below - len(others)) + prefix[-1] - 2 * prefix[below]
+
+
+@dataclass(frozen=True)
+class RangeScale:
+    """Scale that divides numeric columns by their range. Constant columns become 0."""
+
+    low: FloatArray  # 0 for nominal columns, which stay as they are
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, measured: ColumnRanges, n_numeric: int) -> RangeScale:
+        """Build the scale for columns with these ranges. The first ``n_numeric`` columns are numeric."""
+        with np.errstate(over="ignore"):
+            span = measured.high - measured.low
+            factor = np.divide(1.0, span, out=np.zeros(len(span)), where=span > 0)
+        factor[n_numeric:] = 1.0
+        extreme = np.flatnonzero(~(np.isfinite(factor) & np.isfinite(span)))
+        if len(extreme):
+            raise InvalidDataError(
+                f"a feature spans {span[extreme[0]]:.3g}, which cannot be scaled to 1 in {measured.high.dtype}: "
+                "rescale the features (for example with sklearn.preprocessing.StandardScaler), or drop it"
+            )
+        low = measured.low.copy()
+        low[n_numeric:] = 0.0
+        return cls(low, factor)
+
+    def __call__(self, rows: Any) -> Any:
+        """Return the scaled rows of an array or CSR matrix."""
+        if sparse.issparse(rows):
+            # Sparse rows are not shifted, since zeros would become something else. Differences do not depend on the
+            # shift.
+            return (rows @ sparse.diags(self.factor)).tocsr().astype(rows.dtype)
+        scaled: FloatArray = rows - self.low.astype(rows.dtype)
+        scaled *= self.factor.astype(rows.dtype)
+        return scaled
