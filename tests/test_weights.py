@@ -239,9 +239,9 @@ def test_damaged_and_foreign_files_are_named(tmp_path):
         archive.writestr("notes.txt", "not an array")
     with pytest.raises(WeightsFileError):
         Weights.load(path)
-    with pytest.raises(FileNotFoundError, match="no file of weights"):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
         Weights.load(tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(IsADirectoryError, match="is a directory; name a file"):
         Weights.load(tmp_path)
 
 

@@ -55,6 +55,10 @@ class ArchiveKind(NamedTuple):
         parts = {"path": os.fspath(path), "version": self.version}
         try:
             header = read_header(path)  # nothing else is unpacked of a file of another kind
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there is no file '{parts['path']}'") from None
+        except IsADirectoryError:
+            raise IsADirectoryError(f"'{parts['path']}' is a directory; name a file") from None
         except DAMAGE as error:
             raise self.error(self.unreadable.format(**parts, reason=error)) from error
         if header.get("format") != self.format:

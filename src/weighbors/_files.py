@@ -30,10 +30,14 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
     With ``sync=False`` the function does not wait for the disk. The file is then complete even if the process is
     killed, but perhaps not after a power cut. Use this for files that are checked when they are read and can be
     written again.
+
+    A symbolic link stays, and the file to which it points is replaced. A directory, a device or a pipe is refused.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a directory; name a file to write to", str(target))
+        raise IsADirectoryError(errno.EISDIR, "this is a directory; name a file to write to", os.fspath(path))
+    if target.exists() and not target.is_file():
+        raise FileExistsError(errno.EEXIST, "this is a device or a pipe; name a regular file", os.fspath(path))
     try:
         if sync:  # files that are not waited for are small and many, and their directory is cleaned by its owner
             _remove_leftovers(target)

@@ -139,6 +139,8 @@ class _Reader:
         """Return the value of a JSON form."""
         if type(form) in _PLAIN:
             return form
+        if not isinstance(form, dict) or not form:
+            raise ValueError(f"{form!r:.40} is no kind of value")
         if "class" in form:
             return self._read_object(form)
         kind = next(iter(form))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import warnings
 import zipfile
@@ -93,6 +94,24 @@ def test_kinds_are_not_mixed_up(tmp_path, saved):
         TableClassifier.load(tmp_path / "w.npz")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="devices, pipes and links of Unix")
+def test_save_follows_links_and_refuses_what_is_no_file(tmp_path):
+    model, X = fitted(WeightedKNeighborsClassifier(3))
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "link.wb").symlink_to(tmp_path / "kept" / "m.wb")
+    model.save(tmp_path / "link.wb")  # the link points to nothing yet
+    model.save(tmp_path / "link.wb")
+    assert (tmp_path / "link.wb").is_symlink()
+    again = TableClassifier.load(tmp_path / "kept" / "m.wb")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    os.mkfifo(tmp_path / "pipe.wb")
+    for place in (tmp_path / "pipe.wb", "/dev/null"):
+        before = os.stat(place)
+        with pytest.raises(FileExistsError, match="this is a device or a pipe; name a regular file"):
+            model.save(place)
+        assert os.stat(place).st_mode == before.st_mode
+
+
 def test_what_cannot_be_saved(tmp_path):
     frame = mixed_table()
     X, y = frame.drop(columns="kind"), frame["kind"]
@@ -154,6 +173,8 @@ def tamper(saved, edit, **header):
         (lambda tree, state: tree["state"].update(estimator_=None), "holds no valid model"),
         (lambda tree, state: tree["state"].update(estimator_={"array": "a999"}), "holds no valid model"),
         (lambda tree, state: tree["state"].update(estimator_={"evil": "a1"}), "holds no valid model"),
+        (lambda tree, state: tree["state"].update(estimator_={}), "holds no valid model .{} is no kind of value"),
+        (lambda tree, state: tree["state"].update(estimator_=[1, 2]), "holds no valid model .*is no kind of value"),
         (lambda tree, state: state.pop("probe"), "holds no valid model"),
         (
             lambda tree, state: state.update(probe=state["probe"][:, ::-1]),

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from old_models import OldModel
 from tables import mixed_table
 
 from weighbors import KernelVotesClassifier, TableClassifier, TableRegressor, WeightedKNeighborsRegressor
@@ -92,14 +91,10 @@ def test_training_rows_and_new_categories_are_named(weighbors, model, mixed):
     assert "mauve" in done.out
 
 
-def test_numbers_and_old_files(weighbors, mixed):
+def test_numbers(weighbors, mixed):
     frame = mixed_table().drop(columns=["kind", "noise"])
     TableRegressor(WeightedKNeighborsRegressor(3)).fit(frame, mixed_table()["noise"]).save("numbers.wb")
     assert "prediction" in weighbors("explain", "numbers.wb", mixed, "--row", 103).out
-    OldModel(mixed_table().drop(columns="kind"), mixed_table()["kind"], "none").save("old.wb")
-    done = weighbors("explain", "old.wb", mixed, "--row", 3)
-    assert done.code == 0, done.err
-    assert "Why " in done.out
 
 
 def test_bad_files(weighbors, model, mixed):

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from old_models import OldModel
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from tables import mixed_table
 
@@ -102,20 +101,6 @@ def test_the_default_is_learned_votes(weighbors, mixed):
         assert (
             "-NN, weigher" in weighbors("fit", mixed, "-t", "kind", "-o", "n.wb", "--folds", 0, "--force", *option).out
         )
-
-
-def test_a_knn_is_the_model_of_version_0_1(weighbors, mixed):
-    """A k-NN over column ranges with ReliefF: the file has another format, and the same answers."""
-    weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0, "--votes", "distance", "-k", 4)
-    frame, new = mixed_table(), mixed_table(40, seed=1).drop(columns="kind")
-    old = OldModel(frame.drop(columns="kind"), frame["kind"], n_neighbors=4, votes="distance")
-    model = TableClassifier.load("m.wb")
-    np.testing.assert_allclose(model.predict_proba(new), old.answer(new), atol=1e-12)
-    old.save("old.wb")
-    found = [
-        pd.read_csv(StringIO(weighbors("predict", name, mixed).out)).drop(columns="row") for name in ("old.wb", "m.wb")
-    ]
-    pd.testing.assert_frame_equal(*found)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from ..datasets.dates import date_columns, dates_to_days
 from ..datasets.encoding import MISSING, TableEncoder
 from ..exceptions import InvalidDataError
 from ..explanation import Explanation, OriginalValues, explain_rows
-from .table_file import load_estimator, old_encoder, save_estimator
+from .table_file import load_estimator, save_estimator
 from .table_reading import TableReader
 
 if TYPE_CHECKING:
@@ -242,8 +242,6 @@ class BaseTableEstimator(TableReader, BaseEstimator, ABC):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the model that `save` wrote to a file. Nothing in the file is executed.
 
-        Files of version 0.1 can be loaded, too.
-
         Parameters
         ----------
         path : path-like
@@ -259,31 +257,6 @@ class BaseTableEstimator(TableReader, BaseEstimator, ABC):
         """
         model: Self = load_estimator(path, cls)
         return model
-
-    @classmethod
-    def _from_old(cls, parts: dict[str, Any]) -> Self:
-        """Return the model that a file of version 0.1 describes. ``parts`` is what `old_file.read` returns."""
-        settings, scaler, rows = parts["settings"], parts["scaler"], parts["rows"]
-        model = cls(cls._old_estimator(settings), "range", missing="distance", row_names=None)
-        model._encoder, model._dates, model._row_column, model.row_names_ = old_encoder(scaler), [], None, None
-        model.left_out_, model.notes_ = parts["left_out"], ()
-        model.feature_names_in_ = np.array(scaler.names, dtype=object)
-        model.n_features_in_, model._positions = len(scaler.names), list(range(len(scaler.names)))
-        y = parts["values"] if "values" in parts else parts["classes"][parts["codes"]]
-        # Old files have scaled rows. The same rows and weights give the same k-NN, to the bit.
-        model.estimator_ = clone(model.estimator).set_params(weigher=parts["weights"]).fit(rows, y)
-        model._codes = model._find_codes()
-        units = rows.copy()
-        numbers = rows.columns[~scaler.nominal]
-        units[numbers] = model._encoder.scales.invert(rows[numbers].to_numpy(dtype=np.float64))
-        model._table = units
-        model._target_name = parts["target"]
-        return model
-
-    @staticmethod
-    @abstractmethod
-    def _old_estimator(settings: dict[str, Any]) -> Any:
-        """Return the k-NN with the settings of a file of version 0.1."""
 
     def name_rows(self, X: Any) -> AnyArray:
         """Return the names of the rows of a table: of its identifier column or index, else row numbers as text.

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import AnyArray, FloatArray
 from .base_table import BaseTableEstimator
 from .kernel_votes import KernelVotesClassifier
-from .knn import WeightedKNeighborsClassifier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,10 +101,6 @@ class TableClassifier(ClassifierMixin, BaseTableEstimator):
     @staticmethod
     def _default_estimator() -> KernelVotesClassifier:
         return KernelVotesClassifier(random_state=0)
-
-    @staticmethod
-    def _old_estimator(settings: dict[str, Any]) -> WeightedKNeighborsClassifier:
-        return WeightedKNeighborsClassifier(settings["n_neighbors"], weights=settings["votes"])
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TableClassifier:

@@ -10,11 +10,7 @@ import numpy as np
 from .._archive import DAMAGE, ArchiveKind, read_archive
 from .._state import read_state, write_state
 from .._typing import FloatArray
-from ..datasets import TableScaler
-from ..datasets.column_scales import ColumnScales
-from ..datasets.encoding import TableEncoder
 from ..exceptions import ModelFileError, WeighborsError
-from . import old_file
 
 _KIND = ArchiveKind(
     format="weighbors.TableEstimator",
@@ -54,8 +50,6 @@ def load_estimator(path: str | os.PathLike[str], kind: type) -> Any:
         If the file is damaged, was changed, is of another kind or release, or does not answer as it did when saved.
     """
     name = os.fspath(path)
-    if old_file.is_old_file(path):
-        return _load_old(path, kind)
     header, arrays = _KIND.read(path)
     by = f"weighbors {header.get('weighbors')} wrote it"
     try:
@@ -76,40 +70,11 @@ def load_estimator(path: str | os.PathLike[str], kind: type) -> Any:
 
 def kind_in_file(path: str | os.PathLike[str]) -> str | None:
     """Return the name of the class that loads a model file, or None if it is any other file."""
-    if old_file.is_old_file(path):
-        return _old_kind(path)
     try:
         header, _ = read_archive(path)
     except DAMAGE:
         return None
     return str(header.get("kind")) if header.get("format") == _KIND.format else None
-
-
-def _old_kind(path: str | os.PathLike[str]) -> str:
-    """Return the name of the class that loads a model file of version 0.1."""
-    return "TableRegressor" if old_file.target_is_numeric(path) else "TableClassifier"
-
-
-def _load_old(path: str | os.PathLike[str], kind: type) -> Any:
-    """Return the model in a file of version 0.1 as an estimator of the class ``kind``."""
-    wanted = _old_kind(path)
-    parts = old_file.read(path)
-    if kind.__name__ != wanted:
-        target = "a number" if "values" in parts else "classes"
-        raise ModelFileError(f"'{os.fspath(path)}' is a model of {target}: load it with {wanted}.load")
-    try:
-        return kind._from_old(parts)  # type: ignore[attr-defined]
-    except _BROKEN as error:
-        raise ModelFileError(f"'{os.fspath(path)}' holds no valid model: {error}. Fit it again") from error
-
-
-def old_encoder(scaler: TableScaler) -> TableEncoder:
-    """Return the encoding of a model of version 0.1: numbers by their ranges, missing cells by the distance."""
-    low, high = scaler.low[~scaler.nominal], scaler.high[~scaler.nominal]
-    none = np.zeros(len(low), dtype=bool)
-    no_category = np.zeros(int(scaler.nominal.sum()), dtype=bool)
-    scales = ColumnScales(low, high - low)
-    return TableEncoder(scaler, scales, "distance", np.full(len(low), np.nan), none, no_category)
 
 
 def _probe(model: Any) -> FloatArray:

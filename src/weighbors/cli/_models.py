@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def load_model(path: Path) -> TableClassifier | TableRegressor:
-    """Return the model in a file that ``weighbors fit`` or ``save`` wrote. Files of version 0.1 can be read, too.
+    """Return the model in a file that ``weighbors fit`` or ``save`` wrote.
 
     Raises
     ------

@@ -9,7 +9,6 @@ from sklearn.base import RegressorMixin, _fit_context
 from .._typing import FloatArray
 from ..classifiers.base_table import BaseTableEstimator
 from .kernel_votes import KernelVotesRegressor
-from .knn import WeightedKNeighborsRegressor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,10 +44,6 @@ class TableRegressor(RegressorMixin, BaseTableEstimator):
     @staticmethod
     def _default_estimator() -> KernelVotesRegressor:
         return KernelVotesRegressor(random_state=0)
-
-    @staticmethod
-    def _old_estimator(settings: dict[str, Any]) -> WeightedKNeighborsRegressor:
-        return WeightedKNeighborsRegressor(settings["n_neighbors"], weights=settings["votes"])
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TableRegressor:

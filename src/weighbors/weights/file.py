@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from .._archive import ArchiveKind
 from .._typing import AnyArray
@@ -30,6 +29,4 @@ def write_state(path: str | os.PathLike[str], state: dict[str, AnyArray]) -> Non
 
 def read_state(path: str | os.PathLike[str]) -> dict[str, AnyArray]:
     """Return the arrays that `write_state` wrote. Raise WeightsFileError for any other file."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"no file of weights at '{os.fspath(path)}'")
     return _KIND.read(path)[1]
