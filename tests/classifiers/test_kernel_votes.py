@@ -11,9 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from vote_tables import MODES, coded_table, model_of, scores_of, table
 
-from weighbors import (
-    KernelVotesClassifier,
-)
+from weighbors import KernelVotesClassifier, Weights
 from weighbors.exceptions import InvalidDataError, WeighborsError
 
 # --- what it computes ------------------------------------------------------------------------------------------------
@@ -114,8 +112,8 @@ def test_whole_weights_are_repetitions(weigher, p):
     X, y = table(45)
     s = np.random.default_rng(0).integers(1, 4, 45)
     rows = np.repeat(np.arange(45), s)
-    one = KernelVotesClassifier(None, weigher, p=p).fit(X, y, s)
-    often = KernelVotesClassifier(None, weigher, p=p).fit(X[rows], y[rows])
+    one = KernelVotesClassifier(None, weigher, p=p, random_state=0).fit(X, y, s)
+    often = KernelVotesClassifier(None, weigher, p=p, random_state=0).fit(X[rows], y[rows])
     assert (one.width_, one.ridge_) == pytest.approx((often.width_, often.ridge_))
     np.testing.assert_allclose(one.predict_proba(X), often.predict_proba(X), atol=1e-8)
     np.testing.assert_allclose(one.loo_decision_function_[rows], often.loo_decision_function_, atol=1e-8)
@@ -297,3 +295,38 @@ def test_large_numbers_are_only_a_scale():
         np.testing.assert_allclose(other.decision_function(X * factor), plain.decision_function(X), atol=1e-9)
     with pytest.raises(InvalidDataError, match="rescale|Replace"):
         KernelVotesClassifier(None, None).fit(X * 1e307, y)
+
+
+@pytest.mark.parametrize("kind", ["dense", "missing", "sparse"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_row_alone_has_the_bits_that_it_has_among_others(mode, kind):
+    rng = np.random.default_rng(0)
+    X, Q = rng.normal(size=(90, 7)), rng.normal(size=(33, 7))
+    if kind == "missing":
+        X[rng.random(X.shape) < 0.1] = np.nan
+        Q[rng.random(Q.shape) < 0.1] = np.nan
+    if kind == "sparse":
+        X, Q = sparse.csr_matrix(X * (X > 1)), sparse.csr_matrix(Q * (Q > 1))
+    model = model_of(mode).fit(X, rng.integers(0, 3, 90))
+    together = model.decision_function(Q)
+    np.testing.assert_array_equal(together, np.vstack([model.decision_function(Q[i : i + 1]) for i in range(33)]))
+
+
+@pytest.mark.parametrize("k", [5, 6, 1000])
+def test_as_many_neighbors_as_rows_are_all_rows(k):
+    X, y = np.random.default_rng(0).normal(size=(5, 2)), [0, 1, 0, 1, 0]
+    model, every = KernelVotesClassifier(k, None).fit(X, y), KernelVotesClassifier(None, None).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), every.decision_function(X))
+    assert str(model.plan_).startswith(f"all rows vote: n_neighbors={k} is at least the number of rows, 5")
+    masked = Weights(instance_mask=[True, True, True, True, False])
+    assert KernelVotesClassifier(4, masked).fit(X, y).plan_.voters == "all rows"
+    assert KernelVotesClassifier(4, None).fit(X, y).plan_.voters == "nearest rows"
+
+
+def test_of_equal_probabilities_the_first_class_is_predicted(monkeypatch):
+    model = KernelVotesClassifier(None, None).fit([[0.0], [1.0], [3.0], [4.0]], ["a", "b", "a", "b"])
+    scores = np.array([[0.5, np.nextafter(0.5, 1)], [0.25, 0.75]])
+    monkeypatch.setattr(type(model), "_scores", lambda self, X: scores)
+    probabilities = model.predict_proba(scores)
+    assert probabilities[0, 0] == probabilities[0, 1]  # the larger score is lost in rounding
+    assert model.predict(scores).tolist() == ["a", "b"]

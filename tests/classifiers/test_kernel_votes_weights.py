@@ -296,13 +296,6 @@ def test_bad_data_are_refused():
             method(X[:, :3])
 
 
-def test_more_neighbours_than_rows_are_all_rows_but_one():
-    X, y = table(20)
-    model = KernelVotesClassifier(500, None).fit(X, y)
-    assert model.plan_.n_voting == 19
-    assert np.isfinite(model.predict_proba(X)).all()
-
-
 def test_what_does_not_fit_into_memory_is_refused_with_alternatives(monkeypatch):
     X, y = table()
     monkeypatch.setattr("weighbors.kernel.fitted.available_bytes", lambda: 1000)

@@ -202,8 +202,9 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         weights_of_loo = None if self._training.repetition is None else self._training.repetition[kept_rows]
         self.calibration_: Calibration = fit_calibration(left_out, codes[kept_rows], weights_of_loo)
         self.loo_decision_function_ = left_out
-        self.loo_predictions_: AnyArray = self.classes_[left_out.argmax(axis=1)]
-        self.loo_score_ = float(np.average(left_out.argmax(axis=1) == codes[kept_rows], weights=weights_of_loo))
+        best = self.calibration_(left_out).argmax(axis=1)
+        self.loo_predictions_: AnyArray = self.classes_[best]
+        self.loo_score_ = float(np.average(best == codes[kept_rows], weights=weights_of_loo))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores of the classes, or for two classes the score of the second minus that of the first.
@@ -220,7 +221,7 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> AnyArray:
-        """Return the class with the largest score. Of equal scores, the class that comes first in ``classes_`` wins.
+        """Return the class with the largest probability. Of equal ones, the first in ``classes_`` is the answer.
 
         Parameters
         ----------
@@ -230,7 +231,7 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
         -------
         ndarray of shape (n_queries,)
         """
-        best = self._scores(X).argmax(axis=1)  # first, since it checks that the model is fitted
+        best = self.predict_proba(X).argmax(axis=1)  # first, since it checks that the model is fitted
         labels: AnyArray = self.classes_[best]
         return labels
 
@@ -280,7 +281,7 @@ class KernelVotesClassifier(ClassifierMixin, BaseKernelVotes):
             strata=np.asarray(self._training.codes),
             spread=np.ones(len(names)),
             center=np.zeros(len(names)),
-            answers=lambda scores: self.classes_[scores.argmax(axis=1)],
+            answers=lambda scores: self.classes_[self.calibration_(scores).argmax(axis=1)],
             probabilities=self.calibration_,
             classes=self.classes_,
         )

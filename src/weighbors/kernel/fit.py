@@ -65,7 +65,7 @@ def fit_votes(table: Table, settings: VotesSettings, weights: Weights | None, rn
     if weights is None:
         # Of repeated rows, one could be in the training part of a fold and one in its test part: so they are merged.
         chosen = choose_feature_weights(kinds, settings.p, rng, settings.n_jobs)
-    kind, reason = _decide(settings, len(merged.first), table.in_memory)
+    kind, reason = _decide(settings, part.rows.shape[0], len(merged.first), table.in_memory)
     if kind == "all rows":
         # Missing cells are as far from others as among all rows, also those that are not selected.
         ranges = None if selected is None else column_ranges(table.rows)
@@ -90,12 +90,14 @@ def _number_rows(fitted: FittedVotes, selected: IndexArray, n: int) -> FittedVot
     return replace(fitted, alpha=alpha, loo_rows=rows, stored_rows=stored)
 
 
-def _decide(settings: VotesSettings, n_different: int, in_memory: bool) -> tuple[str, str]:
+def _decide(settings: VotesSettings, n: int, n_different: int, in_memory: bool) -> tuple[str, str]:
     """Return who votes, and the reason.
 
     Parameters
     ----------
     settings : VotesSettings
+    n : int
+        Number of rows that the weights select.
     n_different : int
         Number of rows that differ, among those that the weights select.
     in_memory : bool
@@ -103,6 +105,8 @@ def _decide(settings: VotesSettings, n_different: int, in_memory: bool) -> tuple
     """
     k = settings.n_neighbors
     if k is not None and k != "auto":
+        if int(k) >= n and in_memory:  # the search among the others of a row would leave one row out
+            return "all rows", f"n_neighbors={k} is at least the number of rows, {n}"
         return "nearest rows", f"n_neighbors={k}"
     if k == "auto" and not in_memory:
         return "nearest rows", "the rows are in blocks"
