@@ -112,6 +112,24 @@ def test_save_follows_links_and_refuses_what_is_no_file(tmp_path):
         assert os.stat(place).st_mode == before.st_mode
 
 
+@pytest.mark.parametrize("index", [False, True])
+def test_names_of_rows_can_be_left_out_of_the_file(tmp_path, index):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 3)), columns=["a", "b", "c"])
+    names = [f"SSN-{i:06d}" for i in range(30)]
+    X = X.set_index(pd.Index(names)) if index else X.assign(patient=names)
+    model = TableClassifier(WeightedKNeighborsClassifier(3)).fit(X, rng.integers(0, 2, 30))
+    for kept in (True, False):
+        model.save(tmp_path / "m.wb", row_names=kept)
+        _, arrays = read_archive(tmp_path / "m.wb")
+        assert any("SSN-000012" in str(array.tolist()) for array in arrays.values()) == kept
+    again = TableClassifier.load(tmp_path / "m.wb")
+    assert again.row_names_ is None
+    assert model.row_names_.tolist() == names
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.name_rows(X).tolist() == names  # those of a new table are known
+
+
 def test_what_cannot_be_saved(tmp_path):
     frame = mixed_table()
     X, y = frame.drop(columns="kind"), frame["kind"]

@@ -132,3 +132,11 @@ def test_a_row_number_of_thousands_of_digits(weighbors, model):
     done = weighbors("explain", "model.wb", "new.csv", "--row", "9" * 5000)
     assert done.code == 2
     assert "or a number from 0 to 19" in done.err
+
+
+def test_a_model_without_row_names_says_row_numbers(weighbors):
+    named().assign(kind=mixed_table(20, seed=1)["kind"]).to_csv("named.csv", index=False)
+    for option, known in (("--row-names", True), ("--no-row-names", False)):
+        weighbors("fit", "named.csv", "-t", "kind", "-o", "m.wb", option, "--folds", 0, "--weigher", "none", "--force")
+        assert (TableClassifier.load("m.wb").row_names_ is not None) == known
+        assert weighbors("explain", "m.wb", "named.csv", "--row", "N03").code == 0  # names of new tables are read

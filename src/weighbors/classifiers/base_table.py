@@ -223,12 +223,18 @@ class BaseTableEstimator(TableReader, BaseEstimator, ABC):
     def _answer(self, rows: FloatArray) -> FloatArray:
         """Return probabilities or numbers for encoded rows. A file has them, to compare."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, row_names: bool = True) -> None:
         """Write the fitted model to a file, in an atomic write. The file holds arrays and text, no pickle.
+
+        The file has the used columns of the training rows, their targets, and the names of the rows. Other columns are
+        not in it.
 
         Parameters
         ----------
         path : path-like
+        row_names : bool, default=True
+            Whether the names of the training rows are written. Without them, explanations give row numbers. The model
+            still knows which column names the rows of new tables.
 
         Raises
         ------
@@ -236,7 +242,11 @@ class BaseTableEstimator(TableReader, BaseEstimator, ABC):
             If the estimator holds what is not of this library, for example a function or a scikit-learn estimator.
         """
         check_is_fitted(self, "estimator_")
-        save_estimator(self, path)
+        model = self
+        if not row_names:
+            model = copy(self)
+            model.row_names_ = None
+        save_estimator(model, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -82,6 +82,9 @@ def run(
     ] = 5,
     keep: Keep = None,
     drop: Drop = None,
+    row_names: Annotated[
+        bool, typer.Option("--row-names/--no-row-names", help="Whether the model file has the names of the rows.")
+    ] = True,
     header: Header = True,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -115,7 +118,7 @@ def run(
     unfitted = make_table_estimator(options, numeric=is_numeric(y), keep=keep or [], drop=drop or [])
     fitted = unfitted.fit(X, y)
     notes([*map(str, fitted.left_out_), *fitted.notes_])
-    fitted.save(output)
+    fitted.save(output, row_names=row_names)
     score = _score(fitted, X, y, folds, seed)
     if json:
         print_json(_describe_result(fitted, options, y, score, output))

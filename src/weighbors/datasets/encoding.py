@@ -212,7 +212,7 @@ class TableEncoder:
             return self._code_of[j].get(cell, _NEW)
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
             return -1
-        if isinstance(cell, (bool, int, float, np.integer)):
+        if isinstance(cell, (bool, np.bool_, int, float, np.integer)):
             return self._code_of[j].get(category_text(cell), _NEW)
         return None
 
@@ -239,7 +239,7 @@ def _plain_number(cell: Any) -> float | None:
     """Return a cell as a number, NaN if it is missing or infinite, and None if it is no plain number."""
     if cell is None:
         return math.nan
-    if isinstance(cell, (float, int, np.integer)) and not isinstance(cell, bool):
+    if isinstance(cell, (float, int, np.integer, np.floating)) and not isinstance(cell, bool):
         try:
             number = float(cell)
         except OverflowError:
