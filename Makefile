@@ -85,7 +85,7 @@ slow: $(VENV)/with-test
 
 # The compiled core is built once per set of sanitizers, in a directory of its own. Python itself is not instrumented, so
 # the sanitizer's library is loaded first; Python frees little at its end, so leaks are not looked for.
-SANITIZED_TESTS ?= tests/engine tests/weighers tests/kernel tests/common/test_callers_arrays.py tests/fuzz
+SANITIZED_TESTS ?= tests/engine tests/weighers tests/votes tests/common/test_callers_arrays.py tests/fuzz
 sanitize: $(VENV)/with-test
 	@sh tools/sanitize.sh $(BIN)/python address,undefined build/sanitize-address "$(SANITIZED_TESTS)"
 	@sh tools/sanitize.sh $(BIN)/python thread build/sanitize-thread "$(SANITIZED_TESTS)"

@@ -16,6 +16,7 @@ import hashlib
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def numeric_weighers() -> dict[str, Any]:
         "nca": wb.NCAWeights(0.01, target_type="numeric"),
         "npdr": wb.NPDR(5, target_type="numeric"),
         "gradient": wb.GradientWeights(target_type="numeric", random_state=0),
-        "mutual information": wb.ScoreWeigher(mutual_info_regression, target_type="numeric"),
+        "mutual information": wb.ScoreWeigher(partial(mutual_info_regression, random_state=0), target_type="numeric"),
         "stratified": wb.Stratified(wb.RReliefF(3), n_strata=3, target_type="numeric", random_state=0),
         "evolution IS": search("IS", fitness="r2", target_type="numeric"),
         "evolution FW": search("FW", fitness="r2", target_type="numeric", n_neighbors=3),
@@ -218,7 +219,7 @@ def classifiers(X: Any, y: Any) -> Found:
         "p = 1": wb.WeightedKNeighborsClassifier(7, p=1, weights="distance"),
         "complement": wb.WeightedKNeighborsClassifier(3, weights="complement", vote_ties="nearest"),
         "auto": wb.WeightedKNeighborsClassifier("auto", wb.ReliefF(5), weights="auto", p="auto"),
-        "learned votes": wb.KernelVotesClassifier(random_state=0),
+        "learned votes": wb.LearnedVotesClassifier(random_state=0),
         "blocks": distributed.WeightedKNeighborsClassifier(5, distributed.ReliefF(5), max_bytes=2**16),
         "blocks, classes": distributed.WeightedKNeighborsClassifier(5, distributed.ClassRelief(5), max_bytes=2**16),
         "blocks, mbiw": distributed.WeightedKNeighborsClassifier(5, distributed.MBIW(), max_bytes=2**16),

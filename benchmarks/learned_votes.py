@@ -1,4 +1,4 @@
-"""Kernel votes against their rivals: tables × methods × 5 folds, one line of a csv file for each cell.
+"""Learned votes against their rivals: tables × methods × 5 folds, one line of a csv file for each cell.
 
     WEIGHBORS_DATA=... OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/learned_votes.py --store FILE
     python benchmarks/learned_votes.py --store FILE --print
@@ -203,7 +203,7 @@ def main() -> None:
     parser.add_argument("--time-limit-per-cell", type=int, default=0, metavar="SECONDS", help="0 is none")
     parser.add_argument("--retry", action="store_true", help="run cells again that failed")
     parser.add_argument("--print", action="store_true", help="print the summary of the store, run nothing")
-    parser.add_argument("--against", default="kernel votes", metavar="METHOD", help="compare the others with this one")
+    parser.add_argument("--against", default="learned votes", metavar="METHOD", help="compare the others with this one")
     parser.add_argument("--distinct", action="store_true", help="print: leave out second versions of a table")
     given = parser.parse_args()
     groups = {"rivals": list(RIVALS), "ours": list(OURS)}

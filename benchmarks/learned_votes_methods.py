@@ -281,15 +281,15 @@ def xrfm(task: str, X: pd.DataFrame) -> Any:
 
 
 def ours(**options: Any) -> Callable[[str, pd.DataFrame], Any]:
-    """A method that makes kernel votes with these options."""
+    """A method that makes learned votes with these options."""
 
-    def kernel_votes(task: str, X: pd.DataFrame) -> Any:
-        from weighbors import KernelVotesClassifier, KernelVotesRegressor
+    def learned_votes(task: str, X: pd.DataFrame) -> Any:
+        from weighbors import LearnedVotesClassifier, LearnedVotesRegressor
 
-        kind = KernelVotesClassifier if task == "classes" else KernelVotesRegressor
+        kind = LearnedVotesClassifier if task == "classes" else LearnedVotesRegressor
         return make_pipeline(scale_numbers(X), kind(**options))
 
-    return kernel_votes
+    return learned_votes
 
 
 def weighted_knn_auto(task: str, X: pd.DataFrame) -> Any:
@@ -311,10 +311,10 @@ RIVALS: dict[str, Callable[[str, pd.DataFrame], Any]] = {
     "CatBoost": catboost,
 }
 OURS = {
-    "kernel votes": ours(),
-    "kernel votes, p=2": ours(p=2),
-    "kernel votes, weigher=None": ours(weigher=None),
-    "kernel votes, k=50": ours(n_neighbors=50),
+    "learned votes": ours(),
+    "learned votes, p=2": ours(p=2),
+    "learned votes, weigher=None": ours(weigher=None),
+    "learned votes, k=50": ours(n_neighbors=50),
     "weighted k-NN auto": weighted_knn_auto,
 }
 CLASSES_ONLY = ("NCA + k-NN", "weighted k-NN auto")

@@ -27,7 +27,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from weighbors import KernelVotesClassifier, TableClassifier, WeightedKNeighborsClassifier
+from weighbors import LearnedVotesClassifier, TableClassifier, WeightedKNeighborsClassifier
 from weighbors.datasets import load_dataset
 
 #: Name, group, and the form in which ours gets the table.
@@ -139,7 +139,7 @@ def print_latencies() -> None:
     labels = np.where(numbers[:, 0] + numbers[:, 1] ** 2 + rng.normal(size=20_000) > 1, "yes", "no")
     names = [f"n{j}" for j in range(50)]
     plain, (mixed, answers) = pd.DataFrame(numbers, columns=names), mixed_frame(20_000)
-    models = {"learned votes": KernelVotesClassifier(weigher=None), "5-NN": WeightedKNeighborsClassifier(5)}
+    models = {"learned votes": LearnedVotesClassifier(weigher=None), "5-NN": WeightedKNeighborsClassifier(5)}
     print(f"{'one row of 20 000 x 50, ms':<40} {'median':>8} {'least':>8} {'CPU':>8}")
     for called, estimator in models.items():
         by_array = TableClassifier(estimator).fit(numbers, labels)

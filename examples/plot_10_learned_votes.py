@@ -3,14 +3,14 @@ Learned votes in one picture
 ============================
 
 In a plain k-NN every neighbour has one vote, whether it brings news or repeats what ten
-rows beside it say. ``KernelVotesClassifier`` solves for the votes: they are signed, and
-they are the ones that predict the training rows best.
+rows beside it say. ``LearnedVotesClassifier`` solves for the votes: they are signed,
+and they are the ones that predict the training rows best.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from weighbors import KernelVotesClassifier, WeightedKNeighborsClassifier
+from weighbors import LearnedVotesClassifier, WeightedKNeighborsClassifier
 
 # %%
 # Two classes meet at a curve. One is crowded, of the other there are few rows. New rows
@@ -29,7 +29,7 @@ X, y = X[kept][:190], y[kept][:190]
 X_new, y_new = draw_rows(4000, rng)
 
 plain = WeightedKNeighborsClassifier(9).fit(X, y)
-learned = KernelVotesClassifier(weigher=None).fit(X, y)
+learned = LearnedVotesClassifier(weigher=None).fit(X, y)
 print(f"{(y == 'common').sum()} common rows, {(y == 'rare').sum()} rare ones")
 for name, model in (("9 nearest", plain), ("learned votes", learned)):
     recall = (model.predict(X_new) == y_new)[y_new == "rare"].mean()

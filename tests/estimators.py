@@ -3,7 +3,7 @@
 from sklearn.base import BaseEstimator
 
 import weighbors
-from weighbors import classifiers, distributed, evaluation, neighbors, regressors, weighers
+from weighbors import distributed, evaluation, models, neighbors, weighers
 
 
 def _search(tasks="IS+FS", **options):
@@ -20,15 +20,15 @@ _MADE = {
     "Simba": lambda: weighers.Simba(random_state=0),
     "SimbaMBIW": lambda: weighers.SimbaMBIW(random_state=0),
     "GradientWeights": lambda: weighers.GradientWeights(random_state=0),
-    "KernelVotesClassifier": lambda: classifiers.KernelVotesClassifier(random_state=0),
-    "KernelVotesRegressor": lambda: regressors.KernelVotesRegressor(random_state=0),
+    "LearnedVotesClassifier": lambda: models.LearnedVotesClassifier(random_state=0),
+    "LearnedVotesRegressor": lambda: models.LearnedVotesRegressor(random_state=0),
     "StabilitySelection": lambda: evaluation.StabilitySelection(
         n_pairs=3, n_permutations=2, target_fp=100.0, random_state=0
     ),
     "Stratified": lambda: weighers.Stratified(_search(), random_state=0),
-    "WIBK": lambda: classifiers.WIBK(3, discretize="mdlp"),
-    "distributed.KernelVotesClassifier": lambda: distributed.KernelVotesClassifier(random_state=0),
-    "distributed.KernelVotesRegressor": lambda: distributed.KernelVotesRegressor(random_state=0),
+    "WIBK": lambda: models.WIBK(3, discretize="mdlp"),
+    "distributed.LearnedVotesClassifier": lambda: distributed.LearnedVotesClassifier(random_state=0),
+    "distributed.LearnedVotesRegressor": lambda: distributed.LearnedVotesRegressor(random_state=0),
     "distributed.RepresentativeIntervals": lambda: distributed.RepresentativeIntervals(discretize="mdlp"),
 }
 
@@ -36,7 +36,7 @@ _MADE = {
 def public_classes():
     """Every public estimator by its name; those over blocks with the name of their package."""
     found = {}
-    for package in (neighbors, classifiers, regressors, weighers, evaluation, distributed):
+    for package in (neighbors, models, weighers, evaluation, distributed):
         prefix = "distributed." if package is distributed else ""
         for name in package.__all__:
             kind = getattr(package, name)

@@ -15,8 +15,8 @@ from weighbors import (
     IB2,
     MBIW,
     EvolutionaryWeigher,
-    KernelVotesClassifier,
-    KernelVotesRegressor,
+    LearnedVotesClassifier,
+    LearnedVotesRegressor,
     ReliefF,
     Simba,
     SimbaMBIW,
@@ -33,7 +33,7 @@ SEARCH = EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80, ran
 #: Estimators that warn. The others scale columns themselves, or do not use distances.
 NEED = {
     "Democratic", "DROP3", "DROP5", "EvolutionaryWeigher", "FCNN", "GradientWeights", "HMNEI", "IB2", "IB3", "ICF",
-    "InstanceSampler", "KernelVotesClassifier", "KernelVotesRegressor", "MBIW", "Simba", "SimbaMBIW", "Stratified",
+    "InstanceSampler", "LearnedVotesClassifier", "LearnedVotesRegressor", "MBIW", "Simba", "SimbaMBIW", "Stratified",
     "WeightedKNeighborsClassifier", "WeightedKNeighborsRegressor", "WeightedNearestNeighbors",
 }  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_who_warns(name):
         WeightedKNeighborsClassifier(3, ReliefF(3)),
         WeightedKNeighborsClassifier(3, FCNN()),
         WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
-        KernelVotesClassifier(weigher=Simba(random_state=0)),
+        LearnedVotesClassifier(weigher=Simba(random_state=0)),
         DROP3(1, Simba(random_state=0)),
         Stratified(SEARCH, 2),
         WeightedKNeighborsClassifier(1, Stratified(MBIW(), 2)),
@@ -122,5 +122,5 @@ def test_no_warning_where_it_would_be_wrong():
     assert not warnings_of(lambda: WeightedKNeighborsClassifier(3, Weights(feature_weights=[1, 1e-6, 1])).fit(X, y))
     assert not warnings_of(lambda: TableClassifier(WeightedKNeighborsClassifier(3)).fit(X, y))
     constant = X.assign(salary=5.0)
-    assert not warnings_of(lambda: KernelVotesRegressor().fit(constant, y))
+    assert not warnings_of(lambda: LearnedVotesRegressor().fit(constant, y))
     assert len(warnings_of(lambda: TableClassifier(WeightedKNeighborsClassifier(3), None).fit(X, y))) == 1

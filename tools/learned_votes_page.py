@@ -34,7 +34,7 @@ from page_marks import Tables, fill_marks, markdown_table  # noqa: E402 - a scri
 
 RESULTS = ROOT / "docs" / "results" / "learned_votes"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "catboost", "xrfm", "torch")
-REFERENCE = "kernel votes"
+REFERENCE = "learned votes"
 TITLES = {"accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier score", "r2": "R²"}
 
 
@@ -69,7 +69,7 @@ def means_of(task: str, score: str) -> pd.DataFrame:
 
 
 def compared(task: str, *, distinct: bool = False) -> tuple[list[str], list[str], list[str]]:
-    """Return the tables that kernel votes have finished, the rivals with all of these, and the other rivals."""
+    """Return the tables that learned votes have finished, the rivals with all of these, and the other rivals."""
     means = means_of(task, study.SCORES[task][0])
     tables = [name for name in means.index[means[REFERENCE].notna()] if not (distinct and name in rivals.VERSIONS)]
     found = [method for method in rivals.RIVALS if method in means and means[method].notna().any()]
@@ -78,7 +78,7 @@ def compared(task: str, *, distinct: bool = False) -> tuple[list[str], list[str]
 
 
 def summarize(task: str, score: str, methods: list[str], tables: list[str]) -> pd.DataFrame:
-    """Return the summary of the benchmark for some methods beside kernel votes, and some tables."""
+    """Return the summary of the benchmark for some methods beside learned votes, and some tables."""
     cells = read_cells()
     chosen = cells[cells["method"].isin([REFERENCE, *methods]) & cells["table"].isin(tables) & (cells["task"] == task)]
     return study.summarize(chosen, score, REFERENCE)
@@ -106,7 +106,7 @@ def bold(text: str, *, when: bool) -> str:
 
 
 def turned(counts: str) -> str:
-    """Return wins, ties and losses from the side of kernel votes. The summary counts from the side of the rival."""
+    """Return wins, ties and losses from the side of learned votes. The summary counts from the side of the rival."""
     return " / ".join(reversed(counts.split("/")))
 
 
@@ -141,13 +141,13 @@ def verdict(summary: pd.DataFrame) -> str:
 
 
 def summary_table(task: str, score: str, *, distinct: bool = False) -> str:
-    """Return the summary of one score over the tables that kernel votes have finished."""
+    """Return the summary of one score over the tables that learned votes have finished."""
     tables, complete, unfinished = compared(task, distinct=distinct)
     head = [
         "method",
         f"mean {TITLES[score]}",
         "mean rank",
-        "kernel votes better / equal / worse",
+        "learned votes better / equal / worse",
         "Wilcoxon p",
         "Holm p",
     ]
@@ -157,7 +157,7 @@ def summary_table(task: str, score: str, *, distinct: bool = False) -> str:
     left = f" Not counted, because unfinished: {', '.join(unfinished)} (see below)." if unfinished else ""
     summary = summarize(task, score, complete, tables)
     begin = f"{TITLES[score].capitalize()} over {over}, {len(complete) + 1} methods.{left}"
-    end = f"Kernel votes at the 5 % level, after Holm's correction: {verdict(summary)}."
+    end = f"Learned votes at the 5 % level, after Holm's correction: {verdict(summary)}."
     return f"{begin}\n\n{markdown_table(head, rows_of(summary))}\n\n{end}"
 
 
@@ -172,7 +172,7 @@ def headline() -> str:
     ranked = summary.index[0] == REFERENCE and summary["mean"].idxmax() == REFERENCE
     begin = "have the highest mean accuracy and the best mean rank" if ranked else "are compared with other methods"
     text = (
-        f"On {len(tables)} class tables of 100 to 2500 rows, learned votes (*kernel votes* in the table) with their "
+        f"On {len(tables)} class tables of 100 to 2500 rows, learned votes with their "
         f"defaults {begin} of {len(complete) + 1} methods (5-fold cross-validation). Their log-loss is lower than the "
         f"random forest's on {losses[2]} of the {len(tables)} tables. {significance()}"
     )
@@ -232,7 +232,7 @@ def numeric() -> str:
 
 
 def pairs(task: str, score: str, methods: list[str]) -> list[list[str]]:
-    """Compare each method with kernel votes on the tables that both have finished."""
+    """Compare each method with learned votes on the tables that both have finished."""
     means, rows = means_of(task, score), []
     for method in methods:
         both = means[means[[REFERENCE, method]].notna().all(axis=1)].index.tolist()
@@ -246,19 +246,19 @@ def pairs(task: str, score: str, methods: list[str]) -> list[list[str]]:
 
 
 def pairs_table(pick: Callable[[str], list[str]], otherwise: str) -> str:
-    """Return a table of methods, each beside kernel votes, for both tasks."""
+    """Return a table of methods, each beside learned votes, for both tasks."""
     rows = []
     for task, score in (("classes", "accuracy"), ("numeric", "r2")):
         rows += [[TITLES[score], *row] for row in pairs(task, score, pick(task))]
     if not rows:
         return otherwise
-    head = ["score", "method", "tables", "its mean", "kernel votes there", "kernel votes better / equal / worse"]
+    head = ["score", "method", "tables", "its mean", "learned votes there", "learned votes better / equal / worse"]
     return markdown_table([*head, "Wilcoxon p, not adjusted"], rows)
 
 
 def unfinished() -> str:
     """Return the rivals that have not finished all tables, on those that they have."""
-    return pairs_table(lambda task: compared(task)[2], "Every rival has finished all tables that kernel votes have.")
+    return pairs_table(lambda task: compared(task)[2], "Every rival has finished all tables that learned votes have.")
 
 
 def variants() -> str:
@@ -320,7 +320,7 @@ def cells_of_numbers() -> str:
 
 PAGES: dict[str, Tables] = {
     "README.md": {"learned votes": headline},
-    "docs/guide/kernel_votes.md": {"headline": headline},
+    "docs/guide/learned_votes.md": {"headline": headline},
     "docs/guide/learned_votes_study.md": {
         "headline": headline, "made": made, "accuracy": accuracy, "distinct": distinct, "log_loss": log_loss,
         "brier": brier, "numeric": numeric, "unfinished": unfinished, "variants": variants, "seconds": seconds,
@@ -347,7 +347,7 @@ def take_store(store: Path, source: str) -> None:
     cells = read_cells()
     facts: dict[str, Any] = {
         "schema": 1,
-        "statement": "Kernel votes with their defaults against rivals: stratified 5-fold (numbers: 5-fold), shuffled "
+        "statement": "Learned votes with their defaults against rivals: stratified 5-fold (numbers: 5-fold), shuffled "
         "with seed 0; the same folds for all methods; everything is learned from the training rows. Settings: "
         "benchmarks/learned_votes_methods.py.",
         "command": "python benchmarks/learned_votes.py --store cells.csv",

@@ -19,9 +19,9 @@ NUMERIC_ALTERNATIVES = {
     "IBk": "WeightedKNeighborsRegressor",
     "IRelief": "RReliefF or NCAWeights",
     "KStar": "WeightedKNeighborsRegressor",
-    "KernelVotesClassifier": "KernelVotesRegressor",
+    "LearnedVotesClassifier": "LearnedVotesRegressor",
     "LWL": "WeightedKNeighborsRegressor",
-    "MBIW": "no instance weights: a KernelVotesRegressor learns a vote for each row itself",
+    "MBIW": "no instance weights: a LearnedVotesRegressor learns a vote for each row itself",
     "Relief": "RReliefF",
     "ReliefF": "RReliefF",
     "RelievedF": "RReliefF",
@@ -37,7 +37,7 @@ NUMERIC_ALTERNATIVES = {
 }
 #: What estimators that are not in the table get as advice.
 _ANY_REGRESSION = (
-    "a regressor (WeightedKNeighborsRegressor, KernelVotesRegressor), or a weigher for numeric targets (RReliefF, "
+    "a regressor (WeightedKNeighborsRegressor, LearnedVotesRegressor), or a weigher for numeric targets (RReliefF, "
     "NCAWeights)"
 )
 

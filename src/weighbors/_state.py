@@ -22,12 +22,11 @@ from .exceptions import InvalidDataError
 #: Packages and modules of this library whose classes may be in a file.
 _PACKAGES = (
     "_validation",
-    "classifiers",
     "datasets",
     "engine",
-    "kernel",
+    "models",
     "neighbors",
-    "regressors",
+    "votes",
     "weighers",
     "weights",
 )

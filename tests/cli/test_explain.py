@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from tables import mixed_table
 
-from weighbors import KernelVotesClassifier, TableClassifier, TableRegressor, WeightedKNeighborsRegressor
+from weighbors import LearnedVotesClassifier, TableClassifier, TableRegressor, WeightedKNeighborsRegressor
 
 
 @pytest.fixture
 def model(weighbors):
     """A model file, a table of new rows in another file, and the fitted estimator."""
     frame = mixed_table().drop(columns="kind")
-    fitted = TableClassifier(KernelVotesClassifier(weigher=None)).fit(frame, mixed_table()["kind"])
+    fitted = TableClassifier(LearnedVotesClassifier(weigher=None)).fit(frame, mixed_table()["kind"])
     fitted.save("model.wb")
     named().to_csv("new.csv", index=False)
     return fitted

@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from tables import mixed_table
 
 from weighbors import (
-    KernelVotesClassifier,
+    LearnedVotesClassifier,
     ReliefF,
     TableClassifier,
     TableRegressor,
@@ -95,7 +95,7 @@ def test_the_default_is_learned_votes(weighbors, mixed):
     frame = mixed_table()
     done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--folds", 0)
     assert "learned votes" in done.out
-    expected = TableClassifier(KernelVotesClassifier(random_state=0)).fit(frame.drop(columns="kind"), frame["kind"])
+    expected = TableClassifier(LearnedVotesClassifier(random_state=0)).fit(frame.drop(columns="kind"), frame["kind"])
     np.testing.assert_array_equal(TableClassifier.load("m.wb").predict_proba(frame), expected.predict_proba(frame))
     for option in (["-k", 3], ["--weigher", "none"], ["--votes", "distance"], ["--select", 2]):
         assert (
@@ -106,8 +106,8 @@ def test_the_default_is_learned_votes(weighbors, mixed):
 @pytest.mark.parametrize(
     ("options", "kind", "said"),
     [
-        (["--model", "votes"], KernelVotesClassifier, "learned votes"),
-        (["--model", "votes", "--weigher", "nca", "-k", 20], KernelVotesClassifier, "learned votes of 20 neighbours"),
+        (["--model", "votes"], LearnedVotesClassifier, "learned votes"),
+        (["--model", "votes", "--weigher", "nca", "-k", 20], LearnedVotesClassifier, "learned votes of 20 neighbours"),
     ],
 )
 def test_every_model(weighbors, mixed, options, kind, said):
@@ -116,7 +116,7 @@ def test_every_model(weighbors, mixed, options, kind, said):
     assert f"2 classes; {said}" in done.out
     model = TableClassifier.load("m.wb")
     assert type(model.estimator_) is kind
-    votes = kind is KernelVotesClassifier
+    votes = kind is LearnedVotesClassifier
     assert (model.scale, model.missing) == (("standard", "indicator") if votes else ("range", "distance"))
     labels = pd.read_csv(StringIO(weighbors("predict", "m.wb", mixed).out))["prediction"]
     assert (labels == mixed_table()["kind"]).mean() > 0.8

@@ -14,7 +14,7 @@ from weighbors.engine.references import build_references
 RNG = np.random.default_rng
 Y = np.arange(60) % 2
 MODELS = [wb.Relief(), wb.ReliefF(), wb.RelievedF(), wb.ClassRelief(), wb.SURF(), wb.IRelief(), wb.MBIW(),
-          wb.Simba(random_state=0), wb.WeightedKNeighborsClassifier(3), wb.KernelVotesClassifier(random_state=0),
+          wb.Simba(random_state=0), wb.WeightedKNeighborsClassifier(3), wb.LearnedVotesClassifier(random_state=0),
           wb.WeightedNearestNeighbors(n_neighbors=3), wb.FCNN()]  # fmt: skip
 
 

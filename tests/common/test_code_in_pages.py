@@ -60,7 +60,7 @@ PAGES = {
     "index.md": [],
     "adding_a_weigher.md": [],
     "guide/distance.md": [],
-    "guide/kernel_votes.md": [],
+    "guide/learned_votes.md": [],
     "guide/knn.md": [],
     "guide/explain.md": [],
     "guide/tables.md": [],
@@ -109,7 +109,7 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("page", "silent"),
     [
-        ("guide/kernel_votes.md", 0),
+        ("guide/learned_votes.md", 0),
         ("guide/explain.md", 0),
         ("guide/imbalanced_learn.md", 0),
         ("guide/instances.md", 0),

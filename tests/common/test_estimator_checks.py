@@ -31,9 +31,9 @@ from weighbors import (
     GradientWeights,
     IBk,
     IRelief,
-    KernelVotesClassifier,
-    KernelVotesRegressor,
     KStar,
+    LearnedVotesClassifier,
+    LearnedVotesRegressor,
     MultiSURF,
     MultiSURFStar,
     NCAWeights,
@@ -110,10 +110,10 @@ ESTIMATORS = {
     "LWL": (LWL(), 60, {}),
     "LWL, naive Bayes, neighbours": (LWL("naive_bayes", 5, kernel="tricube"), 60, {}),
     "KStar": (KStar(), 60, {}),
-    "learned votes": (KernelVotesClassifier(), 55, {}),
-    "learned votes, nearest rows": (KernelVotesClassifier(10, None, class_weight="balanced", n_jobs=2), 55, ROWS),
-    "learned votes of numbers": (KernelVotesRegressor(), 50, {}),
-    "learned votes of numbers, nearest rows": (KernelVotesRegressor(10, None), 50, ROWS),
+    "learned votes": (LearnedVotesClassifier(), 55, {}),
+    "learned votes, nearest rows": (LearnedVotesClassifier(10, None, class_weight="balanced", n_jobs=2), 55, ROWS),
+    "learned votes of numbers": (LearnedVotesRegressor(), 50, {}),
+    "learned votes of numbers, nearest rows": (LearnedVotesRegressor(10, None), 50, ROWS),
     "tables": (TableClassifier(), 55, {}),
     "tables, k-NN over ranks": (TableClassifier(WeightedKNeighborsClassifier(3), "rank"), 55, {}),
     "tables of numbers": (TableRegressor(), 55, {}),
@@ -175,8 +175,8 @@ ESTIMATORS = {
     "k-NN with strata": (WeightedKNeighborsClassifier(1, Stratified(SimbaMBIW())), 55, {}),
     "k-NN over blocks": (over_blocks.WeightedKNeighborsClassifier(3), 55, {}),
     "k-NN of numbers over blocks": (over_blocks.WeightedKNeighborsRegressor(3), 50, {}),
-    "learned votes over blocks": (over_blocks.KernelVotesClassifier(), 55, DENSE_ROWS),
-    "learned votes of numbers over blocks": (over_blocks.KernelVotesRegressor(), 50, DENSE_ROWS),
+    "learned votes over blocks": (over_blocks.LearnedVotesClassifier(), 55, DENSE_ROWS),
+    "learned votes of numbers over blocks": (over_blocks.LearnedVotesRegressor(), 50, DENSE_ROWS),
     "RReliefF": (RReliefF(), 45, {}),
     "RReliefF over blocks": (over_blocks.RReliefF(), 45, {}),
     "ReliefF over blocks": (over_blocks.ReliefF(), 45, {}),
@@ -255,7 +255,7 @@ EXTRAS = {
 def concerns(check, estimator):
     """Whether test_common.py would run a check for an estimator."""
     if check == "check_dataframe_column_names_consistency":
-        # Estimators of tables find columns by their names, in any order: see tests/classifiers/test_table.py.
+        # Estimators of tables find columns by their names, in any order: see tests/models/test_table.py.
         return not isinstance(estimator, (TableClassifier, TableRegressor))
     if check == "check_param_validation":
         return True

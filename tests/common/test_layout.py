@@ -12,7 +12,7 @@ import pytest
 import weighbors
 
 SOURCE = Path(weighbors.__file__).parent
-if not (SOURCE / "classifiers").is_dir():  # an editable install keeps the sources elsewhere
+if not (SOURCE / "models").is_dir():  # an editable install keeps the sources elsewhere
     SOURCE = Path(__file__).parents[2] / "src" / "weighbors"
 
 HELPERS = [
@@ -47,8 +47,8 @@ HELPERS = [
     "_validation",
 ]
 #: Each may import only what stands before it, and the helpers.
-ORDER = ["weights", "_identity", "metrics", "datasets", "engine", "neighbors", "kernel", "blocks", "explanation",
-         "weighers", "classifiers", "regressors", "evaluation", "stats", "presets", "plots", "report", "distributed",
+ORDER = ["weights", "_identity", "metrics", "datasets", "engine", "neighbors", "votes", "blocks", "explanation",
+         "weighers", "models", "evaluation", "stats", "presets", "plots", "report", "distributed",
          "cli", "__main__"]  # fmt: skip
 
 

@@ -69,12 +69,12 @@ def test_scores_are_printed_without_a_leading_zero(value, shown):
     assert pages.number(value, 3) == shown
 
 
-def test_counts_are_seen_from_kernel_votes():
+def test_counts_are_seen_from_learned_votes():
     assert pages.turned("22/4/34") == "34 / 4 / 22"
 
 
 def test_the_verdict_names_better_worse_and_undecided():
-    rows = {"kernel votes": ["", 0], "a": ["1/0/9", 0.01], "b": ["9/0/1", 0.04], "c": ["4/1/5", 0.5]}
+    rows = {"learned votes": ["", 0], "a": ["1/0/9", 0.01], "b": ["9/0/1", 0.04], "c": ["4/1/5", 0.5]}
     summary = pd.DataFrame.from_dict(rows, orient="index", columns=["win/tie/loss", "Holm p"])
     assert pages.verdict(summary) == (
         "significantly better than a; significantly worse than b; not significantly different from c (p = .500)"

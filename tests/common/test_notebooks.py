@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from weighbors import ClassRelief, KernelVotesClassifier, ReliefF, WeightedKNeighborsClassifier, Weights
+from weighbors import ClassRelief, LearnedVotesClassifier, ReliefF, WeightedKNeighborsClassifier, Weights
 from weighbors._html import bar, frame_table, page
 from weighbors.evaluation import data_values, nogueira_stability, stability_curve
 from weighbors.report import build_report
@@ -62,7 +62,7 @@ SHOWN = {
     "weights learned per class": (lambda: ClassRelief().fit(*table()).weights_, "Weights of 4 features"),
     "votes": (lambda: Weights(votes=[1.0, 2.0]), "votes: 1 to 2"),
     "plan": (lambda: WeightedKNeighborsClassifier(3).fit(*table()).plan_, "references"),
-    "plan of votes": (lambda: KernelVotesClassifier(weigher=None).fit(*table()).plan_, "all rows vote"),
+    "plan of votes": (lambda: LearnedVotesClassifier(weigher=None).fit(*table()).plan_, "all rows vote"),
     "explanation": (lambda: WeightedKNeighborsClassifier(3).fit(*table()).explain(table()[0][:1]), "What would change"),
     "stability curve": (lambda: stability_curve(ReliefF(), *table(), cv=3), "Stability of 4 features"),
     "values of rows": (lambda: data_values(*table()), "rows harm"),

@@ -72,8 +72,8 @@ JOBS = {
     "MBIW": lambda m, X, y, Q, **o: m.MBIW(**o).fit(X, y).instance_weights_,
     "intervals": lambda m, X, y, Q, **o: m.RepresentativeIntervals(**o).fit(X, y).intervals_["weight"].to_numpy(),
     "k-NN": lambda m, X, y, Q, **o: m.WeightedKNeighborsClassifier(3, **o).fit(X, y).predict_proba(Q),
-    "votes": lambda m, X, y, Q, **o: m.KernelVotesClassifier(9, None, **VOTES, **o).fit(X, y).predict_proba(Q),
-    "votes of numbers": lambda m, X, y, Q, **o: m.KernelVotesRegressor(9, None, **VOTES, **o).fit(X, y).predict(Q),
+    "votes": lambda m, X, y, Q, **o: m.LearnedVotesClassifier(9, None, **VOTES, **o).fit(X, y).predict_proba(Q),
+    "votes of numbers": lambda m, X, y, Q, **o: m.LearnedVotesRegressor(9, None, **VOTES, **o).fit(X, y).predict(Q),
 }
 OPTIONS = {"max_bytes": 2**20}
 VOTES = {"width": 3.0, "ridge": 0.1}

@@ -28,7 +28,7 @@ PAGES = [
     "tutorials/own_study",
     "papers/ifsw",
     "api/index",
-    "api/generated/weighbors.KernelVotesClassifier",
+    "api/generated/weighbors.LearnedVotesClassifier",
     "api/generated/weighbors.EvolutionaryWeigher",
 ]
 WIDTHS = (390, 1200, 1600)

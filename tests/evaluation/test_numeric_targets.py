@@ -9,7 +9,7 @@ from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from weighbors import GradientWeights, KernelVotesRegressor, ReliefF, RReliefF
+from weighbors import GradientWeights, LearnedVotesRegressor, ReliefF, RReliefF
 from weighbors.evaluation import permutation_test, prediction_stability, stability_curve
 from weighbors.evaluation.folds import make_folds, quantile_bins
 from weighbors.evaluation.targets import decide_target_type, expected_target
@@ -93,7 +93,7 @@ def test_weighers_and_knn_for_a_number_and_any_number_of_jobs():
     curves = [stability_curve(weigher, X, Y, cv=3, n_jobs=jobs) for jobs in (1, 2)]
     np.testing.assert_array_equal(curves[0].weights, curves[1].weights)
     assert set(curves[0].frequencies(2).index[:2]) == {"x1", "x3"}
-    votes = stability_curve(KernelVotesRegressor(weigher=GradientWeights(gamma=1.0), width=1.0, ridge=0.1), X, Y, cv=2)
+    votes = stability_curve(LearnedVotesRegressor(weigher=GradientWeights(gamma=1.0), width=1.0, ridge=0.1), X, Y, cv=2)
     assert votes.weights.shape == (2, 5)
 
 

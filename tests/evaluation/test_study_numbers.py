@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from studies import table_of
 
-from weighbors import GradientWeights, KernelVotesRegressor
+from weighbors import GradientWeights, LearnedVotesRegressor
 from weighbors.evaluation import Study, StudyData, load_results, prediction_stability
 from weighbors.exceptions import InvalidDataError
 from weighbors.plots import CriticalDifferenceDisplay
@@ -98,7 +98,7 @@ def test_whole_numbers_are_numbers_for_scores_of_numbers(tmp_path):
 def test_groups_and_weighers(tmp_path):
     X, y = problem(0)
     groups = np.repeat(np.arange(10), 4)
-    methods = {"weights": GradientWeights(gamma=1.0), "votes": KernelVotesRegressor(weigher=None)}
+    methods = {"weights": GradientWeights(gamma=1.0), "votes": LearnedVotesRegressor(weigher=None)}
     results = Study({"d": (X, y, groups)}, methods, tmp_path, cv=2, scoring="mae").run()
     assert results.complete
     assert results.weights("d", "weights").shape == (2, 4)

@@ -17,8 +17,8 @@ from weighbors import (
     WIBK,
     Explanation,
     IBk,
-    KernelVotesClassifier,
-    KernelVotesRegressor,
+    LearnedVotesClassifier,
+    LearnedVotesRegressor,
     ReliefF,
     TableClassifier,
     WeightedKNeighborsClassifier,
@@ -29,9 +29,9 @@ from weighbors.exceptions import InvalidDataError
 
 RNG = np.random.default_rng
 CLASSIFIERS = {
-    "all rows": KernelVotesClassifier(None),
-    "all rows, p=2": KernelVotesClassifier(None, p=2),
-    "nearest rows": KernelVotesClassifier(12, None),
+    "all rows": LearnedVotesClassifier(None),
+    "all rows, p=2": LearnedVotesClassifier(None, p=2),
+    "nearest rows": LearnedVotesClassifier(12, None),
     "k-NN": WeightedKNeighborsClassifier(5),
     "k-NN, distance, weights": WeightedKNeighborsClassifier(7, ReliefF(), weights="distance"),
     "IBk": IBk(3, weights="similarity"),
@@ -65,7 +65,7 @@ def test_contributions_add_up_to_the_scores(name):
     told = model.explain(X[1:6:2])
     assert isinstance(told, Explanation)
     sums = told.base + told.contributions.sum(axis=1)
-    if isinstance(model, KernelVotesClassifier):
+    if isinstance(model, LearnedVotesClassifier):
         expected = model.decision_function(X[1:6:2])
     else:
         expected = told.scores
@@ -88,7 +88,7 @@ def test_contributions_are_shapley_values_of_the_answers(name, monkeypatch):
     background = told._subject.background(0, 6)
 
     def score(row):
-        if isinstance(model, KernelVotesClassifier):
+        if isinstance(model, LearnedVotesClassifier):
             return model.decision_function(row[None, :])[0]
         return model.predict_proba(row[None, :])[0]
 
@@ -103,8 +103,8 @@ def test_contributions_are_shapley_values_of_the_answers(name, monkeypatch):
 @pytest.mark.parametrize(
     "model",
     [
-        KernelVotesRegressor(None),
-        KernelVotesRegressor(15, None),
+        LearnedVotesRegressor(None),
+        LearnedVotesRegressor(15, None),
         WeightedKNeighborsRegressor(4, weights="distance"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_feature_that_says_nothing_adds_nothing():
     X = rng.normal(size=(80, 12))
     y = X[:, 0] > 0
     weights = Weights(feature_weights=np.r_[1.0, np.ones(10), 0.0])
-    for model in (KernelVotesClassifier(None, weights), WeightedKNeighborsClassifier(5, weights)):
+    for model in (LearnedVotesClassifier(None, weights), WeightedKNeighborsClassifier(5, weights)):
         told = model.fit(X, y).explain(X[:10])
         sizes = np.abs(told.contributions[:, :, 1]).mean(axis=0)
         assert sizes[0] > 3 * sizes[1:].max()
@@ -175,7 +175,7 @@ def test_changes_flip_the_answer_of_200_rows(name):
 def test_one_changed_feature_is_the_smallest_on_a_fine_grid():
     X, y = wine()
     X = X.iloc[:, [6, 9, 12]]
-    model = KernelVotesClassifier(None, None).fit(X, y)
+    model = LearnedVotesClassifier(None, None).fit(X, y)
     for i in (60, 83, 130):
         answer = model.predict(X[i : i + 1])[0]
         best = np.inf
@@ -210,7 +210,7 @@ def test_changes_of_very_small_and_very_large_numbers(factor):
 
 def test_changes_of_categories_whole_numbers_and_missing_cells():
     frame, y = mixed()
-    model = KernelVotesClassifier().fit(frame, y)
+    model = LearnedVotesClassifier().fit(frame, y)
     told = model.explain(frame[:20])
     numbers = frame[["age", "count", "noise"]]
     assert flips(model, frame[:20], told, numbers.min(), numbers.max()) >= 18
@@ -231,7 +231,7 @@ def test_two_features_are_changed_if_one_is_not_enough():
     rng = RNG(2)
     X = pd.DataFrame(rng.uniform(-1, 1, (400, 2)), columns=["a", "b"])
     y = (X["a"] > 0) & (X["b"] > 0)
-    model = KernelVotesClassifier(None, None).fit(X, y)
+    model = LearnedVotesClassifier(None, None).fit(X, y)
     told = model.explain(pd.DataFrame({"a": [-0.5], "b": [-0.5]}))
     (change,) = told.changes[0]
     assert change.features in {("a", "b"), ("b", "a")}
@@ -309,7 +309,7 @@ def test_a_wide_table_has_a_short_text():
     rng = RNG(0)
     X, y = rng.normal(size=(40, 1500)), np.arange(40) % 2
     X[:, 5] += 4 * y
-    for model in (KernelVotesClassifier(), WeightedKNeighborsClassifier(3)):
+    for model in (LearnedVotesClassifier(), WeightedKNeighborsClassifier(3)):
         told = model.fit(X, y).explain(X[:1], top=4)
         text = str(told)
         assert len(text) < 2500
@@ -340,7 +340,7 @@ def test_a_picture():
     import matplotlib.pyplot as plt
 
     X, y = wine()
-    told = KernelVotesClassifier(weigher=None).fit(X, y).explain(X[:2], top=3)
+    told = LearnedVotesClassifier(weigher=None).fit(X, y).explain(X[:2], top=3)
     drawn = told.plot(row=1)
     assert len(drawn.bars_) == 4
     numbers = [bar.get_width() for bar in drawn.bars_]
@@ -357,7 +357,7 @@ def test_a_picture():
 
 def test_a_later_fit_does_not_change_an_explanation():
     X, y = wine()
-    for model in (KernelVotesClassifier(weigher=None), WeightedKNeighborsClassifier(5)):
+    for model in (LearnedVotesClassifier(weigher=None), WeightedKNeighborsClassifier(5)):
         told, same = (model.fit(X, y).explain(X[:1]) for _ in range(2))
         before = str(same)
         model.fit(X.iloc[:, ::-1].set_axis(X.columns, axis=1)[:50], y[::-1][:50])
@@ -373,10 +373,10 @@ def test_containers_give_the_same_explanation():
     for other in (listed, thin):
         np.testing.assert_allclose(other.contributions, dense.contributions, atol=1e-12)
         assert [c.features for c in other.changes[0]] == [c.features for c in dense.changes[0]]
-    votes = KernelVotesClassifier(weigher=None).fit(rows, y)
+    votes = LearnedVotesClassifier(weigher=None).fit(rows, y)
     np.testing.assert_allclose(
         votes.explain(rows[:1]).contributions,
-        KernelVotesClassifier(weigher=None).fit(X, y).explain(X[:1]).contributions,
+        LearnedVotesClassifier(weigher=None).fit(X, y).explain(X[:1]).contributions,
         atol=1e-9,
     )
 
@@ -392,7 +392,7 @@ def test_training_rows_do_not_vote_for_themselves():
 
 def test_unknown_categories_and_bad_input():
     frame, y = mixed()
-    model = KernelVotesClassifier(weigher=None).fit(frame, y)
+    model = LearnedVotesClassifier(weigher=None).fit(frame, y)
     told = model.explain(frame[:1].assign(kind="violet"))
     assert "violet" in str(told)
     with pytest.raises(InvalidDataError, match="top"):
@@ -421,7 +421,7 @@ def test_results_do_not_depend_on_threads():
 
 def test_pickled_models_explain_the_same():
     X, y = wine()
-    model = KernelVotesClassifier(weigher=None).fit(X, y)
+    model = LearnedVotesClassifier(weigher=None).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert str(again.explain(X[:1])) == str(model.explain(X[:1]))
 

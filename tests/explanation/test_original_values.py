@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from naive.shapley import feature_values
 
-from weighbors import KernelVotesClassifier, KernelVotesRegressor, WeightedKNeighborsClassifier
+from weighbors import LearnedVotesClassifier, LearnedVotesRegressor, WeightedKNeighborsClassifier
 from weighbors.exceptions import InvalidDataError
 from weighbors.explanation import OriginalValues, explain_rows
 
@@ -61,7 +61,7 @@ class HandMadeTable:
 @pytest.fixture(scope="module")
 def tables():
     frame, y = people()
-    estimators = {"votes": KernelVotesClassifier(weigher=None), "k-NN": WeightedKNeighborsClassifier(3)}
+    estimators = {"votes": LearnedVotesClassifier(weigher=None), "k-NN": WeightedKNeighborsClassifier(3)}
     return {name: HandMadeTable(estimator).fit(frame[10:], y[10:]) for name, estimator in estimators.items()}
 
 
@@ -133,7 +133,7 @@ def test_names_of_rows_are_those_of_the_table(tables):
 def test_numbers_to_predict():
     frame, _ = people()
     y = frame["income"].to_numpy() / 1000 + frame["age"].to_numpy()
-    model = HandMadeTable(KernelVotesRegressor(weigher=None)).fit(frame[10:], y[10:])
+    model = HandMadeTable(LearnedVotesRegressor(weigher=None)).fit(frame[10:], y[10:])
     told = model.explain(frame[:2])
     np.testing.assert_allclose((told.base + told.contributions.sum(axis=1))[:, 0], model.predict(frame[:2]))
     assert told.changes[0]

@@ -3,7 +3,7 @@
 from unittest import mock
 
 import numpy as np
-from naive import instances, intervals, kernel_votes, neighbors, relief, relief_numeric, stability_selection, strata
+from naive import instances, intervals, learned_votes, neighbors, relief, relief_numeric, stability_selection, strata
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import clone
@@ -153,7 +153,7 @@ def check_strata(rng):
     np.testing.assert_array_equal(model.instance_support_, removal < model.threshold_)
 
 
-def check_kernel_votes(rng):
+def check_learned_votes(rng):
     """Learned votes of all rows and of the nearest rows, with categories and missing values."""
     made = coded_table(
         int(rng.integers(2**31)),
@@ -164,17 +164,17 @@ def check_kernel_votes(rng):
     )
     width, ridge, nominal = float(rng.choice([0.5, 1.5])), float(rng.choice([0.1, 1.0])), made.nominal
     options = {"p": 1, "nominal": nominal.tolist()}
-    model = wb.KernelVotesClassifier(None, None, p=1, width=width, ridge=ridge, categorical_features=nominal)
+    model = wb.LearnedVotesClassifier(None, None, p=1, width=width, ridge=ridge, categorical_features=nominal)
     model.fit(made.X, made.codes)
-    K = kernel_votes.kernel(kernel_votes.all_distances(made.X, **options), width)
-    np.testing.assert_allclose(model.alpha_, kernel_votes.ridge_votes(K, made.Y, ridge), atol=1e-8)
-    left_out = kernel_votes.left_out_scores(K, made.Y, ridge)
+    K = learned_votes.kernel(learned_votes.all_distances(made.X, **options), width)
+    np.testing.assert_allclose(model.alpha_, learned_votes.ridge_votes(K, made.Y, ridge), atol=1e-8)
+    left_out = learned_votes.left_out_scores(K, made.Y, ridge)
     np.testing.assert_allclose(model.loo_decision_function_, left_out, atol=1e-7)
     if nominal.any() or np.isnan(made.X).any():
         return  # ties of categories: the nearest rows are a matter of order
-    near = wb.KernelVotesClassifier(5, None, width=width, ridge=ridge).fit(made.X, made.codes)
+    near = wb.LearnedVotesClassifier(5, None, width=width, ridge=ridge).fit(made.X, made.codes)
     queries = made.X[:4] + 0.1
-    scores = kernel_votes.local_scores(queries, made.X, made.Y, 5, width, ridge, p=1)
+    scores = learned_votes.local_scores(queries, made.X, made.Y, 5, width, ridge, p=1)
     found = near.decision_function(queries)
     np.testing.assert_allclose(found, scores[:, 1] - scores[:, 0] if found.ndim == 1 else scores, atol=1e-8)
 
@@ -224,4 +224,4 @@ def check_npdr(rng):
 
 LEARNER_CHECKS = [check_relief_relatives, check_relief_numbers, check_shared_fits, check_sparse_zones,
                   check_scored_tables, check_selectors, check_strata,
-                  check_kernel_votes, check_wibk, check_stability_paths, check_npdr]  # fmt: skip
+                  check_learned_votes, check_wibk, check_stability_paths, check_npdr]  # fmt: skip

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 from estimators import public_estimators
-from naive import kernel_votes, nca, neighbors, redundancy, scores
+from naive import learned_votes, nca, neighbors, redundancy, scores
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.feature_selection import r_regression
 from sklearn.metrics import accuracy_score, r2_score
@@ -77,24 +77,24 @@ def check_partial_fit_numbers(rng):
     np.testing.assert_array_equal(grown.predict(X), whole.predict(X))
 
 
-def check_kernel_votes_numbers(rng):
+def check_learned_votes_numbers(rng):
     """Learned votes with numeric targets, of all rows and of the nearest rows."""
     made = coded_table(int(rng.integers(2**31)), int(rng.integers(12, 30)), categories=int(rng.integers(0, 3)),
                        missing=0.1 if rng.random() < 0.3 else 0.0)  # fmt: skip
     y = rng.normal(size=(len(made.X), 2))
     width, ridge, p = float(rng.choice([0.5, 1.5])), float(rng.choice([0.1, 1.0])), int(rng.integers(1, 3))
     options = {"p": p, "nominal": made.nominal.tolist()}
-    model = wb.KernelVotesRegressor(None, None, p=p, width=width, ridge=ridge, categorical_features=made.nominal)
+    model = wb.LearnedVotesRegressor(None, None, p=p, width=width, ridge=ridge, categorical_features=made.nominal)
     model.fit(made.X, y)
-    K = kernel_votes.kernel(kernel_votes.all_distances(made.X, **options), width)
-    np.testing.assert_allclose(model.alpha_, kernel_votes.ridge_votes(K, y, ridge), atol=1e-7)
-    left_out = kernel_votes.left_out_scores(K, y, ridge)
+    K = learned_votes.kernel(learned_votes.all_distances(made.X, **options), width)
+    np.testing.assert_allclose(model.alpha_, learned_votes.ridge_votes(K, y, ridge), atol=1e-7)
+    left_out = learned_votes.left_out_scores(K, y, ridge)
     np.testing.assert_allclose(model.loo_predictions_, left_out, atol=1e-6)
     if made.nominal.any() or np.isnan(made.X).any():
         return  # ties of categories: the nearest rows are a matter of order
-    near = wb.KernelVotesRegressor(5, None, p=p, width=width, ridge=ridge).fit(made.X, y)
+    near = wb.LearnedVotesRegressor(5, None, p=p, width=width, ridge=ridge).fit(made.X, y)
     queries = made.X[:4] + 0.1
-    wanted = kernel_votes.local_scores(queries, made.X, y, 5, width, ridge, p=p)
+    wanted = learned_votes.local_scores(queries, made.X, y, 5, width, ridge, p=p)
     np.testing.assert_allclose(near.predict(queries), wanted, atol=1e-8)
 
 
@@ -231,7 +231,7 @@ def check_tables(rng, place):
     kind = wb.TableRegressor if numeric else wb.TableClassifier
     inner = [
         wb.WeightedKNeighborsRegressor(3) if numeric else wb.WeightedKNeighborsClassifier(3),
-        wb.KernelVotesRegressor() if numeric else wb.KernelVotesClassifier(),
+        wb.LearnedVotesRegressor() if numeric else wb.LearnedVotesClassifier(),
     ][int(rng.integers(2))]
     try:
         model = kind(inner).fit(X, y)
@@ -295,7 +295,7 @@ def results_of(model, X, y):
         return found
 
 
-NEWER_CHECKS = [check_votes, check_partial_fit_numbers, check_kernel_votes_numbers,
+NEWER_CHECKS = [check_votes, check_partial_fit_numbers, check_learned_votes_numbers,
                 check_gradient_weights, check_nca, check_scores, check_redundancy, check_selection_curve,
                 check_any_estimator, check_stability_selection]  # fmt: skip
 #: Checks that also need a directory.

@@ -388,7 +388,7 @@ def test_learned_votes_are_those_of_the_estimator(wine):
     """One fold by hand: scaled by the ranges of its training rows, votes without weights of features."""
     from sklearn.datasets import load_wine
 
-    from weighbors import KernelVotesClassifier
+    from weighbors import LearnedVotesClassifier
     from weighbors.report._measure import _predict_by_votes
 
     X, y = load_wine(return_X_y=True)
@@ -399,4 +399,4 @@ def test_learned_votes_are_those_of_the_estimator(wine):
         categorical_features = None
 
     found = _predict_by_votes(Table(), rows, y[::2], queries, 1)
-    assert found.tolist() == KernelVotesClassifier(None, None).fit(rows, y[::2]).predict(queries).tolist()
+    assert found.tolist() == LearnedVotesClassifier(None, None).fit(rows, y[::2]).predict(queries).tolist()

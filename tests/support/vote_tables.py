@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weighbors import KernelVotesClassifier
+from weighbors import LearnedVotesClassifier
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ MODES = {
 
 def model_of(mode, **more):
     """Return the classifier that votes as ``MODES[mode]`` says, without learned weights if it says nothing of them."""
-    return KernelVotesClassifier(**{"weigher": None, "random_state": 0, **MODES[mode], **more})
+    return LearnedVotesClassifier(**{"weigher": None, "random_state": 0, **MODES[mode], **more})
 
 
 def table(n=60, seed=0, classes=3):

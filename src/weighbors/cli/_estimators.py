@@ -178,8 +178,7 @@ def check_known_tasks(tasks: str) -> str:
 
 def make_table_estimator(options: FitOptions, *, numeric: bool, keep: list[str], drop: list[str]) -> Any:
     """Return an unfitted `TableClassifier`, or a `TableRegressor` for a numeric target."""
-    from ..classifiers import TableClassifier
-    from ..regressors import TableRegressor
+    from ..models import TableClassifier, TableRegressor
 
     inner = _make_estimator(options, numeric)
     missing = "indicator" if options.model is ModelName.VOTES else "distance"
@@ -189,16 +188,16 @@ def make_table_estimator(options: FitOptions, *, numeric: bool, keep: list[str],
 
 def _make_estimator(options: FitOptions, numeric: bool) -> Any:
     """Return the unfitted estimator for the prepared columns."""
-    from .. import classifiers, regressors
+    from .. import models
 
     k = options.n_neighbors
     jobs: dict[str, Any] = {"n_jobs": options.jobs}
     weigher, near = _make_weigher(options, numeric), options.votes is Votes.DISTANCE
-    package: Any = regressors if numeric else classifiers
+    kind: Any
     if options.model is ModelName.KNN:
-        kind = package.WeightedKNeighborsRegressor if numeric else package.WeightedKNeighborsClassifier
+        kind = models.WeightedKNeighborsRegressor if numeric else models.WeightedKNeighborsClassifier
         return kind(k, weigher, weights="distance" if near else "uniform", **jobs)
-    kind = package.KernelVotesRegressor if numeric else package.KernelVotesClassifier
+    kind = models.LearnedVotesRegressor if numeric else models.LearnedVotesClassifier
     chosen = "auto" if options.weigher is None else weigher
     return kind("auto" if k is None else k, chosen, random_state=options.seed, **jobs)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..classifiers import TableClassifier
-    from ..regressors import TableRegressor
+    from ..models import TableClassifier, TableRegressor
 
 
 def load_model(path: Path) -> TableClassifier | TableRegressor:
@@ -20,9 +19,8 @@ def load_model(path: Path) -> TableClassifier | TableRegressor:
     ModelFileError
         If the file is damaged, was changed, or is not a model file.
     """
-    from ..classifiers import TableClassifier
-    from ..classifiers.table_file import kind_in_file
-    from ..regressors import TableRegressor
+    from ..models import TableClassifier, TableRegressor
+    from ..models.table_file import kind_in_file
 
     # If the file is not a model file, the load function of the classifier raises the error.
     return TableRegressor.load(path) if kind_in_file(path) == "TableRegressor" else TableClassifier.load(path)

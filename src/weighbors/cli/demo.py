@@ -58,13 +58,13 @@ def describe_votes_gain(n_jobs: int | None = None) -> str:
     from sklearn.preprocessing import MinMaxScaler
 
     from .._parallel.blas import one_blas_thread
-    from ..regressors import KernelVotesRegressor, WeightedKNeighborsRegressor
+    from ..models import LearnedVotesRegressor, WeightedKNeighborsRegressor
     from ..stats import corrected_resampled_ttest
 
     X, y = load_diabetes(return_X_y=True)
     models = [
         WeightedKNeighborsRegressor(5, n_jobs=n_jobs),
-        KernelVotesRegressor(None, None, random_state=0, n_jobs=n_jobs),
+        LearnedVotesRegressor(None, None, random_state=0, n_jobs=n_jobs),
     ]
     folds = RepeatedKFold(n_splits=5, n_repeats=3, random_state=0)
     with one_blas_thread():  # the systems of equations are small

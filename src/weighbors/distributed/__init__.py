@@ -5,14 +5,14 @@ joblib processes the blocks. The results are the results of the ordinary estimat
 """
 
 from .intervals import RepresentativeIntervals
-from .kernel_votes import KernelVotesClassifier, KernelVotesRegressor
 from .knn import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
+from .learned_votes import LearnedVotesClassifier, LearnedVotesRegressor
 from .weighers import MBIW, ClassRelief, Relief, ReliefF, RelievedF, RReliefF
 
 __all__ = [
     "ClassRelief",
-    "KernelVotesClassifier",
-    "KernelVotesRegressor",
+    "LearnedVotesClassifier",
+    "LearnedVotesRegressor",
     "MBIW",
     "RReliefF",
     "Relief",

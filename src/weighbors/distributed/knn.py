@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .. import classifiers, regressors
+from .. import models
 from .._targets import check_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
@@ -21,14 +21,14 @@ from ..blocks import (
     ColumnCoding,
     LazyRows,
 )
-from ..classifiers.base_knn import BaseKNeighbors
-from ..classifiers.class_votes import BaseKNeighborsClassifier
-from ..classifiers.learning import Fitted, build_model
-from ..classifiers.training import Training, repetition_weights, scale_repetitions
 from ..exceptions import InvalidDataError
+from ..models.base_knn import BaseKNeighbors
+from ..models.class_votes import BaseKNeighborsClassifier
+from ..models.learning import Fitted, build_model
+from ..models.mean_votes import BaseKNeighborsRegressor
+from ..models.training import Training, repetition_weights, scale_repetitions
 from ..neighbors.checks import check_fits, class_of_row
 from ..neighbors.metric import expect_numbers
-from ..regressors.mean_votes import BaseKNeighborsRegressor
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals
@@ -196,7 +196,7 @@ class WeightedKNeighborsClassifier(_BlockKNeighbors, BaseKNeighborsClassifier):
     0.73
     """
 
-    _local = classifiers.WeightedKNeighborsClassifier
+    _local = models.WeightedKNeighborsClassifier
     _parameter_constraints = {  # noqa: RUF012
         **BaseKNeighborsClassifier._parameter_constraints,
         **BLOCK_CONSTRAINTS,
@@ -288,7 +288,7 @@ class WeightedKNeighborsRegressor(_BlockKNeighbors, BaseKNeighborsRegressor):
     0.384
     """
 
-    _local = regressors.WeightedKNeighborsRegressor
+    _local = models.WeightedKNeighborsRegressor
     _parameter_constraints = {  # noqa: RUF012
         **BaseKNeighborsRegressor._parameter_constraints,
         **BLOCK_CONSTRAINTS,

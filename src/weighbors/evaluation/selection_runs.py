@@ -13,9 +13,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._random import integer_seed
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..classifiers import WeightedKNeighborsClassifier
 from ..exceptions import InvalidDataError, WeighborsWarning
-from ..regressors import WeightedKNeighborsRegressor
+from ..models import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
 from ..weighers.redundancy import FeatureGroups
 from .folds import Split
 from .model_features import clone_with_seed, fit_scored_model, inner_models

@@ -19,8 +19,8 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._validation import TableCoder
 from ..engine import build_references
 from ..exceptions import InvalidDataError
-from ..kernel.metric import Metric
 from ..neighbors.checks import check_fits
+from ..votes.metric import Metric
 from ..weights import Weights
 
 _CELLS = 4_000_000  # distances in memory at the same time

@@ -46,7 +46,7 @@ def explain_rows(
 ) -> Explanation:
     """Explain the answers of a fitted estimator for some rows.
 
-    ``KernelVotesClassifier.explain`` and the others call it. An estimator that transforms its table before another one
+    ``LearnedVotesClassifier.explain`` and the others call it. An estimator that transforms its table before another one
     sees it calls it with the inner estimator, the transformed rows, and ``original``.
 
     Parameters

@@ -15,10 +15,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._typing import FloatArray, IndexArray
-from ..classifiers import WeightedKNeighborsClassifier
 from ..datasets import data_directory, load_builtin, load_dataset
 from ..datasets.loaders import has_data_directory
 from ..evaluation import StudyData, StudyResults
+from ..models import WeightedKNeighborsClassifier
 from ..weighers import ClassRelief
 from ._preset import Definition, Preset, Tables
 

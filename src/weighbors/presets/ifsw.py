@@ -14,11 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._random import generators
-from ..classifiers import WeightedKNeighborsClassifier
 from ..datasets import data_directory, load_builtin, load_dataset
 from ..datasets.loaders import has_data_directory
 from ..evaluation import StudyData, StudyResults
 from ..exceptions import MissingDependencyError
+from ..models import WeightedKNeighborsClassifier
 from ..stats import friedman, holm, iman_davenport, posthoc, wilcoxon
 from ..stats.pairwise import wins
 from ..weighers import DROP3, DROP5, FCNN, HMNEI, IB2, IB3, ICF, EvolutionaryWeigher

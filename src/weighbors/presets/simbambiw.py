@@ -18,10 +18,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._typing import AnyArray, FloatArray
-from ..classifiers import WeightedKNeighborsClassifier
 from ..datasets import data_directory, load_builtin, load_dataset
 from ..datasets.loaders import has_data_directory
 from ..evaluation import StudyData, StudyResults, kuncheva_curve, prediction_stability
+from ..models import WeightedKNeighborsClassifier
 from ..stats import corrected_resampled_ttest
 from ..weighers import Simba, SimbaMBIW
 from ._preset import Definition, Preset, Tables

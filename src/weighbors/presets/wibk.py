@@ -16,10 +16,10 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from ..classifiers import IB1, LWL, WIBK, IBk, KStar, WeightedKNeighborsClassifier
 from ..datasets import data_directory, load_builtin, load_dataset
 from ..datasets.loaders import has_data_directory
 from ..evaluation import StudyData, StudyResults
+from ..models import IB1, LWL, WIBK, IBk, KStar, WeightedKNeighborsClassifier
 from ..stats import corrected_resampled_ttest
 from ._file_orders import uci_order
 from ._preset import Definition, Preset, Tables

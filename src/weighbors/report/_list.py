@@ -9,11 +9,10 @@ import numpy as np
 
 from .._random import integer_seed
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..classifiers import WeightedKNeighborsClassifier
 from ..evaluation import RedundancyGroups, StabilitySelection, redundancy_groups
 from ..evaluation.folds import Split
 from ..exceptions import InvalidDataError
-from ..regressors import WeightedKNeighborsRegressor
+from ..models import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
 from ..weighers import ScoreWeigher
 from ._data import ReportData, range_scaled
 from ._effort import Effort

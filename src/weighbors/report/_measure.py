@@ -13,10 +13,10 @@ import numpy as np
 from .._parallel.blas import one_blas_thread
 from .._random import integer_seed
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..classifiers import KernelVotesClassifier, WeightedKNeighborsClassifier
 from ..evaluation import PermutationResult, StabilityCurve, kuncheva_curve, permutation_test
 from ..evaluation.folds import Split, make_folds
 from ..exceptions import InvalidDataError, WeighborsWarning
+from ..models import LearnedVotesClassifier, WeightedKNeighborsClassifier
 from ..weighers import MBIW, ClassRelief, ReliefF, RepresentativeIntervals, RReliefF
 from ..weights import Weights
 from ._data import ReportData, range_scaled
@@ -240,7 +240,7 @@ def _predict_by_votes(
     """
     chosen = _spread_rows(codes, MOST_VOTERS)
     # Feature weights of its own would be learned by cross-validation, which takes many times as long.
-    model = KernelVotesClassifier(
+    model = LearnedVotesClassifier(
         None, None, categorical_features=table.categorical_features, random_state=0, n_jobs=n_jobs
     )
     with quiet(), one_blas_thread():  # the systems of equations are small

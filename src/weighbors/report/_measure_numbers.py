@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from .._typing import AnyArray, FloatArray
-from ..regressors import KernelVotesRegressor, WeightedKNeighborsRegressor
+from ..models import LearnedVotesRegressor, WeightedKNeighborsRegressor
 from ..weights import Weights
 from ._data import ReportData
 
@@ -47,7 +47,7 @@ def predict_numbers(
     """
     found = [_fit_knn(table, one, rows, y, k, n_jobs).predict(queries) for one in (None, weights)]
     # Feature weights of its own would be learned by cross-validation, which takes many times as long.
-    model = KernelVotesRegressor(
+    model = LearnedVotesRegressor(
         None, None, categorical_features=table.categorical_features, random_state=0, n_jobs=n_jobs
     )
     votes = model.fit(rows, y).predict(queries)

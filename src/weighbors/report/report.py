@@ -153,7 +153,7 @@ def build_report(
     larger than expected by chance. A large table is sampled, and the report says so.
 
     For a numeric target, `RReliefF` weighs the features, with the rank correlation of each one with the target. R² of a
-    k-NN without and with these weights, and of `KernelVotesRegressor`, is compared with that of the mean. Unusual rows
+    k-NN without and with these weights, and of `LearnedVotesRegressor`, is compared with that of the mean. Unusual rows
     are those that their neighbours predict worst. Sections that need classes are left out.
 
     Parameters

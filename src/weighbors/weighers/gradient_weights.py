@@ -13,13 +13,13 @@ from .._parallel.threads import effective_n_jobs
 from .._random import generators
 from .._targets import TARGET_TYPES, standardize_outputs
 from .._typing import FloatArray
-from ..kernel.gradient import Table, choose_feature_weights, learn_feature_weights
+from ..votes.gradient import Table, choose_feature_weights, learn_feature_weights
 from .base import CodedTable, ContributionWeigher
 
 
 @dataclass(eq=False, repr=False)
 class GradientWeights(ContributionWeigher):
-    """Weights from the votes of `KernelVotesClassifier`: the mean squared change of the scores with each feature.
+    """Weights from the votes of `LearnedVotesClassifier`: the mean squared change of the scores with each feature.
 
     Votes are solved for under equal weights. G_j is the mean squared derivative of their scores with respect to a
     number j, or the mean squared change when a category is replaced by the others. The weights are (G / max G)^γ; in a

@@ -1,0 +1,26 @@
+"""Models: they predict classes or numbers from weights and nearest neighbours."""
+
+from .ib import IB1, IBk
+from .knn import WeightedKNeighborsClassifier
+from .knn_regressor import WeightedKNeighborsRegressor
+from .kstar import KStar
+from .learned_votes import LearnedVotesClassifier
+from .learned_votes_regressor import LearnedVotesRegressor
+from .lwl import LWL
+from .table import TableClassifier
+from .table_regressor import TableRegressor
+from .wibk import WIBK
+
+__all__ = [
+    "IB1",
+    "IBk",
+    "KStar",
+    "LWL",
+    "LearnedVotesClassifier",
+    "LearnedVotesRegressor",
+    "TableClassifier",
+    "TableRegressor",
+    "WIBK",
+    "WeightedKNeighborsClassifier",
+    "WeightedKNeighborsRegressor",
+]
