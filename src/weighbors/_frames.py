@@ -27,10 +27,11 @@ _CONVERTED = ("cudf", "modin", "pyarrow")
 
 
 def as_pandas(X: Any) -> Any:
-    """Convert a table of polars, Arrow, Modin or cuDF to pandas. Any other value is returned unchanged.
+    """Convert a table of polars, Arrow, Modin or cuDF to pandas. Other values are returned with few changes.
 
     Missing numbers become NaN. Text stays text, ``Categorical`` becomes unordered categories, and ``Enum`` becomes
-    ordered categories, as in ``to_pandas`` of polars.
+    ordered categories, as in ``to_pandas`` of polars. Masked cells of a NumPy array become missing cells, and sparse
+    columns of a pandas frame become dense ones.
 
     Raises
     ------
@@ -41,7 +42,7 @@ def as_pandas(X: Any) -> Any:
     if kind == "LazyFrame":
         raise InvalidDataError("X is a polars LazyFrame, whose rows are not computed yet: call .collect() first")
     if kind != "DataFrame":
-        return _convert_other(X)
+        return _fill_masked(_make_dense(_convert_other(X)))
     import pandas as pd
 
     names = pd.Index(X.columns, dtype=object)
@@ -53,11 +54,37 @@ def as_pandas(X: Any) -> Any:
 
 
 def as_vector(y: Any) -> Any:
-    """Convert polars labels: a Series to a NumPy array, a DataFrame to pandas. Other labels are returned unchanged."""
+    """Convert polars labels: a Series to a NumPy array, a DataFrame to pandas; masked labels become missing ones."""
     kind = _polars_kind(y)
     if kind == "Series":
         return np.asarray(_pandas_column(y))
     return as_pandas(y)
+
+
+def _fill_masked(X: Any) -> Any:
+    """Return a masked array with NaN, or None beside values that are no numbers, in place of masked cells."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    # np.asarray would ignore the mask, and numbers such as -999, which it hides, would be used.
+    if not X.mask.any():
+        return X.data
+    if X.dtype.kind == "f":
+        return X.filled(np.nan)
+    return X.astype(np.float64).filled(np.nan) if X.dtype.kind in "iub" else X.astype(object).filled(None)
+
+
+def _make_dense(X: Any) -> Any:
+    """Return a pandas frame with dense columns in place of sparse ones. Any other value is returned unchanged."""
+    if not is_frame(X):
+        return X
+    import pandas as pd
+
+    of_dtype = {dtype: isinstance(dtype, pd.SparseDtype) for dtype in set(X.dtypes)}
+    if not any(of_dtype.values()):
+        return X
+    # By position, since two columns may have one name.
+    dense = [column.sparse.to_dense() if of_dtype[column.dtype] else column for _, column in X.items()]
+    return pd.concat(dense, axis=1).set_axis(X.columns, axis=1)
 
 
 def _convert_other(X: Any) -> Any:

@@ -171,6 +171,8 @@ def _check_number(classes: AnyArray, n_rows: int, target_type: str | None = None
 
     ``target_type`` and ``who`` are as in `check_labels`.
     """
+    if n_rows == 0:
+        raise InvalidDataError("y is empty: one label for each row of X is needed")
     if len(classes) < 2:
         raise InvalidDataError(
             f"at least 2 classes are needed; got 1 class ({classes.tolist()[0]!r}) in {n_rows} rows. "

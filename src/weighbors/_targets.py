@@ -229,6 +229,8 @@ def check_outputs(y: Any) -> FloatArray:
         raise InvalidDataError(
             f"y must have the shape (n_samples,) or (n_samples, n_outputs); got the shape {array.shape}"
         )
+    if len(array) == 0:
+        raise InvalidDataError("y is empty: one number for each row of X is needed")
     absent = np.argwhere(pd.isna(array))
     if len(absent):
         raise InvalidDataError(
