@@ -68,9 +68,9 @@ def _fill_masked(X: Any) -> Any:
     # np.asarray would ignore the mask, and numbers such as -999, which it hides, would be used.
     if not X.mask.any():
         return X.data
-    if X.dtype.kind == "f":
-        return X.filled(np.nan)
-    return X.astype(np.float64).filled(np.nan) if X.dtype.kind in "iub" else X.astype(object).filled(None)
+    if X.dtype.kind in "iubf":
+        return np.ma.filled(X if X.dtype.kind == "f" else X.astype(np.float64), np.nan)
+    return np.ma.filled(X.astype(object), None)
 
 
 def _make_dense(X: Any) -> Any:
