@@ -16,10 +16,11 @@ else
 HERE := CMAKE_ARGS="-DWEIGHBORS_MARCH_NATIVE=ON -DWEIGHBORS_OPTIMIZATION=-O2"
 endif
 
-.PHONY: help demo test test-data slow sanitize fuzz kills bench lint stub docs docs-look house clean
+.PHONY: help demo dev test test-data slow sanitize fuzz kills bench lint stub stub-check docs docs-look house clean
 
 help:
 	@echo "make demo   tell what matters in real data: a summary here, and report.html"
+	@echo "make dev    set up .venv for work on the sources: an editable copy, with what tests and lint need"
 	@echo "make test   run the tests (make slow: the long studies; make test-data: those that need the papers' data sets)"
 	@echo "make sanitize  run the tests of the compiled core under the address, undefined and thread sanitizers"
 	@echo "make bench  measure against scikit-learn, FAISS and fast-select"
@@ -40,15 +41,27 @@ $(VENV)/zig/c++: $(VENV)/made
 # $(VENV)/with-NAME: weighbors as it is in the sources now, with the extra or dependency group NAME of pyproject.toml.
 # What it needs is installed while it is built.
 $(VENV)/with-%: $(VENV)/made $(COMPILER) $(SOURCES)
-	@$(MAKE) --silent --no-print-directory -j2 $(VENV)/built $(VENV)/needs-$*
-	@$(PIP) --no-deps --force-reinstall $(VENV)/built-wheel/*.whl
+	@if [ -e $(VENV)/editable ]; then $(MAKE) --silent --no-print-directory $(VENV)/needs-$* dev; else \
+	  $(MAKE) --silent --no-print-directory -j2 $(VENV)/built $(VENV)/needs-$* && \
+	  $(PIP) --no-deps --force-reinstall $(VENV)/built-wheel/*.whl; fi
 	@rm -f $(VENV)/demo
 	@touch $@
 
+# For work on the sources: an editable copy for this CPU alone, which no other target replaces. Python is run as it stands
+# in the sources; after a change of C++ `make dev` compiles what has changed.
+dev: $(VENV)/made $(COMPILER)
+	@$(MAKE) --silent --no-print-directory $(VENV)/needs-dev
+	@echo "building the editable copy: compiling the core takes about a minute the first time ..."
+	@$(BUILD) $(HERE) $(PIP) --no-deps --no-build-isolation --config-settings editable.rebuild=false \
+	  --config-settings build-dir=build/editable --editable .
+	@touch $(VENV)/editable
+	@echo "now edit, and run for example: .venv/bin/python -m pytest tests/weighers/test_relief.py"
+
 # The same for the demonstration, built for this CPU alone and at -O2, which takes a third of the time.
 $(VENV)/demo: $(VENV)/made $(COMPILER) $(SOURCES)
-	@$(MAKE) --silent --no-print-directory -j2 $(VENV)/built-here $(VENV)/needs-report
-	@$(PIP) --no-deps --force-reinstall $(VENV)/built-here-wheel/*.whl
+	@if [ -e $(VENV)/editable ]; then $(MAKE) --silent --no-print-directory $(VENV)/needs-report dev; else \
+	  $(MAKE) --silent --no-print-directory -j2 $(VENV)/built-here $(VENV)/needs-report && \
+	  $(PIP) --no-deps --force-reinstall $(VENV)/built-here-wheel/*.whl; fi
 	@$(BIN)/python -c "import weighbors.report, matplotlib.figure, jinja2, sklearn.datasets"  # compiles what it imports
 	@rm -f $(VENV)/with-*
 	@touch $@
@@ -102,17 +115,20 @@ kills: $(VENV)/with-test
 bench: $(VENV)/with-bench
 	@for script in neighbors weighers intervals evolution backends imports study; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done
 
-lint: $(VENV)/with-lint
+# Nothing is built for it: the stub file of the core, which needs a built one, has a target of its own.
+lint: $(VENV)/made $(VENV)/needs-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror src/native/*
 	$(BIN)/python tools/house.py --check
-	$(BIN)/python tools/native_stub.py --check
 
 # The typed contract of the compiled core, from the core as it is built.
 stub: $(VENV)/with-lint
 	$(BIN)/python tools/native_stub.py
+
+stub-check: $(VENV)/with-lint
+	$(BIN)/python tools/native_stub.py --check
 
 house: $(VENV)/with-lint
 	@$(BIN)/python tools/house.py
