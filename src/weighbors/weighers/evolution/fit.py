@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._identity import describe
 from ..._parallel.threads import effective_n_jobs
-from ..._random import generators, seed_sequence
+from ..._random import draw_from_groups, generators, seed_sequence
 from ..._status_line import StatusLine, draw_bar
 from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
@@ -31,7 +31,6 @@ from .fitness import (
     default_alphas,
 )
 from .genome import Genome, Population, parse_tasks
-from .operators import ClassGuard
 from .pareto import Goals, ParetoSearch, check_goals, draw_margin_rows
 from .search import EvolutionSearch
 
@@ -104,13 +103,9 @@ def undersample_rows(codes: IndexArray, undersample: bool | float, rng: np.rando
     """
     if undersample is False:
         return np.arange(len(codes))
-    counts = np.bincount(codes)
-    most = int(np.floor(counts.min() / float(undersample) + 1e-9))  # 7 / 0.28 is 25, and rounding must not make it 24
-    drawn = [
-        rng.choice(np.flatnonzero(codes == c), size=min(int(count), most), replace=False)
-        for c, count in enumerate(counts)
-    ]
-    return np.sort(np.concatenate(drawn))
+    smallest = np.bincount(codes).min()
+    most = int(np.floor(smallest / float(undersample) + 1e-9))  # 7 / 0.28 is 25, and rounding must not make it 24
+    return draw_from_groups(codes, most, rng)
 
 
 def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nominal: BoolArray) -> Run:
@@ -149,14 +144,14 @@ def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nomi
         )
     fitness = Fitness(genome, predictor, build_score(given.fitness, left), wanted.alphas)
     guarded = given.keep_classes and "IS" in wanted.tasks and target.numbers is None
-    guard, size = ClassGuard.of_codes(left.codes) if guarded else None, int(given.population_size)
+    kept_classes, size = left.codes if guarded else None, int(given.population_size)
     search: EvolutionSearch
     if wanted.goals is None:
-        goals, search = None, EvolutionSearch(genome, size, course, start=given.start, guard=guard)
+        goals, search = None, EvolutionSearch(genome, size, course, start=given.start, classes=kept_classes)
     else:
         some = draw_margin_rows(left.codes, margins) if "margins" in wanted.goals else None
         goals = Goals(wanted.goals, fitness, X[rows], left, rows=some, **common)
-        search = ParetoSearch(genome, size, course, guard=guard)
+        search = ParetoSearch(genome, size, course, classes=kept_classes)
     run = Run(rows, fitness, goals, search, int(given.max_evaluations), checkpoint)
     if kept is not None:
         state, run.history = kept
@@ -310,42 +305,34 @@ class Run:
 
 
 def warn_of_poor_result(fitness: Fitness, individual: Population) -> None:
-    """Warn if the individual ``individual`` never recognises a class, or predicts no better than the mean."""
-    performance, predicted = fitness.performance, fitness.predictor.predict(individual)
-    if isinstance(performance, Performance):
-        _warn_of_lost_classes(performance, predicted[0])
-    elif not callable(performance.how) and performance(predicted)[0] == 0:
-        warn(
-            "the selection that was found predicts the training rows, each left out of its own neighbours, no better "
-            "than one constant does (performance_ is 0): it is fit only because it is small. Use more evaluations, "
-            "scale the columns, or give the score more weight (alphas)",
-            NoSkillWarning,
-        )
-
-
-def _warn_of_lost_classes(performance: Performance, predicted: AnyArray) -> None:
-    """Warn of classes of which ``predicted``, the predictions of one individual, recognise no training row.
+    """Warn if the individual ``individual`` never recognises a class, or predicts no better than the mean.
 
     Singleton classes are not named: another warning names them.
     """
+    performance, predicted = fitness.performance, fitness.predictor.predict(individual)
+    if not isinstance(performance, Performance):
+        if not callable(performance.how) and performance(predicted)[0] == 0:
+            warn(
+                "the selection that was found predicts the training rows, each left out of its own neighbours, no "
+                "better than one constant does (performance_ is 0): it is fit only because it is small. Use more "
+                "evaluations, scale the columns, or give the score more weight (alphas)",
+                NoSkillWarning,
+            )
+        return
     codes, classes = performance.codes, performance.classes
     sizes = np.bincount(codes, minlength=len(classes))
-    recalls = np.bincount(codes[predicted == codes], minlength=len(classes)) / sizes
-    lost = (recalls == 0) & (sizes > 1)
-    if not lost.any():
+    right = np.bincount(codes[predicted[0] == codes], minlength=len(classes))
+    lost = classes[(right == 0) & (sizes > 1)].tolist()
+    if not lost:
         return
-    named = ", ".join(repr(label) for label in classes[lost][:5].tolist())
-    more = f" and {int(lost.sum()) - 5} more" if lost.sum() > 5 else ""
+    named = ", ".join(map(repr, lost[:5])) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
     # With uneven classes, accuracy may be high although a small class is never recognised.
-    uneven = sizes.max() >= 1.5 * sizes[sizes > 1].min() and performance.how != "g_mean"
-    advice = (
-        f"; the classes are uneven ({sizes[sizes > 1].min()} to {sizes.max()} rows): fitness='g_mean' counts each of "
-        "them equally"
-        if uneven
-        else ""
-    )
+    least, most = sizes[sizes > 1].min(), sizes.max()
+    advice = ""
+    if most >= 1.5 * least and performance.how != "g_mean":
+        advice = f"; the classes are uneven ({least} to {most} rows): fitness='g_mean' counts each of them equally"
     warn(
-        f"the selection that was found recognises no training row of class {named}{more}: recall 0, each row left out "
-        f"of its own neighbours{advice}",
+        f"the selection that was found recognises no training row of class {named}: recall 0, each row left out of its "
+        f"own neighbours{advice}",
         LostClassWarning,
     )

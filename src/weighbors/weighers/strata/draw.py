@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._random import integer_seed
+from ..._random import draw_from_groups, integer_seed
 from ..._targets import Target
 from ..._typing import AnyArray, IndexArray
 from ..._warnings import warn
@@ -143,13 +143,8 @@ def draw_queries(groups: IndexArray, number: int, rng: np.random.Generator) -> I
     """Draw about ``number`` rows without replacement, with the shares of the groups and at least one row of each."""
     if number >= len(groups):
         return np.arange(len(groups))
-    counts = np.bincount(groups)
-    drawn = [
-        rng.choice(np.flatnonzero(groups == group), max(1, round(number * int(count) / len(groups))), replace=False)
-        for group, count in enumerate(counts)
-        if count
-    ]
-    return np.sort(np.concatenate(drawn))
+    shares = np.rint(number * np.bincount(groups) / len(groups)).astype(np.int64)
+    return draw_from_groups(groups, np.maximum(1, shares), rng)
 
 
 def share_out(number: int, sizes: AnyArray) -> IndexArray:
