@@ -46,6 +46,12 @@ def expected(X, y, w, v, s, t, k, nominal):
     return np.array(told)
 
 
+def one_of(selections, i):
+    """The i-th individual alone."""
+    parts = (selections.feature_weights, selections.instance_scales, selections.instance_mask)
+    return Selections(1, *(None if part is None else part[[i]] for part in parts))
+
+
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("k", [1, 3])
 def test_scan_equals_the_oracle(seed, k):
@@ -152,7 +158,7 @@ def test_many_rows_in_parts_threads_and_levels(dtype):
                 for jobs in (1, 2, 5):
                     neighbors = PopulationNeighbors(X, y, n_classes=2, n_jobs=jobs)
                     results.append(neighbors.predict(selections))
-                    results.append(np.concatenate([neighbors.predict(selections.take([i])) for i in range(9)]))
+                    results.append(np.concatenate([neighbors.predict(one_of(selections, i)) for i in range(9)]))
             finally:
                 _native.set_cpu_level(level)
         for result in results[1:]:

@@ -53,12 +53,6 @@ class Selections:
     instance_scales: FloatArray | None = None
     instance_mask: BoolArray | None = None
 
-    def take(self, which: Any) -> Selections:
-        """Return the individuals at the positions ``which``."""
-        parts = (self.feature_weights, self.instance_scales, self.instance_mask)
-        kept = [None if part is None else part[which] for part in parts]
-        return Selections(len(np.arange(self.count)[which]), *kept)
-
 
 @dataclass(frozen=True)
 class PopulationMethod:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from ..._frame_arrays import FrameAttribute
 from ..._labels import require_labels
 from ..._targets import TARGET_TYPES, check_target
-from ..._typing import AnyArray, BoolArray, FloatArray
+from ..._typing import AnyArray, FloatArray
 from ..._validation import TableCoder, TakesTables
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
@@ -367,16 +367,6 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
             n_samples=self._n if bound else None,
             fingerprint=self._fingerprint if bound else None,
         )
-
-    def _instance_mask(self) -> BoolArray:
-        """Return which rows of the fit are kept."""
-        mask: BoolArray = self.instance_support_
-        return mask
-
-    def _feature_mask(self) -> BoolArray:
-        """Return which columns are kept."""
-        mask: BoolArray = self.feature_support_
-        return mask
 
     def _check_same_rows(self, X: Any) -> None:
         """Raise an error if ``X`` does not hold the rows of the fit."""

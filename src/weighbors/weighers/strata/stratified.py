@@ -204,26 +204,16 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         ForeignWeightsError
             If ``X`` holds other rows than those of the fit.
         """
-        if not is_dask(X):
-            return super().reduce(X, y)
         check_is_fitted(self, "weights_")
-        kept = self._instance_mask()
-        small = select_rows(select_columns(X, self.support_), kept)
-        return small if y is None else (small, select_rows(y, kept))
-
-    def _instance_mask(self) -> BoolArray:
-        """Return which rows of the fit are kept. Raise InvalidDataError if the fit selects nothing."""
         if not hasattr(self, "instance_support_") and self.weights_.feature_mask is None:
             raise InvalidDataError(
                 f"{self._weigher_name} selects neither instances nor features, so there is nothing to reduce by"
             )
-        mask: BoolArray = getattr(self, "instance_support_", np.ones(self._shape[0], dtype=bool))
-        return mask
-
-    def _feature_mask(self) -> BoolArray:
-        """Return which columns are kept."""
-        mask: BoolArray = self.support_
-        return mask
+        if not is_dask(X):
+            return super().reduce(X, y)
+        kept = getattr(self, "instance_support_", np.ones(self._shape[0], dtype=bool))
+        small = select_rows(select_columns(X, self.support_), kept)
+        return small if y is None else (small, select_rows(y, kept))
 
     def _check_same_rows(self, X: Any) -> None:
         """Raise ForeignWeightsError if ``X`` does not hold the rows of the fit."""
