@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,13 +23,7 @@ from ...metrics import reduction_of
 from ...weights import fingerprint
 from .checkpoint import Checkpoint
 from .estimators import EstimatorPredictor
-from .fitness import (
-    Fitness,
-    NeighborPredictor,
-    Performance,
-    build_score,
-    default_alphas,
-)
+from .fitness import Fitness, NeighborPredictor, Performance, build_score, default_alphas
 from .genome import Genome, Population, parse_tasks
 from .pareto import Goals, ParetoSearch, check_goals, draw_margin_rows
 from .search import EvolutionSearch
@@ -42,16 +36,13 @@ _SAVE_SECONDS = 5.0  # shortest time between two writes of the checkpoint
 _FREE = ("max_evaluations", "checkpoint", "callback", "verbose", "n_jobs")
 
 
-class Settings(NamedTuple):
-    """What a search does: parameters after their checks."""
+def check_parameters(
+    given: EvolutionaryWeigher, target: Target
+) -> tuple[tuple[str, ...], tuple[float, ...], tuple[str, ...] | None]:
+    """Return the tasks, the alphas, and the names of the goals, which are None for a single objective.
 
-    tasks: tuple[str, ...]
-    alphas: tuple[float, float, float]
-    goals: tuple[str, ...] | None  # None for a single objective
-
-
-def check_parameters(given: EvolutionaryWeigher, target: Target) -> Settings:
-    """Return the settings of a search. Raise an error if parameters contradict each other or the target."""
+    Raise an error if parameters contradict each other or the target.
+    """
     tasks = parse_tasks(given.tasks)
     if given.max_evaluations < given.population_size:
         raise InvalidDataError(
@@ -78,7 +69,7 @@ def check_parameters(given: EvolutionaryWeigher, target: Target) -> Settings:
         raise InvalidDataError(
             f"alphas must be three numbers >= 0, of accuracy, instances and features, not all 0; got {given.alphas!r}"
         )
-    return Settings(tasks, (float(alphas[0]), float(alphas[1]), float(alphas[2])), goals)
+    return tasks, tuple(alphas.tolist()), goals
 
 
 def undersample_rows(codes: IndexArray, undersample: bool | float, rng: np.random.Generator) -> IndexArray:
@@ -121,16 +112,19 @@ def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nomi
     nominal : bool ndarray of shape (M,)
         Columns that hold categories.
     """
-    wanted, seeds = check_parameters(given, target), seed_sequence(given.random_state)
-    checkpoint, kept = _open_checkpoint(given, wanted, X, target, nominal, seeds.entropy), None
-    if checkpoint is not None:
+    tasks, alphas, names = check_parameters(given, target)
+    seeds, kept, checkpoint = seed_sequence(given.random_state), None, None
+    if given.checkpoint is not None:
+        normal = {"tasks": "+".join(tasks), "alphas": alphas, "objective": names or "single"}
+        settings, data = _describe_course(given, X, target, nominal, normal)
+        checkpoint = Checkpoint(given.checkpoint, data, settings, seeds.entropy)
         kept = checkpoint.read()
         seeds = np.random.SeedSequence(checkpoint.entropy)  # a continued search draws the same rows and folds
     # Independent generators: undersampling, course of the search, folds, and rows for margins do not affect each other.
     draw, course, learner, margins = generators(seeds, 4)
     rows = undersample_rows(target.codes, given.undersample, draw)
     left = target.take(rows)
-    genome = Genome(wanted.tasks, len(rows), X.shape[1], len(target.classes) if given.per_class else 1)
+    genome = Genome(tasks, len(rows), X.shape[1], len(target.classes) if given.per_class else 1)
     common: dict[str, Any] = {"nominal": nominal, "n_jobs": effective_n_jobs(given.n_jobs)}
     predictor: NeighborPredictor | EstimatorPredictor
     if given.estimator is None:
@@ -138,19 +132,17 @@ def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nomi
         near = {"n_neighbors": int(given.n_neighbors), "measured": column_ranges(X)}
         predictor = NeighborPredictor(genome, X[rows], left, **near, **common)
     else:
-        seed = int(learner.integers(2**31 - 1))
-        predictor = EstimatorPredictor(
-            genome, X[rows], left, estimator=given.estimator, cv=int(given.cv), seed=seed, **common
-        )
-    fitness = Fitness(genome, predictor, build_score(given.fitness, left), wanted.alphas)
-    guarded = given.keep_classes and "IS" in wanted.tasks and target.numbers is None
+        folds = {"cv": int(given.cv), "seed": int(learner.integers(2**31 - 1))}
+        predictor = EstimatorPredictor(genome, X[rows], left, estimator=given.estimator, **folds, **common)
+    fitness = Fitness(genome, predictor, build_score(given.fitness, left), alphas)
+    guarded = given.keep_classes and "IS" in tasks and target.numbers is None
     kept_classes, size = left.codes if guarded else None, int(given.population_size)
     search: EvolutionSearch
-    if wanted.goals is None:
+    if names is None:
         goals, search = None, EvolutionSearch(genome, size, course, start=given.start, classes=kept_classes)
     else:
-        some = draw_margin_rows(left.codes, margins) if "margins" in wanted.goals else None
-        goals = Goals(wanted.goals, fitness, X[rows], left, rows=some, **common)
+        some = draw_margin_rows(left.codes, margins) if "margins" in names else None
+        goals = Goals(names, fitness, X[rows], left, rows=some, **common)
         search = ParetoSearch(genome, size, course, classes=kept_classes)
     run = Run(rows, fitness, goals, search, int(given.max_evaluations), checkpoint)
     if kept is not None:
@@ -159,28 +151,24 @@ def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nomi
     return run
 
 
-def _open_checkpoint(
-    given: EvolutionaryWeigher, wanted: Settings, X: FloatArray, target: Target, nominal: BoolArray, entropy: Any
-) -> Checkpoint | None:
-    """Return the checkpoint of a search, or None if it has none.
+def _describe_course(
+    given: EvolutionaryWeigher, X: FloatArray, target: Target, nominal: BoolArray, normal: dict[str, Any]
+) -> tuple[Any, str]:
+    """Return what decides the course of a search: its settings as plain values, and a fingerprint of the data.
 
-    ``given``, ``X``, ``target`` and ``nominal`` are as in `build_search`. ``entropy`` is the seed of a new search.
+    ``given``, ``X``, ``target`` and ``nominal`` are as in `build_search`. ``normal`` are settings that can be written
+    in several ways, in their normal form.
     """
-    if given.checkpoint is None:
-        return None
     settings = {name: value for name, value in given.get_params(deep=False).items() if name not in _FREE}
-    settings.update(
-        tasks="+".join(wanted.tasks),
-        alphas=wanted.alphas,
-        objective=wanted.goals or "single",
-        categorical_features=np.flatnonzero(nominal).tolist(),
-        target_type=target.type,
+    settings |= {
+        **normal,
+        "categorical_features": np.flatnonzero(nominal).tolist(),
+        "target_type": target.type,
         # A generator has no value to compare. Its entropy is stored beside the settings.
-        random_state=given.random_state if isinstance(given.random_state, Integral) else None,
-    )
+        "random_state": given.random_state if isinstance(given.random_state, Integral) else None,
+    }
     values = target.codes if target.numbers is None else target.numbers
-    data = f"{X.dtype} {fingerprint(X)} {fingerprint(values[:, None])}"
-    return Checkpoint(given.checkpoint, data, describe(settings), entropy)
+    return describe(settings), f"{X.dtype} {fingerprint(X)} {fingerprint(values[:, None])}"
 
 
 @dataclass(frozen=True)

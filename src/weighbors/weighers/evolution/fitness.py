@@ -354,7 +354,7 @@ class Fitness:
     genome: Genome
     predictor: NeighborPredictor | EstimatorPredictor
     performance: Performance | NumericPerformance
-    alphas: tuple[float, float, float]
+    alphas: tuple[float, ...]
 
     @property
     def nothing(self) -> float:
