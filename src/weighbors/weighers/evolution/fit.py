@@ -132,7 +132,7 @@ def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nomi
         near = {"n_neighbors": int(given.n_neighbors), "measured": column_ranges(X)}
         predictor = NeighborPredictor(genome, X[rows], left, **near, **common)
     else:
-        folds = {"cv": int(given.cv), "seed": int(learner.integers(2**31 - 1))}
+        folds: dict[str, Any] = {"cv": int(given.cv), "seed": int(learner.integers(2**31 - 1))}
         predictor = EstimatorPredictor(genome, X[rows], left, estimator=given.estimator, **folds, **common)
     fitness = Fitness(genome, predictor, build_score(given.fitness, left), alphas)
     guarded = given.keep_classes and "IS" in tasks and target.numbers is None

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._targets import Target
 from ..._typing import AnyArray, FloatArray, IndexArray
-from ...engine.population import PopulationMethod, PopulationNeighbors, count_true
+from ...engine.population import PopulationNeighbors, count_true
 from ...exceptions import InvalidDataError
 from ...metrics import geometric_mean
 from .estimators import EstimatorPredictor
@@ -317,11 +317,7 @@ class NeighborPredictor:
             scales_change="IW" in tasks,
             **options,
         )
-
-    @property
-    def method(self) -> PopulationMethod:
-        """How predictions are computed, and why."""
-        return self.neighbors.method
+        self.method = self.neighbors.method  # how predictions are computed, and why
 
     def predict(self, population: Population) -> AnyArray:
         """Return the predicted class or number of each row for each individual, shape (P, N).

@@ -44,19 +44,19 @@ def check_goals(objective: Any, tasks: Sequence[str], *, numeric: bool = False) 
     >>> check_goals("pareto", ("IS", "FW"))
     ('error', 'instances')
     """
+    shares = {"instances": "IS", "features": "FS"}  # goals that need a task
     if isinstance(objective, str):
         if objective == "single":
             return None
-        shares = [name for name, task in (("instances", "IS"), ("features", "FS")) if task in tasks]
-        named: tuple[str, ...] = ("error", *shares) if objective == "pareto" else (objective,)
+        all_that_fit = ("error", *(name for name, task in shares.items() if task in tasks))
+        named: tuple[str, ...] = all_that_fit if objective == "pareto" else (objective,)
     else:
         named = tuple(objective)
-    unknown = [str(name) for name in named if name not in GOALS]
-    if unknown or not named or len(set(named)) < len(named):
+    if not named or len(set(named)) < len(named) or not set(named) <= set(GOALS):
         raise InvalidDataError(
             f"objective must be 'single', 'pareto', or different names out of {', '.join(GOALS)}; got {objective!r}"
         )
-    for name, task in (("instances", "IS"), ("features", "FS")):
+    for name, task in shares.items():
         if name in named and task not in tasks:
             raise InvalidDataError(f"the goal '{name}' needs {task} among the tasks: without it nothing is left out")
     if "margins" in named and numeric:

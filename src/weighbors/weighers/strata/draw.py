@@ -97,26 +97,13 @@ def count_strata(n_strata: Any, target: Target, where: str = "") -> int:
     return number
 
 
-def draw_strata(groups: IndexArray, n_strata: int, rng: np.random.Generator) -> IndexArray:
-    """Return a random stratum for each row. The sizes of strata, and their rows of each group, differ by at most 1.
-
-    The rows of each group are shuffled and given to the strata in turn. The next group continues with the stratum after
-    the last one (Cano et al. 2005: disjoint strata of equal size that keep the class shares).
-    """
-    stratum = np.empty(len(groups), dtype=np.int64)
-    dealt = 0
-    for group in range(int(groups.max()) + 1):
-        rows = rng.permutation(np.flatnonzero(groups == group))
-        # Each group goes on where the one before stopped, so that strata differ by at most one row in all.
-        stratum[rows] = (dealt + np.arange(len(rows))) % n_strata
-        dealt += len(rows)
-    return stratum
-
-
 def cut_round(
     groups: IndexArray, n_strata: int, seeds: np.random.SeedSequence, *, of_round: int, first: int, start: int = 0
 ) -> list[Stratum]:
     """Cut some neighbouring rows of a table into the strata of one round.
+
+    The rows of each group are shuffled and given to the strata in turn (Cano et al. 2005: disjoint strata of equal size
+    that keep the class shares). The sizes of strata, and their rows of each group, differ by at most 1.
 
     Parameters
     ----------
@@ -132,11 +119,13 @@ def cut_round(
     """
     # Seeds belong to the round and the stratum, so that results do not depend on the order of the fits.
     draw, *fits = seeds.spawn(1 + n_strata)
-    stratum = draw_strata(groups, n_strata, np.random.default_rng(draw))
-    ends = np.cumsum(np.bincount(stratum, minlength=n_strata))
-    parts = np.split(start + np.argsort(stratum, kind="stable"), ends[:-1])
-    children = zip(fits, parts, strict=True)
-    return [Stratum(of_round, first + i, integer_seed(child), rows) for i, (child, rows) in enumerate(children)]
+    rng = np.random.default_rng(draw)
+    shuffled = np.concatenate([rng.permutation(np.flatnonzero(groups == g)) for g in range(int(groups.max()) + 1)])
+    # Each group goes on where the one before stopped, so that strata differ by at most one row in all.
+    return [
+        Stratum(of_round, first + number, integer_seed(child), start + np.sort(shuffled[number::n_strata]))
+        for number, child in enumerate(fits)
+    ]
 
 
 def draw_queries(groups: IndexArray, number: int, rng: np.random.Generator) -> IndexArray:

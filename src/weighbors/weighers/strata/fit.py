@@ -82,7 +82,13 @@ def read_outcome(model: Any, n: int, M: int) -> Outcome:
     per_class: Any = getattr(model, "class_feature_weights_", None)
     published = published if published is not None and published.shape == (M,) else None
     if not isinstance(weights, Weights):
-        kept, scales, votes, metric = _kept_rows(model, n), None, None, None
+        rows, scales, votes, metric = getattr(model, "sample_indices_", None), None, None, None
+        if rows is None and hasattr(model, "fit_resample"):
+            raise InvalidDataError(
+                f"{name} does not say which rows it keeps (sample_indices_): a sampler that makes new rows selects "
+                "nothing"
+            )
+        kept = None if rows is None else np.isin(np.arange(n), rows)
         columns = np.asarray(model.get_support(), dtype=bool) if hasattr(model, "get_support") else None
     elif weights.kind in ("interval", "instance"):
         raise InvalidDataError(
@@ -110,17 +116,6 @@ def read_outcome(model: Any, n: int, M: int) -> Outcome:
         per_class=per_class if np.ndim(per_class) == 2 else None,
         metric=metric,
     )
-
-
-def _kept_rows(model: Any, n: int) -> BoolArray | None:
-    """Return which rows a sampler with the API of imbalanced-learn keeps, or None if ``model`` is no sampler."""
-    rows = getattr(model, "sample_indices_", None)
-    if rows is None and hasattr(model, "fit_resample"):
-        raise InvalidDataError(
-            f"{type(model).__name__} does not say which rows it keeps (sample_indices_): a sampler that makes new "
-            "rows selects nothing"
-        )
-    return None if rows is None else np.isin(np.arange(n), rows)
 
 
 @dataclass
