@@ -123,9 +123,9 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         only_classes = getattr(weigher, "_takes_numeric_targets", True) is False or hasattr(weigher, "fit_resample")
         return None if only_classes else "auto"
 
-    @abstractmethod
     def _count_rounds(self) -> int:
-        """Return how many times the rows are cut into strata."""
+        """Return how many times the rows are cut into strata: here once."""
+        return 1
 
     @abstractmethod
     def _elect(
@@ -375,10 +375,6 @@ class Stratified(CombinedWeigher):
         **CombinedWeigher._parameter_constraints,
         "feature_threshold": [Interval(Real, 0, 1, closed="right")],
     }
-
-    def _count_rounds(self) -> int:
-        """Return 1: rows are cut into strata once."""
-        return 1
 
     def _elect(
         self, table: StrataTable, joined: Joined, rng: np.random.Generator
