@@ -6,8 +6,13 @@ from naive import evolution as naive
 
 from weighbors import _native
 from weighbors.engine import population
-from weighbors.engine.population import PopulationNeighbors, Selections, bit_words, choose_population_method
-from weighbors.engine.population_cache import sort_neighbors
+from weighbors.engine.population import (
+    PopulationNeighbors,
+    Selections,
+    bit_words,
+    choose_population_method,
+    sort_neighbors,
+)
 
 RNG = np.random.default_rng
 
