@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._columns import column_kind, refuse_column
 from ._frames import as_pandas, is_frame
@@ -122,20 +122,15 @@ class TableCoder:
             frame.isetitem(j, labels[code])
         return frame if columns is not None else frame.to_numpy(dtype=object)
 
-    def nominal_of(self, X: Any) -> BoolArray:
-        """Return a mask of the nominal columns of a coded table."""
-        return self.nominal if len(self.nominal) == X.shape[1] else np.zeros(X.shape[1], dtype=bool)
-
     def check_same(self, categorical_features: Any, who: str, X: Any) -> None:
         """Raise InvalidDataError if ``categorical_features`` means other columns than the columns learned here.
 
         ``who`` is the estimator that has the parameter, as the message names it. ``X`` is the coded table.
         """
-        nominal = self.nominal_of(X)
         other = TableCoder(categorical_features, names=self.names)._requested(X.shape[1])
-        if np.array_equal(other, nominal):
+        if np.array_equal(other, self.nominal):
             return
-        here, there = ([self._name(j) for j in np.flatnonzero(mask).tolist()] for mask in (nominal, other))
+        here, there = ([self._name(j) for j in np.flatnonzero(mask).tolist()] for mask in (self.nominal, other))
         raise InvalidDataError(
             f"{who} has categorical_features={categorical_features!r}, the columns [{', '.join(there)}], and the "
             f"model those in [{', '.join(here)}]: weights learned under one distance mean nothing under another. "
@@ -203,8 +198,10 @@ class TableCoder:
                 out: Any = self._code_columns(estimator, X, reset=reset, learn=learn)
         else:
             out = _check_float_table(estimator, X, reset=reset)
+        if not len(self.nominal):  # lists of lists have no width before they are converted
+            self.nominal = np.zeros(out.shape[1], dtype=bool)
         _refuse_infinity(out, self.names)
-        refuse_rounded_integers(X, out, self.nominal_of(out), self.names)
+        refuse_rounded_integers(X, out, self.nominal, self.names)
         return out
 
     def _code_columns(self, estimator: Any, X: Any, *, reset: bool, learn: bool) -> FloatArray:
@@ -281,7 +278,9 @@ class TakesTables:
 
 
 class SelectsColumns(SelectorMixin):
-    """Base class of the estimators whose ``transform`` returns some columns of a table."""
+    """Base class of the estimators whose ``transform`` returns some columns of a table: those of ``support_``."""
+
+    support_: BoolArray
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of ``X``.
@@ -295,6 +294,11 @@ class SelectsColumns(SelectorMixin):
         array of shape (n_samples, n_features_kept)
         """
         return super().transform(_without_arrow(as_pandas(X)))
+
+    def _get_support_mask(self) -> BoolArray:
+        """Return which columns are selected, for scikit-learn's mixin."""
+        check_is_fitted(self)
+        return self.support_
 
 
 def _without_arrow(X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
@@ -15,10 +16,10 @@ from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
-from .base import metric_weights
+from .base import CodedTable, metric_weights
 from .neighbors import Neighbors
-from .relief import FitSums, NeighborWeigher, relief
-from .rows import TrainingRows
+from .relief import NeighborWeigher, relief, score
+from .rows import Instances
 
 
 def agreement(class_weights: FloatArray) -> tuple[FloatArray, dict[int, str]]:
@@ -172,35 +173,33 @@ class ClassRelief(NeighborWeigher):
         "ranking": [StrOptions({"sum", "variance"})],
     }
 
-    def _rule(self, near: Neighbors, rows: TrainingRows) -> FloatArray:
-        """Return the coefficients of the neighbours: those of RELIEF."""
-        return relief(near, rows)
+    def score_targets(self, rows: Instances, targets: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return the ranked vector for each target. The attributes are those of the last target."""
 
-    def _search(self) -> dict[str, Any]:
-        """Return further arguments of `score`: the sum has one part per class."""
-        return {
-            **super()._search(),
-            "skip_zero": self.skip_zero,
-            "output_row": self._class_of_term,
-            "n_outputs": len(self.classes_),
-        }
+        def class_of_term(near: Neighbors, target: CodedTable) -> IndexArray:
+            """Return the class to which each term is added: w_c as paper 001 prints it, or as its figures show it."""
+            of_instance: IndexArray = target.codes[near.query][:, None, None]
+            return of_instance if self.credit == "instance" else np.arange(target.n_groups)[:, None]
 
-    def _class_of_term(self, near: Neighbors, rows: TrainingRows) -> IndexArray:
-        """Return the class to which each term is added: paper 001's w_c as it is printed, or as its figures show it."""
-        of_instance: IndexArray = rows.codes[near.query][:, None, None]
-        return of_instance if self.credit == "instance" else np.arange(rows.n_classes)[:, None]
-
-    def _finish(self, sums: FitSums) -> FloatArray:
-        """Return the ranked vector, and set what the classes say of the features."""
-        per_class = sums.differences
+        weights, classes = [], targets[-1].classes
+        for per_class, _ in score(
+            rows,
+            targets,
+            relief,
+            self.n_neighbors,
+            ties=self.ties,
+            skip_zero=self.skip_zero,
+            output_row=class_of_term,
+            n_outputs=len(classes),
+        ):
+            weights.append(
+                per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
+            )
         self.class_feature_weights_ = per_class
         self.class_correlations_, reasons = agreement(per_class)
-        self.agreement_reasons_ = {self.classes_[c]: why for c, why in reasons.items()}
+        self.agreement_reasons_ = {classes[c]: why for c, why in reasons.items()}
         known = self.class_correlations_[~np.isnan(self.class_correlations_)]
         self.agreement_ = float(known.max()) if len(known) else float("nan")
-        weights: FloatArray = (
-            per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
-        )
         return weights
 
     def class_margins(self, X: Any, y: Any) -> FloatArray:
@@ -239,13 +238,12 @@ class ClassRelief(NeighborWeigher):
                 f"y lacks the classes {self.classes_[lacking].tolist()[:5]}: margins are measured between all classes "
                 "of fit. Give rows of each of them"
             )
-        nominal = self._coder.nominal_of(rows)
         return class_margins(
             rows,
             codes,
             len(self.classes_),
             self.class_feature_weights_,
             self.n_neighbors,
-            nominal=nominal if nominal.any() else None,
+            nominal=self._coder.nominal,
             n_jobs=self.n_jobs,
         )

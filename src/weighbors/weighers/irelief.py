@@ -19,7 +19,7 @@ from .base import CodedTable, FeatureWeigher
 from .rows import Instances
 
 
-def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> FloatArray:
+def expected_margins(instances: Instances, target: CodedTable, w: FloatArray, sigma: float) -> FloatArray:
     """Return the margin of each feature under the weights ``w``: the vector ν of Sun (2007), one round of I-RELIEF.
 
     For every instance, the expected difference to its nearest hit is subtracted from that to its nearest
@@ -40,7 +40,7 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
         missing_distance=missing_distance,
         missing=instances.missing,
     )
-    n, codes = instances.n, instances.codes
+    n, codes = instances.n, target.codes
 
     def coefficients(begin: int, end: int) -> FloatArray:
         """Return the coefficients of rows [begin, end) with all rows."""
@@ -64,7 +64,7 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
         out[:, :n] = gamma * share / n
         return out
 
-    return instances.sum_pairs(coefficients)
+    return instances.sum_pairs(coefficients, target)
 
 
 def rank_columns(rows: Any, nominal: BoolArray) -> FloatArray:
@@ -172,7 +172,7 @@ class IRelief(FeatureWeigher):
 
         Return the weights and the number of rounds.
         """
-        instances = Instances.of(table, scaled=True, p=1, n_jobs=self.n_jobs)
+        instances = Instances(table.rows, table.nominal, scaled=True, p=1, n_jobs=self.n_jobs)
         M = instances.n_features
         w = np.full(M, 1 / np.sqrt(M))
         self.sigma_ = self._width(instances, w)
@@ -181,7 +181,7 @@ class IRelief(FeatureWeigher):
         for _ in range(self.max_iter):
             rounds += 1
             # Sun (2007): w = (ν)⁺ / ‖(ν)⁺‖ maximises wᵀν under ‖w‖ = 1, w ≥ 0.
-            positive = np.maximum(expected_margins(instances, w, self.sigma_), 0.0)
+            positive = np.maximum(expected_margins(instances, table, w, self.sigma_), 0.0)
             length = np.linalg.norm(positive)
             new = positive / length if length > 0 else positive
             moved, w = float(np.linalg.norm(new - w)), new

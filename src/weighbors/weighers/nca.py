@@ -18,8 +18,8 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..engine.pairs import PackedRows
 from ..engine.references import column_ranges, compute_missing_distance
-from .base import CodedTable, ContributionWeigher
-from .rows import RangeScale, to_dense
+from .base import CodedTable, ContributionWeigher, metric_weights
+from .rows import scale_by_range, to_dense
 
 #: Largest component of the gradient at which L-BFGS over w ends, and that over w² begins.
 COARSE = 1e-3
@@ -178,15 +178,14 @@ def make_problem(table: CodedTable) -> tuple[Problem, IndexArray, FloatArray]:
     n_numeric = int((~table.nominal).sum())
     rows = rows[:, columns]
     measured = column_ranges(rows)
-    unit = RangeScale.of(measured, n_numeric)  # raises an error for ranges that overflow
     missing_distance = compute_missing_distance(measured, n_numeric, np.float64)
     factor = np.ones(len(columns))
     # The deviation is taken after the range is 1, where squares neither overflow nor underflow.
-    rows, numeric_range = unit(rows), missing_distance[:n_numeric]
+    (rows, unit), numeric_range = scale_by_range(rows, measured, n_numeric), missing_distance[:n_numeric]
     deviation = _deviations(rows[:, :n_numeric])
     deviation[numeric_range == 0] = 1.0  # constant columns, which are left out below
     rows[:, :n_numeric] /= deviation
-    factor[:n_numeric] = np.where(numeric_range > 0, unit.factor[:n_numeric] / deviation, 1.0)
+    factor[:n_numeric] = np.where(numeric_range > 0, unit[:n_numeric] / deviation, 1.0)
     missing_distance[:n_numeric] = (numeric_range > 0) / deviation
     varying: BoolArray = np.where(
         np.arange(len(columns)) < n_numeric, missing_distance > 0, (measured.high > measured.low) | measured.missing
@@ -293,7 +292,6 @@ class NCAWeights(ContributionWeigher):
     max_iter: int = 1000
     tol: float = 1e-6
 
-    _squares_weights: ClassVar[bool] = True
     _takes_numeric_targets: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ContributionWeigher._parameter_constraints,
@@ -324,6 +322,6 @@ class NCAWeights(ContributionWeigher):
         weights[columns] = found.w
         return weights
 
-    def _metric_weights(self, published: FloatArray) -> FloatArray:
+    def _metric_parts(self) -> dict[str, Any]:
         """Return w² in units of the table as it was given, so that the distances of a k-NN are those learned."""
-        return super()._metric_weights(published) * self._factor
+        return {"feature_weights": metric_weights(self.feature_weights_, self.support_, square=True) * self._factor}

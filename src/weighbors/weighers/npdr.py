@@ -21,7 +21,7 @@ from .._targets import TARGET_TYPES
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import FewNeighborsWarning, InvalidDataError, SeparatedPairsWarning, UnusedCovariateWarning
-from .base import TIES, CodedTable, FeatureWeigher
+from .base import TIES, CodedTable, FeatureWeigher, code_table
 from .pair_regression import NeighborPairs, PairModel, find_pairs, regress_pairs, score_statistics
 from .rows import Instances
 
@@ -210,7 +210,8 @@ class NPDR(FeatureWeigher):
         -------
         self
         """
-        self._fit(X, y, None, covariates=covariates)
+        table = code_table(self, X, y)
+        self._publish(table.rows, self.fit_weights(table, covariates))
         return self
 
     def fit_weights(self, table: CodedTable, covariates: Any = None) -> FloatArray:
@@ -218,11 +219,10 @@ class NPDR(FeatureWeigher):
         n = len(table.codes)
         known = None if covariates is None else check_covariates(covariates, n)
         self.n_neighbors_ = self._count_neighbors(n)
+        rows = Instances(table.rows, table.nominal, scaled=True, p=1, n_jobs=self.n_jobs)
         # One group of rows: neighbours and expected differences must not know the classes.
-        instances = Instances(
-            table.rows, np.zeros(n, dtype=np.int64), 1, table.nominal, scaled=True, p=1, n_jobs=self.n_jobs
-        )
-        pairs = find_pairs(instances, self.n_neighbors_, ties=self.ties, unique=self.pairs == "unique")
+        together = table.without_classes()
+        pairs = find_pairs(rows, together, self.n_neighbors_, ties=self.ties, unique=self.pairs == "unique")
         self.n_pairs_ = len(pairs.first)
         model = self._model(pairs, table, known)
         self.__dict__.pop("permutation_scheme_", None)  # an earlier fit may have had permutations

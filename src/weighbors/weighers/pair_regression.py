@@ -19,9 +19,10 @@ from scipy import sparse
 from .._parallel.threads import effective_n_jobs, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine.pairs import fixed_ranges
+from .base import CodedTable
 from .logistic_batches import expit, fit_batch, fit_design
 from .neighbors import find_neighbors
-from .rows import Instances
+from .rows import Expectation, Instances
 
 _BATCH_CELLS = 2**16  # cells of a batch: about ten arrays of this size stay in the cache
 _SCORE_CELLS = 2**20  # cells of a batch for many outcomes, whose arrays are then read less often
@@ -37,6 +38,7 @@ class NeighborPairs:
     first: IndexArray  # (n_pairs,)
     second: IndexArray  # (n_pairs,)
     weight: FloatArray  # (n_pairs,) how often a pair counts: 2 for neighbours of each other, less for shared slots
+    expected: dict[int, Expectation]  # expected differences of the columns that have missing values
 
     @cached_property
     def _columns(self) -> Any:
@@ -57,9 +59,8 @@ class NeighborPairs:
         np.abs(out, out=out)
         nominal = max(self.instances.n_numeric, begin) - begin
         out[nominal:] = out[nominal:] != 0
-        for j, expected in self.instances.expectations():
-            if begin <= j < end:
-                out[j - begin] = expected.differences(self.first, self.second)
+        for j in self.expected.keys() & range(begin, end):
+            out[j - begin] = self.expected[j].differences(self.first, self.second)
         return out
 
     def map_features(self, task: Callable[[FloatArray], FloatArray], cells: int = _BATCH_CELLS) -> FloatArray:
@@ -81,12 +82,13 @@ class NeighborPairs:
         return out
 
 
-def find_pairs(instances: Instances, k: int, *, ties: str, unique: bool) -> NeighborPairs:
+def find_pairs(instances: Instances, target: CodedTable, k: int, *, ties: str, unique: bool) -> NeighborPairs:
     """Return the pairs of all rows with their k nearest rows.
 
     Parameters
     ----------
     instances : Instances
+    target : CodedTable
         All rows are of one group, so that neighbours are sought whatever their class is.
     k : int
     ties : {"share", "index"}
@@ -95,7 +97,7 @@ def find_pairs(instances: Instances, k: int, *, ties: str, unique: bool) -> Neig
         Whether a pair of rows that are neighbours of each other counts once, by its larger weight, or twice.
     """
     lists = []
-    for found in find_neighbors(instances, k, ties=ties):
+    for found in find_neighbors(instances, target, k, ties=ties):
         listed = found.share[:, 0] > 0
         query = np.repeat(found.query, listed.sum(axis=1))
         lists.append((query, found.row[:, 0][listed], found.share[:, 0][listed]))
@@ -106,7 +108,8 @@ def find_pairs(instances: Instances, k: int, *, ties: str, unique: bool) -> Neig
     first, second, weight = first[order], second[order], weight[order]
     begins = np.flatnonzero(np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0)))
     combined = (np.maximum if unique else np.add).reduceat(weight, begins)
-    return NeighborPairs(instances, first[begins], second[begins], combined)
+    expected = dict(instances.expectations(target))
+    return NeighborPairs(instances, first[begins], second[begins], combined, expected)
 
 
 @dataclass(frozen=True)

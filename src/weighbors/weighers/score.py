@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from .._targets import TARGET_TYPES, accepted_target, expect_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .base import CodedTable, FeatureWeigher, published_scores
+from .base import CodedTable, FeatureWeigher, code_table, published_scores
 from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
 
 #: The quantile that ``offset="auto"`` takes. It was chosen on tables other than those of the guide.
@@ -225,7 +225,8 @@ class ScoreWeigher(FeatureWeigher):
         -------
         self
         """
-        return self._fit(X, y, None)
+        table = code_table(self, X, y)
+        return self._publish(table.rows, self.fit_weights(table))
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Return the scores of the features."""

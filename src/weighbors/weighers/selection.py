@@ -109,7 +109,7 @@ class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstim
         self.__dict__.pop("feature_groups_", None)  # an earlier fit may have had groups
         if self.redundancy is not None:
             # Groups are the same in every fit to these rows, so the permutations have a fixed seed.
-            similarity = FeatureSimilarity(rows, coder.nominal_of(rows))
+            similarity = FeatureSimilarity(rows, coder.nominal)
             n_jobs = getattr(self.weigher, "n_jobs", None)
             groups = find_groups(similarity, seeds=np.random.SeedSequence(0), n_jobs=n_jobs)
             self.feature_groups_ = groups.groups
@@ -119,12 +119,6 @@ class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstim
         if hasattr(self.weigher_, "weights_"):
             self.weights_ = replace(self.weigher_.weights_, feature_mask=self.support_)
         return self
-
-    def _get_support_mask(self) -> BoolArray:
-        """Return which features are selected, for scikit-learn's mixin."""
-        check_is_fitted(self)
-        support: BoolArray = self.support_
-        return support
 
     @property
     def feature_importances_(self) -> FloatArray:

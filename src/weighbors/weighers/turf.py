@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from .._targets import TARGET_TYPES, accepted_target, expect_target
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError, WeighborsWarning
-from .base import FeatureWeigher, check_table, published_scores
+from .base import FeatureWeigher, code_table, published_scores
 from .relief import ReliefF, RReliefF
 
 
@@ -105,11 +105,9 @@ class TuRF(FeatureWeigher):
         -------
         self
         """
-        X, target, self._coder = check_table(self, X, y)
-        self._take_target(target)
-        numeric = target.numbers is not None
-        y = target.numbers if numeric else y
-        nominal = self._coder.nominal_of(X)
+        table = code_table(self, X, y)
+        X, numeric = table.rows, table.target is not None
+        y = table.target if numeric else y
         M = X.shape[1]
         # A share of the original number, so that rounds do not become ever smaller.
         drop = max(1, int(self.share * M))
@@ -123,7 +121,7 @@ class TuRF(FeatureWeigher):
             expect_target(weigher, numeric=numeric)
             # The weigher gets a part of the columns, so it must be told anew which of them hold categories.
             if "categorical_features" in weigher.get_params(deep=False):
-                weigher.set_params(categorical_features=nominal[alive])
+                weigher.set_params(categorical_features=table.nominal[alive])
             if params and not has_fit_parameter(weigher, "sample_weight"):
                 raise TypeError(f"{type(weigher).__name__} takes no sample_weight in fit")
             with warnings.catch_warnings():

@@ -216,6 +216,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
 
     _needs_scaled_columns = True  # wide columns would decide the distances
     _takes_numeric_targets = True
+    _how_to_select = "Add FS to its tasks"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "tasks": [str, "array-like"],
@@ -260,7 +261,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         X, target = self._check_input(X, y)
         # The lock is held until the search has ended, so that no other search writes to the checkpoint.
         with hold_checkpoint(self.checkpoint):
-            run = build_search(self, X, target, self._coder.nominal_of(X))
+            run = build_search(self, X, target, self._coder.nominal)
             run.drive(self.callback, verbose=bool(self.verbose))
         self._publish(run, X)
         return self
@@ -383,10 +384,6 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     def _check_same_rows(self, X: Any) -> None:
         """Raise an error if ``X`` does not hold the rows of the fit."""
         require_fitted_rows(to_dense(self._coder.transform(self, X), type(self).__name__), self._fingerprint)
-
-    def _how_to_select(self) -> str:
-        """Return advice for a message: what to change so that `transform` drops columns."""
-        return "Add FS to its tasks"
 
     @property
     def feature_importances_(self) -> FloatArray:

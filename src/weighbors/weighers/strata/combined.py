@@ -50,6 +50,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
     }
 
     _takes_numeric_targets = True
+    _how_to_select = "Give it a weigher that selects features, such as ReliefF(n_features_to_select=20)"
     strata_ = FrameAttribute()
 
     @property
@@ -240,10 +241,6 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
             self._warn_of_unselected()
             return select_columns(X, self.support_)
         return super().transform(X)
-
-    def _how_to_select(self) -> str:
-        """Return advice for a message: what to change so that `transform` drops columns."""
-        return "Give it a weigher that selects features, such as ReliefF(n_features_to_select=20)"
 
     @property
     def feature_importances_(self) -> FloatArray:
