@@ -6,8 +6,7 @@ categories are codes, and missing cells are NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from ._integers import refuse_rounded_integers
 from ._names import require_text
 from ._typing import AnyArray, BoolArray, FloatArray
 from ._unscaled import warn_unscaled
-from .exceptions import InvalidDataError, UnknownCategoryError, WeighborsError
+from .exceptions import InvalidDataError, UnknownCategoryError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,8 +193,7 @@ class TableCoder:
         # scikit-learn converts tables of plain numbers. It cannot say which column holds something else, so all other
         # tables are coded column by column.
         if self.nominal.any() or "category" in kinds or (kinds and _has_arrow(X)):
-            with _as_our_errors():
-                out: Any = self._code_columns(estimator, X, reset=reset, learn=learn)
+            out: Any = self._code_columns(estimator, X, reset=reset, learn=learn)
         else:
             out = _check_float_table(estimator, X, reset=reset)
         if not len(self.nominal):  # lists of lists have no width before they are converted
@@ -208,10 +206,12 @@ class TableCoder:
         """Return the coded rows of a table, coded column by column. ``reset`` and ``learn`` are as in `_code`."""
         import pandas as pd
 
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
-        frame = X
+        try:
+            validate_data(estimator, X, skip_check_array=True, reset=reset)
+            frame = X if is_frame(X) else pd.DataFrame(check_array(X, dtype=None, ensure_all_finite=False))
+        except ValueError as error:
+            raise InvalidDataError(str(error)) from error
         if not is_frame(X):
-            frame = pd.DataFrame(check_array(X, dtype=None, ensure_all_finite=False))
             _check_kinds(frame)
         if frame.shape[1] != len(self.nominal):
             raise InvalidDataError(f"X has {frame.shape[1]} columns; {len(self.nominal)} were there in fit")
@@ -362,17 +362,6 @@ def _check_kinds(X: Any) -> list[str]:
     return kinds
 
 
-@contextmanager
-def _as_our_errors() -> Iterator[None]:
-    """Turn a ValueError of scikit-learn into an InvalidDataError with the same message."""
-    try:
-        yield
-    except WeighborsError:
-        raise
-    except ValueError as error:
-        raise InvalidDataError(str(error)) from error
-
-
 def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check a table of numbers and return its rows as floats, in a layout that the compiled core can read.
 
@@ -380,7 +369,7 @@ def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     duplicates, are copied and put in order: SciPy would do that in place. Dense rows that do not begin at a multiple of
     their item size are copied. ``reset`` is True in fit: the columns are learned, not compared.
     """
-    with _as_our_errors():
+    try:
         rows = validate_data(
             estimator,
             X,
@@ -390,6 +379,8 @@ def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
             ensure_all_finite=False,
             reset=reset,
         )
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error
     if not sparse.issparse(rows):
         return np.require(rows, requirements=["C_CONTIGUOUS", "ALIGNED"])
     if not rows.has_canonical_format:

@@ -115,9 +115,7 @@ def test_weights_of_neighbours_by_hand():
     np.testing.assert_allclose(found, [1, (place[1] + place[2]) / 2, (place[1] + place[2]) / 2, 0, 0])
     np.testing.assert_allclose(weigh_by_rank(distance, 3, "index", 1.0), [*place, 0, 0])
     # Of two places, the second is shared by the tied ones.
-    np.testing.assert_allclose(
-        weigh_by_rank(distance, 2, "share", 1.0), [1, place[1] / 2, place[1] / 2, 0, 0]
-    )
+    np.testing.assert_allclose(weigh_by_rank(distance, 2, "share", 1.0), [1, place[1] / 2, place[1] / 2, 0, 0])
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -332,6 +332,25 @@ def published_scores(model: Any) -> FloatArray | None:
     return np.atleast_2d(np.abs(np.asarray(coefficients, dtype=np.float64))).sum(axis=0)
 
 
+def require_scores(model: Any, n_features: int, who: str) -> FloatArray:
+    """Return the `published_scores` of a fitted model. Raise InvalidDataError unless each feature has a finite one.
+
+    ``who`` is the estimator that needs them, as the message names it.
+    """
+    scores, name = published_scores(model), type(model).__name__
+    if scores is None:
+        raise InvalidDataError(
+            f"{who} needs one finite weight per feature after fit: {name} has none of feature_weights_, "
+            "feature_importances_ and coef_"
+        )
+    if scores.shape != (n_features,) or not np.isfinite(scores).all():
+        raise InvalidDataError(
+            f"{who} needs one finite weight per feature ({n_features}); {name} gives shape {scores.shape}, "
+            f"{np.count_nonzero(~np.isfinite(scores))} of them not finite"
+        )
+    return scores
+
+
 def warn_of_few_neighbors(classes: AnyArray, codes: IndexArray, k: int | str, *, misses: str) -> None:
     """Warn of classes that have fewer than ``k`` hits, or for which there are fewer than ``k`` misses.
 

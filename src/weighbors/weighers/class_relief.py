@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._labels import known_codes
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
-from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .base import CodedTable, metric_weights
 from .neighbors import Neighbors
@@ -68,7 +68,6 @@ def class_margins(
     **search
         Further arguments of `NeighborEngine`, such as ``nominal``, the columns that differ by 0 or 1.
     """
-    _check_vectors(weights, n_classes, X.shape[1])
     rows = np.arange(len(codes)) if rows is None else rows
     of_class = [rows[codes[rows] == c] for c in range(n_classes)]
     # With one vector for all classes, one search of all rows is enough.
@@ -90,21 +89,6 @@ def class_margins(
         margins[c] = (total.sum() - 2 * total[c]) * (np.count_nonzero(codes == c) / max(1, len(some)))
         begin += len(some)
     return margins
-
-
-def _check_vectors(weights: FloatArray, n_classes: int, n_features: int) -> None:
-    """Raise InvalidWeightsError if weight vectors do not fit these classes and columns, or are not finite."""
-    if weights.shape not in ((1, n_features), (n_classes, n_features)):
-        raise InvalidWeightsError(
-            f"margins need one weight vector of {n_features} features, or one for each of the {n_classes} classes; "
-            f"got shape {weights.shape}"
-        )
-    if not np.isfinite(weights).all():
-        row, column = np.argwhere(~np.isfinite(weights))[0].tolist()
-        raise InvalidWeightsError(
-            f"margins need finite weights; got {weights[row, column]} for feature {column} in row {row}. "
-            "Use 0 for a feature that should not count"
-        )
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,6 @@ import numpy as np
 
 from .. import _native
 from .._typing import FloatArray, IndexArray
-from ..engine.listed import ListedPairs
 from .base import CodedTable
 from .rows import Instances
 
@@ -31,36 +30,9 @@ class Neighbors:
     share: FloatArray  # of the same shape; the share of a slot that is filled, or the weight by rank
     distance: FloatArray  # of the same shape
 
-    def list_pairs(self, coefficient: FloatArray, output_row: IndexArray, n_outputs: int) -> ListedPairs:
-        """Return the terms coefficient · |x − z| of the rows and their neighbours, as the engine takes them.
 
-        Parameters
-        ----------
-        coefficient : ndarray of shape (n, n_lists, width)
-            ``n_lists`` is the number of classes, or any number if there is one class: the neighbours are then repeated.
-        output_row : ndarray
-            The row of the result to which each term is added. It broadcasts to the shape of ``coefficient``.
-        n_outputs : int
-            Number of rows of the result.
-        """
-        flat = (len(self.query), -1)
-        row = np.broadcast_to(self.row, coefficient.shape).reshape(flat)
-        # Places without a neighbour must not add anything, whatever coefficient they have.
-        return ListedPairs(
-            self.query,
-            row,
-            np.where(row >= 0, coefficient.reshape(flat), 0.0),
-            np.broadcast_to(output_row, coefficient.shape).reshape(flat),
-            n_outputs,
-        )
-
-
-@dataclass(frozen=True)
-class RankedRows:
-    """The nearest other rows of each row, whatever their class is, nearest first."""
-
-    row: IndexArray  # (n, length)
-    distance: FloatArray  # of the same shape
+#: The nearest other rows of each row, whatever their class is, nearest first: their distances and numbers.
+RankedRows = tuple[FloatArray, IndexArray]
 
 
 def find_neighbors(
@@ -147,7 +119,7 @@ def rank_rows(rows: Instances, target: CodedTable, k: int) -> RankedRows:
     everyone = np.arange(n)
     engine = rows.make_engine(target.without_classes())
     distance, row = engine.search(rows.take(everyone), length, own_row=everyone, grouped=True)
-    return RankedRows(row[:, 0].astype(np.int32), np.ascontiguousarray(distance[:, 0]))
+    return np.ascontiguousarray(distance[:, 0]), row[:, 0].astype(np.int32)
 
 
 def _pick_nearest(
@@ -158,8 +130,8 @@ def _pick_nearest(
     found = np.full(distance.shape, -1, dtype=np.int64)
     lacking = np.empty(len(batch), dtype=bool)
     _native.pick_nearest(
-        row=ranked.row,
-        ranked_distance=ranked.distance,
+        row=ranked[1],
+        ranked_distance=ranked[0],
         codes=target.codes,
         n_classes=target.n_groups,
         asked=np.ascontiguousarray(batch, dtype=np.int64),
@@ -167,7 +139,7 @@ def _pick_nearest(
         found=found,
         lacking=lacking,
     )
-    if ranked.row.shape[1] < rows.n - 1 and lacking.any():
+    if ranked[1].shape[1] < rows.n - 1 and lacking.any():
         # Rows beyond the lists may be of the classes that are short of rows.
         short = batch[lacking]
         engine = rows.make_engine(target)

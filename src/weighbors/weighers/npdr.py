@@ -278,17 +278,16 @@ class NPDR(FeatureWeigher):
 
         ``model`` has the outcomes and common columns. ``covariates`` are needed for permutations.
         """
-        found = regress_pairs(pairs, model)
-        self.coefficients_, self.separated_ = found.coefficients, found.separated
+        self.coefficients_, statistics, self.separated_ = regress_pairs(pairs, model)
         self._warn_of_separation(model)
         tail = norm.sf if model.logistic else student(model.residual_degrees).sf
         # A feature without any difference has the statistic 0, which is no evidence for it.
-        self.regression_p_values_ = np.where(found.statistics == 0, 1.0, tail(found.statistics))
+        self.regression_p_values_ = np.where(statistics == 0, 1.0, tail(statistics))
         self.p_values_ = self.regression_p_values_
         if self.n_permutations:
             self.p_values_ = self._permute(pairs, model, table, covariates)
         self.q_values_ = np.asarray(false_discovery_control(self.p_values_))
-        return found.statistics
+        return statistics
 
     def _permute(
         self, pairs: NeighborPairs, model: PairModel, table: CodedTable, covariates: Covariates | None

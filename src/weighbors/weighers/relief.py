@@ -156,7 +156,11 @@ def score(
             coefficient = rule(near, target)
             coefficients[number] += np.array([part.sum() for part in coefficient.swapaxes(0, 1)])
             to = np.zeros(1, dtype=np.int64) if output_row is None else output_row(near, target)
-            waiting.append((number, near.list_pairs(coefficient, to, n_outputs)))
+            # If there are more lists than classes, each has the same neighbours.
+            row, to = (np.broadcast_to(part, coefficient.shape).reshape(len(near.query), -1) for part in (near.row, to))
+            # Places without a neighbour must not add anything, whatever coefficient they have.
+            known = np.where(row >= 0, coefficient.reshape(row.shape), 0.0)
+            waiting.append((number, ListedPairs(near.query, row, known, to, n_outputs)))
             if len(targets) == 1 or len(waiting) == _MOST_TOGETHER or _bytes_of(waiting, rows) > _TOGETHER_BYTES:
                 add_waiting()
     if waiting:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context, clone, is_classifier, is_regressor
+from sklearn.base import _fit_context, clone
 from sklearn.feature_selection import (
     chi2,
     f_classif,
@@ -23,10 +23,10 @@ from sklearn.feature_selection import (
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._targets import TARGET_TYPES, accepted_target, expect_target
+from .._targets import TARGET_TYPES, expect_target, wanted_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .base import CodedTable, FeatureWeigher, code_table, published_scores
+from .base import CodedTable, FeatureWeigher, code_table, require_scores
 from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
 
 #: The quantile that ``offset="auto"`` takes. It was chosen on tables other than those of the guide.
@@ -268,13 +268,7 @@ class ScoreWeigher(FeatureWeigher):
         if self.n_jobs is not None and known.get("n_jobs", 0) is None:
             model.set_params(n_jobs=self.n_jobs)
         self.estimator_ = model.fit(table.rows, y)
-        scores = published_scores(self.estimator_)
-        if scores is None or scores.shape != (table.rows.shape[1],):
-            raise InvalidDataError(
-                f"{type(model).__name__} has no importance for each of the {table.rows.shape[1]} features after fit: "
-                "feature_weights_, feature_importances_ or coef_ is needed"
-            )
-        return scores
+        return require_scores(self.estimator_, table.rows.shape[1], "ScoreWeigher")
 
     @property
     def _target_type(self) -> str:
@@ -283,9 +277,7 @@ class ScoreWeigher(FeatureWeigher):
             return self.target_type
         if not hasattr(self.score_func, "fit"):
             return _TARGETS.get(self.score_func, "auto")
-        if is_regressor(self.score_func):
-            return "numeric"
-        return "classes" if is_classifier(self.score_func) else accepted_target(self.score_func) or "auto"
+        return wanted_target(self.score_func)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

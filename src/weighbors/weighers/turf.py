@@ -8,15 +8,15 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone, is_classifier, is_regressor
+from sklearn.base import _fit_context, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import has_fit_parameter
 
-from .._targets import TARGET_TYPES, accepted_target, expect_target
+from .._targets import TARGET_TYPES, expect_target, wanted_target
 from .._typing import FloatArray, IndexArray
-from ..exceptions import InvalidDataError, WeighborsWarning
-from .base import FeatureWeigher, code_table, published_scores
+from ..exceptions import WeighborsWarning
+from .base import FeatureWeigher, code_table, require_scores
 from .relief import ReliefF, RReliefF
 
 
@@ -127,7 +127,8 @@ class TuRF(FeatureWeigher):
             with warnings.catch_warnings():
                 if self.round_.any():  # the first round has warned, and `_publish` warns of the last one
                     warnings.simplefilter("ignore", WeighborsWarning)
-                scores[alive] = _fitted_scores(weigher, _safe_indexing(X, alive, axis=1), y, params)
+                weigher.fit(_safe_indexing(X, alive, axis=1), y, **params)
+                scores[alive] = require_scores(weigher, len(alive), "TuRF")
             self.round_[alive] += 1
             if len(alive) <= goal:
                 break
@@ -142,11 +143,7 @@ class TuRF(FeatureWeigher):
         """What ``y`` holds, as the user says or as the weigher must have it; "auto" if neither decides."""
         if self.target_type != "auto" or self.weigher is None:
             return self.target_type
-        if is_regressor(self.weigher):
-            return "numeric"
-        if is_classifier(self.weigher):
-            return "classes"
-        return accepted_target(self.weigher) or "auto"
+        return wanted_target(self.weigher)
 
     def _goal(self, M: int, drop: int) -> int:
         """Return how many features are left after the last round.
@@ -157,25 +154,6 @@ class TuRF(FeatureWeigher):
         if wanted is None:
             return min(M, drop)
         return max(1, round(wanted * M)) if wanted < 1 else min(int(wanted), M)
-
-
-def _fitted_scores(weigher: Any, X: Any, y: Any, params: dict[str, Any]) -> FloatArray:
-    """Fit the weigher to the columns that are left, and return one finite score for each of them.
-
-    ``params`` are further arguments of its ``fit``.
-    """
-    scores = published_scores(weigher.fit(X, y, **params))
-    if scores is None:
-        raise InvalidDataError(
-            f"TuRF needs a weigher that says after fit what its features are worth: {type(weigher).__name__} has none "
-            "of feature_weights_, feature_importances_ and coef_"
-        )
-    if scores.shape != (X.shape[1],) or not np.isfinite(scores).all():
-        raise InvalidDataError(
-            f"TuRF needs one finite weight per feature ({X.shape[1]}); {type(weigher).__name__} gives shape "
-            f"{scores.shape}, {np.count_nonzero(~np.isfinite(scores))} of them not finite"
-        )
-    return scores
 
 
 def _ranked(scores: FloatArray, rounds: IndexArray) -> FloatArray:
