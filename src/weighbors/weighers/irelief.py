@@ -14,9 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import BoolArray, FloatArray
 from .._warnings import warn
-from ..engine.pairs import PackedRows
 from .base import CodedTable, FeatureWeigher
-from .rows import Instances
+from .rows import Instances, weigh_pairs
 
 
 def expected_margins(instances: Instances, target: CodedTable, w: FloatArray, sigma: float) -> FloatArray:
@@ -27,19 +26,7 @@ def expected_margins(instances: Instances, target: CodedTable, w: FloatArray, si
     nearest hit (miss) is proportional to exp(−d / σ) with d = Σ w_j |x_j − z_j|, normalised over hits
     (misses). γ is the probability that the instance is no outlier: the share of the hits in all these terms.
     """
-    # Weights are folded into the rows, so that the plain city-block kernel computes the weighted distances.
-    # Categories differ by 0 or 1 and cannot be scaled. Their weight is instead the distance of two different
-    # categories, which is what ``missing_distance`` means for nominal columns.
-    ordered = w[instances.columns].astype(np.float64)
-    base = instances.pairs.rows
-    factor = np.where(np.arange(instances.n_features) < instances.n_numeric, ordered, 1.0)
-    missing_distance = instances.pairs.missing_distance.astype(np.float64) * ordered
-    weighted = PackedRows(
-        (base * factor).astype(base.dtype),
-        n_numeric=instances.n_numeric,
-        missing_distance=missing_distance,
-        missing=instances.missing,
-    )
+    weighted = weigh_pairs(instances.pairs, w[instances.columns].astype(np.float64))
     n, codes = instances.n, target.codes
 
     def coefficients(begin: int, end: int) -> FloatArray:

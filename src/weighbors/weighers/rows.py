@@ -193,6 +193,21 @@ class Instances:
         return out
 
 
+def weigh_pairs(pairs: PackedRows, a: FloatArray) -> PackedRows:
+    """Return packed rows whose city-block distances are Σ a |difference|, for the weights ``a`` of their columns."""
+    # Weights are folded into numbers. Categories are codes and cannot be scaled: their weight is the distance of two
+    # different categories. Columns of weight 0, often most of them, are left out.
+    kept = np.flatnonzero(a > 0)
+    n_numeric = int(np.searchsorted(kept, pairs.n_numeric))
+    factor = np.where(np.arange(len(kept)) < n_numeric, a[kept], 1.0)
+    return PackedRows(
+        (pairs.rows[:, kept] * factor).astype(pairs.rows.dtype, copy=False),
+        n_numeric=n_numeric,
+        missing_distance=pairs.missing_distance[kept].astype(np.float64) * a[kept],
+        missing=pairs.missing,
+    )
+
+
 class Expectation:
     """The differences of one feature that has missing values."""
 

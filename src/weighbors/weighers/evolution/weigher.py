@@ -21,9 +21,9 @@ from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
 from ...metrics import reduction_of
 from ...weights import Weights, fingerprint
-from .._reduction import TableReducer
-from ..base import metric_weights, require_fitted_rows
+from ..base import WarningSelector, metric_weights
 from ..rows import to_dense
+from ..sampler import RowReducer, require_fitted_rows
 from .checkpoint import hold_checkpoint
 from .fit import Progress, Run, build_search, warn_of_poor_result
 from .fitness import NUMBER_SCORES, SCORES
@@ -32,7 +32,7 @@ from .pareto import GOALS, ParetoSearch, front_frame
 
 
 @dataclass(eq=False, repr=False)
-class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
+class EvolutionaryWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimator):
     """Select and weigh instances and features by an evolutionary search, in any combination.
 
     An individual holds a bit for each instance and feature to select, and a weight for each instance and
@@ -371,19 +371,17 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
             fingerprint=self._fingerprint if bound else None,
         )
 
-    def _instance_mask(self) -> BoolArray:
-        """Return which rows of the fit are kept."""
-        mask: BoolArray = self.instance_support_
-        return mask
-
-    def _feature_mask(self) -> BoolArray:
-        """Return which columns are kept."""
-        mask: BoolArray = self.feature_support_
-        return mask
-
-    def _check_same_rows(self, X: Any) -> None:
-        """Raise an error if ``X`` does not hold the rows of the fit."""
+    def _kept_rows(self, X: Any) -> BoolArray:
+        """Return which rows of the fit are kept. Raise an error if ``X`` holds others."""
         require_fitted_rows(to_dense(self._coder.transform(self, X), type(self).__name__), self._fingerprint)
+        kept: BoolArray = self.instance_support_
+        return kept
+
+    def _get_support_mask(self) -> BoolArray:
+        """Return which columns are kept, for scikit-learn's mixin."""
+        check_is_fitted(self, "weights_")
+        support: BoolArray = self.feature_support_
+        return support
 
     @property
     def feature_importances_(self) -> FloatArray:

@@ -23,14 +23,14 @@ from ...blocks import select_columns, select_rows
 from ...exceptions import ForeignWeightsError, InvalidDataError
 from ...metrics import reduction_of
 from ...weights import Weights, fingerprint
-from .._reduction import TableReducer
-from ..base import require_fitted_rows
+from ..base import WarningSelector
 from ..evolution import EvolutionaryWeigher
+from ..sampler import RowReducer, require_fitted_rows
 from .merge import Joined, join, repeat_warnings
 from .table import Fits, StrataTable, in_blocks, open_blocks, open_memory
 
 
-class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
+class CombinedWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimator):
     """Base class of the estimators that fit a weigher to many strata. See the subclasses."""
 
     weigher: Any
@@ -198,31 +198,22 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         if not is_dask(X):
             return super().reduce(X, y)
         check_is_fitted(self, "weights_")
-        kept = self._instance_mask()
+        kept = self._kept_rows(X)
         small = select_rows(select_columns(X, self.support_), kept)
         return small if y is None else (small, select_rows(y, kept))
 
-    def _instance_mask(self) -> BoolArray:
-        """Return which rows of the fit are kept. Raise InvalidDataError if the fit selects nothing."""
+    def _kept_rows(self, X: Any) -> BoolArray:
+        """Return which rows of the fit are kept. Raise an error if nothing is selected, or if ``X`` holds others."""
         if not hasattr(self, "instance_support_") and self.weights_.feature_mask is None:
             raise InvalidDataError(
                 f"{self._weigher_name} selects neither instances nor features, so there is nothing to reduce by"
             )
+        if self._coder is not None and not is_dask(X):
+            require_fitted_rows(self._coder.transform(self, X), self._fingerprint)
+        elif not is_dask(X) and np.shape(X) != self._shape:
+            raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
         mask: BoolArray = getattr(self, "instance_support_", np.ones(self._shape[0], dtype=bool))
         return mask
-
-    def _feature_mask(self) -> BoolArray:
-        """Return which columns are kept."""
-        mask: BoolArray = self.support_
-        return mask
-
-    def _check_same_rows(self, X: Any) -> None:
-        """Raise ForeignWeightsError if ``X`` does not hold the rows of the fit."""
-        if self._coder is None:
-            if np.shape(X) != self._shape:
-                raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
-        else:
-            require_fitted_rows(self._coder.transform(self, X), self._fingerprint)
 
     def transform(self, X: Any) -> Any:
         """Return the columns that are kept.
