@@ -77,7 +77,8 @@ class TableCoder:
             # An array of floats needs no conversion, and has no names, categories or rounded integers.
             self.names, self.nominal = [], np.zeros(X.shape[1], dtype=bool)
             rows = _check_float_table(estimator, X, reset=True)
-            _refuse_infinity(rows, self.names)
+            if np.isinf(rows).any():
+                raise _infinity_error(rows, self.names)
         else:
             rows = self._learn(estimator, X)
         if getattr(estimator, "_needs_scaled_columns", False):
@@ -198,7 +199,8 @@ class TableCoder:
             out = _check_float_table(estimator, X, reset=reset)
         if not len(self.nominal):  # lists of lists have no width before they are converted
             self.nominal = np.zeros(out.shape[1], dtype=bool)
-        _refuse_infinity(out, self.names)
+        if np.isinf(out.data if sparse.issparse(out) else out).any():
+            raise _infinity_error(out, self.names)
         refuse_rounded_integers(X, out, self.nominal, self.names)
         return out
 
@@ -389,17 +391,14 @@ def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     return rows
 
 
-def _refuse_infinity(X: Any, names: list[str]) -> None:
-    """Raise InvalidDataError if a coded table holds infinity. ``names`` are the column names, or empty."""
-    values = X.data if sparse.issparse(X) else X
-    if values.size == 0 or not np.isinf(values).any():
-        return
+def _infinity_error(X: Any, names: list[str]) -> InvalidDataError:
+    """Return the error for a coded table that holds infinity. ``names`` are the column names, or empty."""
     where = ""
     if not sparse.issparse(X):
         row, j = np.argwhere(np.isinf(X))[0].tolist()
         where = f" (row {row}, column {repr(names[j]) if names else j})"
-    raise InvalidDataError(
-        f"Input X contains infinity or a value too large for {values.dtype}{where}: distances to it mean nothing. "
+    return InvalidDataError(
+        f"Input X contains infinity or a value too large for {X.dtype}{where}: distances to it mean nothing. "
         "Replace it by a number, or by NaN for a missing value"
     )
 

@@ -50,7 +50,7 @@ _WITH_MISSING: dict[Any, Callable[[FloatArray, AnyArray], FloatArray]] = {
 }
 
 
-def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, **options: Any) -> FloatArray:
+def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, discrete: BoolArray | None = None) -> FloatArray:
     """Return the score of each column by a score function of scikit-learn.
 
     A column with missing values is scored on the rows in which its value is known. A score that is not defined, such as
@@ -63,8 +63,8 @@ def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, **options:
         A function of ``X, y`` that returns scores, or scores and p-values.
     X : array or sparse matrix of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
-    **options
-        Further arguments of the function.
+    discrete : bool ndarray of shape (n_features,), optional
+        Argument ``discrete_features`` of the function, if it has one.
 
     Examples
     --------
@@ -73,15 +73,13 @@ def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, **options:
     array([5., 0.])
     """
     found = np.zeros(X.shape[1])
-    if score in _WITH_MISSING and not options and not sparse.issparse(X) and np.isnan(X).any():
+    if score in _WITH_MISSING and not sparse.issparse(X) and np.isnan(X).any():
         return finite_scores(_WITH_MISSING[score](X, y))
     for columns, known in _columns_by_known_rows(X):
         rows = X if known.all() and len(columns) == X.shape[1] else _dense(X)[known][:, columns]
-        part = dict(options)
-        if "discrete_features" in part:
-            part["discrete_features"] = part["discrete_features"][columns]
+        options = {} if discrete is None else {"discrete_features": discrete[columns]}
         if len(np.unique(y[known])) > 1:
-            found[columns] = _call(score, rows, y[known], part)
+            found[columns] = _call(score, rows, y[known], options)
     return finite_scores(found)
 
 
@@ -296,8 +294,12 @@ def mixed_scores(score: Callable[..., Any], X: Any, y: AnyArray, nominal: BoolAr
     """
     if not nominal.any():
         return univariate_scores(score, X, y)
-    if _knows_categories(score):
-        return univariate_scores(score, X, y, discrete_features=nominal)
+    try:
+        knows_categories = "discrete_features" in inspect.signature(score).parameters
+    except (TypeError, ValueError):  # a compiled function may have no signature
+        knows_categories = False
+    if knows_categories:
+        return univariate_scores(score, X, y, nominal)
     rows, found = _dense(X), np.zeros(X.shape[1])
     if not nominal.all():
         found[~nominal] = univariate_scores(score, rows[:, ~nominal], y)
@@ -308,11 +310,3 @@ def mixed_scores(score: Callable[..., Any], X: Any, y: AnyArray, nominal: BoolAr
             indicators = (column[:, None] == np.unique(column)).astype(np.float64)
             found[j] = univariate_scores(score, indicators, y[known]).max()
     return found
-
-
-def _knows_categories(score: Callable[..., Any]) -> bool:
-    """Return whether a score function can be told which columns hold categories."""
-    try:
-        return "discrete_features" in inspect.signature(score).parameters
-    except (TypeError, ValueError):  # a compiled function may have no signature
-        return False
