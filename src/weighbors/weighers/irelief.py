@@ -16,6 +16,7 @@ from .._typing import BoolArray, FloatArray
 from .._warnings import warn
 from .base import CodedTable, FeatureWeigher
 from .rows import Instances, weigh_pairs
+from .surf import mean_distance
 
 
 def expected_margins(instances: Instances, target: CodedTable, w: FloatArray, sigma: float) -> FloatArray:
@@ -162,8 +163,10 @@ class IRelief(FeatureWeigher):
         instances = Instances(table.rows, table.nominal, scaled=True, p=1, n_jobs=self.n_jobs)
         M = instances.n_features
         w = np.full(M, 1 / np.sqrt(M))
-        self.sigma_ = self._width(instances, w)
-        moved = np.inf
+        if self.sigma == "scale":
+            self.sigma_ = mean_distance(instances) * w[0] or 1.0  # rows may all be equal
+        else:
+            self.sigma_ = float(self.sigma)
         rounds = 0
         for _ in range(self.max_iter):
             rounds += 1
@@ -181,12 +184,3 @@ class IRelief(FeatureWeigher):
                 ConvergenceWarning,
             )
         return w, rounds
-
-    def _width(self, instances: Instances, w: FloatArray) -> float:
-        """Return σ as the user gave it, or else the mean distance of all pairs under equal weights."""
-        if self.sigma != "scale":
-            return float(self.sigma)
-        from .surf import mean_distance
-
-        mean = mean_distance(instances) * w[0]
-        return mean if mean > 0 else 1.0

@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._labels import require_labels
 from .._typing import BoolArray, FloatArray
 from .._validation import SelectsColumns, TableCoder, TakesTables
 from .._warnings import warn
 from ..exceptions import FewGroupsWarning, InvalidDataError
-from .base import number_to_select, require_scores
+from .base import FeatureWeigher, number_to_select, require_scores
 from .redundancy import FeatureGroups, FeatureSimilarity, find_groups
 
 
@@ -114,12 +113,7 @@ class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstim
             self.weights_ = replace(self.weigher_.weights_, feature_mask=self.support_)
         return self
 
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """The feature weights for scikit-learn's tools: negative ones count 0."""
-        check_is_fitted(self)
-        importances: FloatArray = np.maximum(self.feature_weights_, 0.0)
-        return importances
+    feature_importances_ = FeatureWeigher.feature_importances_  # for scikit-learn's tools: negative weights count 0
 
 
 def select_features(

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from .._targets import TARGET_TYPES, expect_target, wanted_target
 from .._typing import FloatArray, IndexArray
 from ..exceptions import WeighborsWarning
-from .base import FeatureWeigher, code_table, require_scores
+from .base import FeatureWeigher, code_table, number_to_select, require_scores
 from .relief import ReliefF, RReliefF
 
 
@@ -111,7 +111,8 @@ class TuRF(FeatureWeigher):
         M = X.shape[1]
         # A share of the original number, so that rounds do not become ever smaller.
         drop = max(1, int(self.share * M))
-        goal = self._goal(M, drop)
+        wanted = number_to_select(self.n_features_to_select, M)
+        goal = min(M, drop) if wanted is None else wanted  # how many features are left after the last round
         params = {} if sample_weight is None else {"sample_weight": sample_weight}
         alive, scores = np.arange(M), np.zeros(M)
         self.round_ = np.zeros(M, dtype=np.int64)
@@ -144,16 +145,6 @@ class TuRF(FeatureWeigher):
         if self.target_type != "auto" or self.weigher is None:
             return self.target_type
         return wanted_target(self.weigher)
-
-    def _goal(self, M: int, drop: int) -> int:
-        """Return how many features are left after the last round.
-
-        ``M`` is the number of all features, ``drop`` the number that each round drops.
-        """
-        wanted = self.n_features_to_select
-        if wanted is None:
-            return min(M, drop)
-        return max(1, round(wanted * M)) if wanted < 1 else min(int(wanted), M)
 
 
 def _ranked(scores: FloatArray, rounds: IndexArray) -> FloatArray:
