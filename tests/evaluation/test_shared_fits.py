@@ -171,10 +171,11 @@ def test_weighers_that_fit_in_their_own_way_share_nothing():
             return super().fit(X * 2, y, sample_weight)
 
     class Doubled(ReliefF):
-        def fit_weights(self, table):
-            return 2 * super().fit_weights(table)
+        def score_targets(self, rows, targets):
+            return [2 * weights for weights in super().score_targets(rows, targets)]
 
-    for weigher in (Own(), Doubled(3), TuRF(ReliefF(3)), NPDR(), IRelief(), Simba()):
+    np.testing.assert_array_equal(fit_together(Doubled(3), X, [y, y]), [2 * ReliefF(3).fit(X, y).feature_weights_] * 2)
+    for weigher in (Own(), TuRF(ReliefF(3)), NPDR(), IRelief(), Simba()):
         assert fit_together(weigher, X, [y, y]) is None
 
 

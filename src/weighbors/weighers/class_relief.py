@@ -69,25 +69,23 @@ def class_margins(
         Further arguments of `NeighborEngine`, such as ``nominal``, the columns that differ by 0 or 1.
     """
     rows = np.arange(len(codes)) if rows is None else rows
-    of_class = [rows[codes[rows] == c] for c in range(n_classes)]
     # With one vector for all classes, one search of all rows is enough.
-    together = [np.concatenate(of_class)] if len(weights) == 1 else of_class
-    known = []
-    for vector, some in zip(weights, together, strict=True):
+    classes_of = [range(n_classes)] if len(weights) == 1 else [[c] for c in range(n_classes)]
+    margins = np.zeros(n_classes)
+    for vector, classes in zip(weights, classes_of, strict=True):
         a = metric_weights(vector, np.ones(len(vector), dtype=bool))
         engine = NeighborEngine(
             X, weights=Weights(feature_weights=a), groups=codes, n_groups=n_classes, backend="scan", **search
         )
+        some = rows[np.isin(codes[rows], classes)]
         distance, _ = engine.search(X[some], k, own_row=some, grouped=True)
-        known.append(np.where(np.isfinite(distance), distance, 0.0).astype(np.float64).sum(axis=2))
-    nearest = np.concatenate(known)  # rows stand class after class, so that a class is one range
-    margins, begin = np.zeros(n_classes), 0
-    for c, some in enumerate(of_class):
-        total = nearest[begin : begin + len(some)].sum(axis=0)
-        # ``total`` has hits in the column of the own class and misses in the others. If only some rows were searched,
-        # their sum is scaled to the size of the class.
-        margins[c] = (total.sum() - 2 * total[c]) * (np.count_nonzero(codes == c) / max(1, len(some)))
-        begin += len(some)
+        near = np.where(np.isfinite(distance), distance, 0.0).astype(np.float64).sum(axis=2)
+        for c in classes:
+            members = codes[some] == c
+            total = near[members].sum(axis=0)
+            # ``total`` has hits in the column of the own class and misses in the others. If only some rows were
+            # searched, their sum is scaled to the size of the class.
+            margins[c] = (total.sum() - 2 * total[c]) * (np.count_nonzero(codes == c) / max(1, members.sum()))
     return margins
 
 

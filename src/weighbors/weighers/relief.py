@@ -13,13 +13,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from .._random import draw_rows
 from .._typing import FloatArray, IndexArray
 from ..engine.listed import LISTS, ListedPairs
 from ..exceptions import InvalidDataError
-from .base import TIES, CodedTable, ContributionWeigher, warn_of_few_neighbors
+from .base import TIES, CodedTable, FeatureWeigher, code_table, warn_of_few_neighbors
 from .neighbors import Neighbors, find_neighbors, rank_rows, share_slots
 from .rows import Instances
 
@@ -177,7 +178,7 @@ def _bytes_of(waiting: Sequence[tuple[int, ListedPairs]], rows: Instances) -> in
 
 
 @dataclass(eq=False, repr=False)
-class NeighborWeigher(ContributionWeigher):
+class NeighborWeigher(FeatureWeigher):
     """Base class of the weighers that look at the k nearest hits and misses: a subclass brings `score_targets`."""
 
     n_neighbors: int = 10
@@ -185,7 +186,7 @@ class NeighborWeigher(ContributionWeigher):
     ties: str = "share"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ContributionWeigher._parameter_constraints,
+        **FeatureWeigher._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "ties": [TIES],
     }
@@ -193,10 +194,24 @@ class NeighborWeigher(ContributionWeigher):
     _p: ClassVar[int] = 2
     _misses: ClassVar[str] = "each"  # k misses are sought in each other class
 
-    def fit_weights(self, table: CodedTable) -> FloatArray:
-        """Learn the weights from the k nearest hits and misses."""
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Weigh the features by differences to the k nearest hits and misses.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Multiplies what an instance contributes.
+
+        Returns
+        -------
+        self
+        """
+        table = self.choose_rows(code_table(self, X, y, sample_weight))
         rows = Instances(table.rows, table.nominal, scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
-        return self.score_targets(rows, [self.choose_rows(table)])[0]
+        return self._publish(table.rows, self.score_targets(rows, [table])[0])
 
     @classmethod
     def fit_tables(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
