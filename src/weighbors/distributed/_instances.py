@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from ..engine import ColumnRanges
 from ..engine.listed import LISTS, ListedPairs, sum_listed
 from ..engine.references import compute_missing_distance
 from ..weighers.base import CodedTable
-from ..weighers.rows import Instances, scale_by_range
+from ..weighers.rows import Expectation, Instances, scale_by_range
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,11 @@ class BlockInstances(Instances):
     def missing_distance(self) -> FloatArray:
         """The missing distance of each column."""
         return compute_missing_distance(self.measured, self.n_numeric, self.dtype)
+
+    def expectations(self, target: CodedTable) -> Iterator[tuple[int, Expectation]]:
+        """Yield the expected differences of each column with missing values, one column in memory at a time."""
+        for j in np.flatnonzero(self.incomplete).tolist():
+            yield j, Expectation(self.column(j), target.codes, target.n_groups, j >= self.n_numeric)
 
     def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
         """Return the sums of listed pairs, in which columns with missing values are 0."""

@@ -78,6 +78,7 @@ def find_neighbors(
             if engine is not None:
                 distance, found = engine.search(rows.take(batch), width, own_row=batch, grouped=True)
             else:
+                assert ranked is not None
                 distance, found = _pick_nearest(rows, target, batch, width, ranked)
             last = distance[..., -1]  # inf: the class has no further row
             if skip_zero:

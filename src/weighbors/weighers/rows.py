@@ -8,7 +8,7 @@ class.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -78,6 +78,7 @@ class Instances:
         self.incomplete = np.zeros(self.n_features, dtype=bool)  # columns that have missing values
         self.incomplete[rows.indices[np.isnan(rows.data)] if self.sparse else np.isnan(rows).any(axis=0)] = True
         self.missing = bool(self.incomplete.any())
+        self._expected: tuple[CodedTable | None, list[tuple[int, Expectation]]] = None, []
         self.plain = self.n_numeric == self.n_features and not self.missing  # only numbers, none is missing
 
     def take(self, rows: IndexArray) -> Any:
@@ -124,10 +125,17 @@ class Instances:
         rows[:, np.flatnonzero(self.incomplete)] = 0.0
         return rows.tocsr() if self.sparse else rows
 
-    def expectations(self, target: CodedTable) -> Iterator[tuple[int, Expectation]]:
-        """Yield the columns that have missing values, each with its expected differences, one in memory at a time."""
-        for j in np.flatnonzero(self.incomplete).tolist():
-            yield j, Expectation(self.column(j), target.codes, target.n_groups, j >= self.n_numeric)
+    def expectations(self, target: CodedTable) -> Iterable[tuple[int, Expectation]]:
+        """Return each column that has missing values, with its expected differences; those of one target are kept."""
+        if self._expected[0] is not target:
+            self._expected = (
+                target,
+                [
+                    (j, Expectation(self.column(j), target.codes, target.n_groups, j >= self.n_numeric))
+                    for j in np.flatnonzero(self.incomplete).tolist()
+                ],
+            )
+        return self._expected[1]
 
     def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
         """Return the sums of `engine.listed.sum_listed`, in which columns that have missing values are 0."""
