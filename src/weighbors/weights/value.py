@@ -183,26 +183,29 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             raise InvalidWeightsError("feature_weights and intervals are two ways to say the same; give one of them")
         if self.classes is not None or self.intervals is not None:
             self._check_rows_of_classes()
-        self._agree(
-            "n_features",
-            {
+        sizes = {
+            "n_features": {
                 "feature_weights": None if self.feature_weights is None else self.feature_weights.shape[-1],
                 "intervals": None if self.intervals is None else self.intervals.n_features,
                 "feature_mask": self.feature_mask,
                 "feature_names": self.feature_names,
             },
-        )
-        rows = self._agree(
-            "n_samples",
-            {
+            "n_samples": {
                 "n_samples": self.n_samples,
                 "feature_weights": self.feature_weights if self.kind == "instance" else None,
                 "instance_scales": self.instance_scales,
                 "votes": self.votes,
                 "instance_mask": self.instance_mask,
             },
-        )
-        put(self, "n_samples", rows)
+        }
+        for what, parts in sizes.items():
+            given = {name: part for name, part in parts.items() if part is not None}
+            known = {name: int(part) if isinstance(part, Integral) else len(part) for name, part in given.items()}
+            if len(set(known.values())) > 1:
+                listed = ", ".join(f"{name}: {size}" for name, size in known.items())
+                raise InvalidWeightsError(f"the parts disagree on {what} ({listed})")
+        # The sizes looked at last are the numbers of rows. If one part has it, the value knows it.
+        put(self, "n_samples", next(iter(known.values()), None))
 
     def _check_rows_of_classes(self) -> None:
         """Raise InvalidWeightsError if ``classes`` does not fit ``feature_weights`` or ``intervals``."""
@@ -220,21 +223,6 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             raise InvalidWeightsError(
                 f"one row of weights per class is needed; got {per_class} rows for {len(self.classes)} classes"
             )
-
-    @staticmethod
-    def _agree(what: str, parts: Mapping[str, Any]) -> int | None:
-        """Return the size that all parts have, or None if no part has a size.
-
-        Raise InvalidWeightsError if sizes differ.
-
-        ``what`` is the name of the size in the message. ``parts`` holds each part, or its size, or None.
-        """
-        given = {name: part for name, part in parts.items() if part is not None}
-        known = {name: int(part) if isinstance(part, Integral) else len(part) for name, part in given.items()}
-        if len(set(known.values())) > 1:
-            listed = ", ".join(f"{name}: {size}" for name, size in known.items())
-            raise InvalidWeightsError(f"the parts disagree on {what} ({listed})")
-        return next(iter(known.values()), None)
 
     @property
     def kind(self) -> str:
