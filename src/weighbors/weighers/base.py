@@ -283,23 +283,25 @@ def code_table(weigher: Any, X: Any, y: Any, sample_weight: Any = None) -> Coded
     """
     if y is None:
         require_labels(weigher, y)
-    weigher._coder = TableCoder(weigher.categorical_features)
-    rows = weigher._coder.fit_transform(weigher, X)
-    who = type(weigher).__name__
+    coder, who = TableCoder(weigher.categorical_features), type(weigher).__name__
+    rows = coder.fit_transform(weigher, X)
     if getattr(weigher, "_takes_numeric_targets", False):
         target = check_target(y, accepted_target(weigher), who=who)
-        weigher.target_type_, weigher.target_statement_ = target.type, target.statement
     else:
         classes, codes = check_labels(y, who=who)
         target = Target(codes, classes)
     check_consistent_length(rows, target.codes)
+    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    # All is checked: a fit that fails leaves what an earlier one has learned.
+    weigher._coder = coder
+    if getattr(weigher, "_takes_numeric_targets", False):
+        weigher.target_type_, weigher.target_statement_ = target.type, target.statement
     if target.numbers is None:
         weigher.classes_ = target.classes
         warn_of_singletons(target.classes, np.bincount(target.codes, minlength=len(target.classes)))
     else:
         weigher.__dict__.pop("classes_", None)  # an earlier fit may have had classes
-    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-    return CodedTable(rows, target.codes, target.classes, weigher._coder.nominal, weight, target.numbers)
+    return CodedTable(rows, target.codes, target.classes, coder.nominal, weight, target.numbers)
 
 
 def warn_of_singletons(classes: AnyArray, count: IndexArray) -> None:
