@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
@@ -20,6 +21,7 @@ from .._validation import SelectsColumns, TableCoder, TakesTables
 from .._warnings import warn
 from ..exceptions import (
     FewNeighborsWarning,
+    ForeignWeightsError,
     InvalidDataError,
     LonelyClassWarning,
     NoPositiveWeightWarning,
@@ -43,8 +45,6 @@ class WarningSelector(SelectsColumns):
     """
 
     weights_: Weights
-    #: Advice for the message: what to change so that `transform` drops columns.
-    _how_to_select: ClassVar[str] = "Write {name}(n_features_to_select=20) to keep the 20 best"
 
     def transform(self, X: Any) -> Any:
         """Return the selected features of ``X``.
@@ -76,12 +76,17 @@ class WarningSelector(SelectsColumns):
                 + ("" if numeric else ", or as_sampler() in a pipeline of imbalanced-learn")
             )
         elif weights.feature_mask is None:
-            advice = self._how_to_select.format(name=name)
-            message = f"transform of {name} keeps all columns as they are. {advice}, or use the weights: {knn}"
+            message = (
+                f"transform of {name} keeps all columns as they are. {self._how_to_select()}, or use the weights: {knn}"
+            )
         else:
             return
         _WARNED_OF[self] = weights
         warn(message, NothingSelectedWarning)
+
+    def _how_to_select(self) -> str:
+        """Return advice for a message: what to change so that `transform` drops columns."""
+        return f"Write {type(self).__name__}(n_features_to_select=20) to keep the 20 best"
 
 
 @dataclass(frozen=True)
@@ -400,3 +405,31 @@ def metric_weights(weights: FloatArray, support: BoolArray, *, square: bool = Fa
         )
         return np.ones_like(a)
     return a
+
+
+def require_fitted_rows(coded: Any, known: str | None) -> None:
+    """Refuse other rows than those of the fit, for what selects rows by their numbers."""
+    if fingerprint(coded) != known:
+        raise ForeignWeightsError(
+            "reduce takes the rows that were fitted, in their order; these are others. "
+            "Use transform to select the features of other rows"
+        )
+
+
+def kept_part(X: Any, y: Any, rows: IndexArray, support: BoolArray) -> Any:
+    """Return rows and columns of a table in the container it came in; with their labels where ``y`` is given.
+
+    Parameters
+    ----------
+    X : table
+    y : labels or None
+    rows : ndarray of int
+        The rows that are kept.
+    support : bool ndarray of shape (n_features,)
+        The columns that are kept.
+    """
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if y is not None:
+        check_consistent_length(X, y)
+    small = _safe_indexing(_safe_indexing(X, rows), np.flatnonzero(support), axis=1)
+    return small if y is None else (small, _safe_indexing(y, rows))

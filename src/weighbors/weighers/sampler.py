@@ -1,24 +1,21 @@
-"""Weighers that select rows, and maybe columns: reduced tables, and a sampler for imbalanced-learn's pipelines."""
+"""A sampler for imbalanced-learn's pipelines around any weigher that selects instances."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, _fit_context, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import InputTags, Tags, _safe_indexing, column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from .._targets import expect_target
-from .._typing import AnyArray, BoolArray
-from ..exceptions import ForeignWeightsError, InvalidDataError
-from ..weights import fingerprint
+from .._typing import AnyArray
+from ..exceptions import InvalidDataError
 
 #: Message of the refusal of numeric targets, by ``as_sampler`` and by ``fit`` of the sampler.
 NUMERIC_TARGET = (
@@ -156,70 +153,3 @@ def _class_labels(y: Any) -> AnyArray:
         )
     # The position of the only 1 is the class.
     return np.asarray(values.argmax(axis=1))
-
-
-class RowReducer(ABC):
-    """Adds ``reduce`` and ``as_sampler`` to a weigher that selects rows, and maybe columns."""
-
-    @abstractmethod
-    def _kept_rows(self, X: Any) -> BoolArray:
-        """Return which rows of the fit are kept. Raise an error if ``X`` holds others, or if nothing is selected."""
-
-    def reduce(self, X: Any, y: Any = None) -> Any:
-        """Return the rows and columns that this fit kept.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows that were fitted.
-        y : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        X_reduced, y_reduced
-            Of the same types as ``X`` and ``y``. Without ``y``, only X_reduced.
-
-        Raises
-        ------
-        ForeignWeightsError
-            If ``X`` holds other rows than those of the fit.
-        """
-        check_is_fitted(self, "weights_")
-        rows = np.flatnonzero(self._kept_rows(X))
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        if y is not None:
-            check_consistent_length(X, y)
-        small = _safe_indexing(X, rows)
-        if isinstance(self, SelectorMixin):
-            small = _safe_indexing(small, self.get_support(indices=True), axis=1)
-        return small if y is None else (small, _safe_indexing(y, rows))
-
-    def as_sampler(self) -> InstanceSampler:
-        """Return a sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
-
-        Pipelines of imbalanced-learn refuse a sampler that also has ``transform``, so the sampler is a separate
-        estimator. It fits a clone of this weigher without a checkpoint, since the checkpoint belongs to this fit.
-
-        Raises
-        ------
-        InvalidDataError
-            If the target is numeric: samplers resample classes.
-        """
-        if any(getattr(one, "target_type", None) == "numeric" for one in (self, getattr(self, "weigher", None))):
-            raise InvalidDataError(NUMERIC_TARGET)
-        own = clone(self)
-        # A fit of the sampler must not write to the checkpoint of another search, or continue it.
-        searches: tuple[Any, ...] = (own, getattr(own, "weigher", None))
-        for search in searches:
-            if getattr(search, "checkpoint", None) is not None:
-                search.set_params(checkpoint=None)
-        return InstanceSampler(own)
-
-
-def require_fitted_rows(coded: Any, known: str | None) -> None:
-    """Refuse other rows than those of the fit, for what selects rows by their numbers."""
-    if fingerprint(coded) != known:
-        raise ForeignWeightsError(
-            "reduce takes the rows that were fitted, in their order; these are others. "
-            "Use transform to select the features of other rows"
-        )

@@ -21,9 +21,9 @@ from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
 from ...metrics import reduction_of
 from ...weights import Weights, fingerprint
-from ..base import WarningSelector, metric_weights
+from .._reduction import TableReducer
+from ..base import metric_weights, require_fitted_rows
 from ..rows import to_dense
-from ..sampler import RowReducer, require_fitted_rows
 from .checkpoint import hold_checkpoint
 from .fit import Progress, Run, build_search, warn_of_poor_result
 from .fitness import NUMBER_SCORES, SCORES
@@ -32,7 +32,7 @@ from .pareto import GOALS, ParetoSearch, front_frame
 
 
 @dataclass(eq=False, repr=False)
-class EvolutionaryWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimator):
+class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     """Select and weigh instances and features by an evolutionary search, in any combination.
 
     An individual holds a bit for each instance and feature to select, and a weight for each instance and
@@ -216,7 +216,6 @@ class EvolutionaryWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimato
 
     _needs_scaled_columns = True  # wide columns would decide the distances
     _takes_numeric_targets = True
-    _how_to_select = "Add FS to its tasks"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "tasks": [str, "array-like"],
@@ -371,17 +370,23 @@ class EvolutionaryWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimato
             fingerprint=self._fingerprint if bound else None,
         )
 
-    def _kept_rows(self, X: Any) -> BoolArray:
-        """Return which rows of the fit are kept. Raise an error if ``X`` holds others."""
-        require_fitted_rows(to_dense(self._coder.transform(self, X), type(self).__name__), self._fingerprint)
-        kept: BoolArray = self.instance_support_
-        return kept
+    def _instance_mask(self) -> BoolArray:
+        """Return which rows of the fit are kept."""
+        mask: BoolArray = self.instance_support_
+        return mask
 
-    def _get_support_mask(self) -> BoolArray:
-        """Return which columns are kept, for scikit-learn's mixin."""
-        check_is_fitted(self, "weights_")
-        support: BoolArray = self.feature_support_
-        return support
+    def _feature_mask(self) -> BoolArray:
+        """Return which columns are kept."""
+        mask: BoolArray = self.feature_support_
+        return mask
+
+    def _check_same_rows(self, X: Any) -> None:
+        """Raise an error if ``X`` does not hold the rows of the fit."""
+        require_fitted_rows(to_dense(self._coder.transform(self, X), type(self).__name__), self._fingerprint)
+
+    def _how_to_select(self) -> str:
+        """Return advice for a message: what to change so that `transform` drops columns."""
+        return "Add FS to its tasks"
 
     @property
     def feature_importances_(self) -> FloatArray:

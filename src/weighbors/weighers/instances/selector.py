@@ -21,8 +21,9 @@ from ...exceptions import InvalidDataError, InvalidWeightsError, LostClassWarnin
 from ...neighbors.checks import check_fits, class_of_row
 from ...neighbors.metric import fit_weigher, learned_weights
 from ...weights import Weights, fingerprint
+from .._reduction import RowReducer
+from ..base import require_fitted_rows
 from ..rows import to_dense
-from ..sampler import RowReducer, require_fitted_rows
 from .rows import LabelledRows
 
 
@@ -149,12 +150,15 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
             feature_names=weights.feature_names if names is None else tuple(names),
         )
 
-    def _kept_rows(self, X: Any) -> BoolArray:
-        """Return which rows of the fit are kept. Raise an error if ``X`` holds others."""
+    def _instance_mask(self) -> BoolArray:
+        """Return which rows of the fit are kept."""
+        mask: BoolArray = self.instance_support_
+        return mask
+
+    def _check_same_rows(self, X: Any) -> None:
+        """Raise an error if ``X`` does not hold the rows of the fit."""
         coded = to_dense(self._coder.transform(self, X), type(self).__name__)
         require_fitted_rows(coded, self.weights_.fingerprint)
-        kept: BoolArray = self.instance_support_
-        return kept
 
 
 @dataclass(eq=False, repr=False)

@@ -23,14 +23,14 @@ from ...blocks import select_columns, select_rows
 from ...exceptions import ForeignWeightsError, InvalidDataError
 from ...metrics import reduction_of
 from ...weights import Weights, fingerprint
-from ..base import WarningSelector
+from .._reduction import TableReducer
+from ..base import require_fitted_rows
 from ..evolution import EvolutionaryWeigher
-from ..sampler import RowReducer, require_fitted_rows
 from .merge import Joined, join, repeat_warnings
 from .table import Fits, StrataTable, in_blocks, open_blocks, open_memory
 
 
-class CombinedWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimator):
+class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
     """Base class of the estimators that fit a weigher to many strata. See the subclasses."""
 
     weigher: Any
@@ -50,7 +50,6 @@ class CombinedWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimator):
     }
 
     _takes_numeric_targets = True
-    _how_to_select = "Give it a weigher that selects features, such as ReliefF(n_features_to_select=20)"
     strata_ = FrameAttribute()
 
     @property
@@ -198,22 +197,31 @@ class CombinedWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimator):
         if not is_dask(X):
             return super().reduce(X, y)
         check_is_fitted(self, "weights_")
-        kept = self._kept_rows(X)
+        kept = self._instance_mask()
         small = select_rows(select_columns(X, self.support_), kept)
         return small if y is None else (small, select_rows(y, kept))
 
-    def _kept_rows(self, X: Any) -> BoolArray:
-        """Return which rows of the fit are kept. Raise an error if nothing is selected, or if ``X`` holds others."""
+    def _instance_mask(self) -> BoolArray:
+        """Return which rows of the fit are kept. Raise InvalidDataError if the fit selects nothing."""
         if not hasattr(self, "instance_support_") and self.weights_.feature_mask is None:
             raise InvalidDataError(
                 f"{self._weigher_name} selects neither instances nor features, so there is nothing to reduce by"
             )
-        if self._coder is not None and not is_dask(X):
-            require_fitted_rows(self._coder.transform(self, X), self._fingerprint)
-        elif not is_dask(X) and np.shape(X) != self._shape:
-            raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
         mask: BoolArray = getattr(self, "instance_support_", np.ones(self._shape[0], dtype=bool))
         return mask
+
+    def _feature_mask(self) -> BoolArray:
+        """Return which columns are kept."""
+        mask: BoolArray = self.support_
+        return mask
+
+    def _check_same_rows(self, X: Any) -> None:
+        """Raise ForeignWeightsError if ``X`` does not hold the rows of the fit."""
+        if self._coder is None:
+            if np.shape(X) != self._shape:
+                raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
+        else:
+            require_fitted_rows(self._coder.transform(self, X), self._fingerprint)
 
     def transform(self, X: Any) -> Any:
         """Return the columns that are kept.
@@ -232,6 +240,10 @@ class CombinedWeigher(TakesTables, RowReducer, WarningSelector, BaseEstimator):
             self._warn_of_unselected()
             return select_columns(X, self.support_)
         return super().transform(X)
+
+    def _how_to_select(self) -> str:
+        """Return advice for a message: what to change so that `transform` drops columns."""
+        return "Give it a weigher that selects features, such as ReliefF(n_features_to_select=20)"
 
     @property
     def feature_importances_(self) -> FloatArray:
