@@ -275,7 +275,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
                 )
         # The lock is held until the search has ended, so that no other search writes to the checkpoint.
         with hold_checkpoint(self.checkpoint):
-            run = build_search(self, rows, target, self._coder.nominal_of(rows))
+            run = build_search(self, rows, target, self._coder.nominal)
             run.drive(self.callback, verbose=bool(self.verbose))
         self._publish(run, rows)
         return self

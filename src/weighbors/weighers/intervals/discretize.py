@@ -183,7 +183,7 @@ class IntegerCoder:
             If a column has numbers that are not whole and ``discretize`` is None, or if a column has integers
             so large that the dtype cannot tell neighbouring integers apart.
         """
-        numeric, measured = ~self.table.nominal_of(X), column_ranges(X)
+        numeric, measured = ~self.table.nominal, column_ranges(X)
         real = numeric & ~integral(X)
         wide = numeric & ~real & _spans(measured, self.n_bins)
         if self.discretize is not None and (real.any() or wide.any()):
@@ -296,7 +296,7 @@ class IntegerCoder:
 
     def check_whole(self, X: Any) -> None:
         """Raise an error if further rows have numbers that are not whole in a column without bins."""
-        real = np.flatnonzero(~self.table.nominal_of(X) & ~integral(X))
+        real = np.flatnonzero(~self.table.nominal & ~integral(X))
         strange = [j for j in real.tolist() if j not in self.cuts]
         if strange:
             self._refuse_real(strange[0], len(strange), lambda j: _broken(X, j))

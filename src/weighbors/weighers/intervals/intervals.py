@@ -268,7 +268,7 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         if weight is not None:
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         coder.learn(X, codes, len(self.classes_), weight)
-        nominal = coder.table.nominal_of(X)
+        nominal = coder.table.nominal
         runs = find_runs(
             coder.integers(X), codes, len(self.classes_), nominal, overlap=self.overlap, sample_weight=weight
         )

@@ -151,7 +151,7 @@ def open_memory(
     target = check_target(y, target_type)
     check_consistent_length(coded, target.codes)
     raw = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    whole = EncodedBlock(raw, coded, target.codes, coder.nominal_of(coded))
+    whole = EncodedBlock(raw, coded, target.codes, coder.nominal)
     n = coded.shape[0]
     return StrataTable(
         blocks=[whole._replace(table=_table_for(weigher, whole))],
