@@ -17,7 +17,7 @@ from .. import _native
 from .._parallel.threads import run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import aligned_empty
-from .compressed import sparse_parts
+from .references import sparse_parts
 
 LISTS = 512  # lists per chunk
 _LEAST_FEATURES = 512  # fewest features that a thread gets

@@ -12,8 +12,7 @@ from .._parallel.threads import effective_n_jobs, run_ranges
 from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
-from ..engine.sparse_zones import SparseZoneRows
-from ..engine.zones import ZoneRows, Zones, zone_coefficients
+from ..engine.zones import SparseZoneRows, ZoneRows, Zones, zone_coefficients
 from .base import CodedTable, ContributionWeigher
 from .neighbors import tolerance
 from .relief import prior_ratios

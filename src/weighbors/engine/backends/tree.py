@@ -37,8 +37,7 @@ class Tree(Backend):
         rows = rows.astype(np.float64)
         if self.references.feature_weights is None:
             return rows
-        folded: FloatArray = (rows - self._center) * self._root
-        return folded
+        return self.references.fold(np.float64)(rows)
 
     def search(self, batch: Batch, k: int) -> Lists:
         """Search as `Backend.search` says, in one group."""
@@ -48,8 +47,7 @@ class Tree(Backend):
         width = min(k + _SPARE, references.n)
         folded = self._fold(batch.rows)
         proposed, candidates = self._tree.query(folded, np.arange(1, width + 1), p=references.p, workers=batch.n_jobs)
-        lists = self._measure_candidates(batch, candidates, k)
         # Coordinates round in the last digit. The bound is lowered by more than the errors of all coordinates.
         largest_sum = np.abs(folded).sum(axis=1) + float(np.abs(self._tree.data).sum(axis=1).max())
         unseen = np.full(len(batch), np.inf) if width == references.n else proposed[:, -1] - 1e-15 * 8 * largest_sum
-        return self._settle(batch, lists, self._certify(lists[0], unseen))
+        return self._decide(batch, candidates, k, unseen)
