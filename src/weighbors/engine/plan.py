@@ -22,7 +22,8 @@ from .references import References
 #: The exact backends, the fastest first. `Scan` serves everything.
 ORDER: tuple[type[Backend], ...] = (Tree, Bytes, Rounded, SparseRows, RoundedPairs, Single, Scan)
 # What a user may ask for. HNSW is approximate, so that it is never chosen.
-_KINDS = {kind.name: kind for kind in (*reversed(ORDER), HNSW)}
+_EVERY: tuple[type[Backend], ...] = (*reversed(ORDER), HNSW)
+_KINDS = {kind.name: kind for kind in _EVERY}
 BACKENDS = ("auto", *_KINDS)
 
 
@@ -103,7 +104,7 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
     asked = backend != "auto"
     kinds: list[str] = []
     tried: list[tuple[str, str]] = []
-    for kind in dict.fromkeys((_KINDS[backend], Scan)) if asked else ORDER:
+    for kind in ORDER if not asked else dict.fromkeys((_KINDS[backend], _KINDS["scan"])):
         obstacle = kind.obstacle(references, asked=asked)
         if obstacle is None:
             kinds.append(kind.name)

@@ -151,7 +151,7 @@ class Backend:
         raise NotImplementedError
 
     def _decide(self, batch: Batch, candidates: IndexArray, k: int, unseen: FloatArray) -> Lists:
-        """Return the k nearest of all references, from candidates that are measured exactly. Uncertain ones are scanned.
+        """Return the k nearest references: candidates are measured exactly, and uncertain queries are scanned.
 
         ``candidates`` are slots, of shape (n_queries, width). ``unseen`` is a lower bound on the true distance (not
         squared) of all references that are not candidates. A tie with this bound is not certain: equal distances are

@@ -11,7 +11,7 @@ import numpy as np
 from ... import _native
 from ..._parallel.threads import fixed_ranges, row_ranges, run_kernel, run_ranges
 from ..._typing import FloatArray, IndexArray
-from ..references import References
+from ..references import Fold, References
 from .backend import Backend, Batch, Lists, empty_lists, measure_norms
 
 CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
@@ -121,11 +121,8 @@ class Scan(Backend):
             source, order = references.rows[slots[real]].toarray(), np.full(len(slots), -1, dtype=np.int64)
             order[real] = np.arange(int(real.sum()))
         fold = None if references.feature_weights is None else references.fold()
-        center, factor = (None, None) if fold is None else (fold.center, fold.factor)
 
-        def pack_rows(
-            rows: FloatArray, lane_row: IndexArray, fill: float, center: FloatArray | None, factor: FloatArray | None
-        ) -> tuple[FloatArray, float]:
+        def pack_rows(rows: Any, lane_row: IndexArray, fill: float, fold: Fold | None) -> tuple[FloatArray, float]:
             """Pack some rows. Return the packed blocks and the largest norm of a row."""
             out = aligned_empty((end - begin, references.m, lanes), references.dtype)
             norms = run_kernel(
@@ -136,22 +133,22 @@ class Scan(Backend):
                 order=lane_row,
                 packed=out,
                 fill=fill,
-                center=center,
-                factor=factor,
+                center=None if fold is None else fold.center,
+                factor=None if fold is None else fold.factor,
                 n_numeric=references.n_numeric,
                 p=references.p,
             )
             return out, max(norms)
 
         # Padding is at infinity, so that it is never among the nearest.
-        packed, largest_norm = pack_rows(source, order, np.inf, center, factor)
+        packed, largest_norm = pack_rows(source, order, np.inf, fold)
         weights = None
         if references.cells is not None:
             table, rows = references.cells.of(slots[real], references.dtype)
             lane_row = np.full(len(slots), -1, dtype=np.int64)
             lane_row[real] = rows
             # Weights are packed like the rows. Padding gets weight 0; its infinite values keep it away.
-            weights, _ = pack_rows(table, lane_row, 0.0, None, None)
+            weights, _ = pack_rows(table, lane_row, 0.0, None)
         scales = None
         if references.scales is not None:
             scales = np.where(real, references.scales[slots], 1).astype(references.dtype)
