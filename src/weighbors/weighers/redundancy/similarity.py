@@ -6,7 +6,8 @@ at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -189,20 +190,15 @@ class FeatureSimilarity:
         ``similarity`` has one entry per pair of ``rows`` and ``columns``, two arrays of feature numbers. Every pair
         occurs once: entries that would repeat a pair, or compare a feature with itself, are 0.
         """
-        return ThreadExecutor(n_jobs).map(_run_block, self._blocks(), self, function)
 
-    def _blocks(self) -> Iterator[tuple[IndexArray, IndexArray]]:
-        """Yield the pairs of blocks of usable features."""
+        def run_block(rows: IndexArray, columns: IndexArray) -> Any:
+            """Compute the similarities of one block, and call ``function`` with them."""
+            values = self.block(rows, columns)
+            return function(np.triu(values, 1) if rows[0] == columns[0] else values, rows, columns)
+
         usable = np.flatnonzero(self.usable)
         parts = [usable[begin : begin + BLOCK] for begin in range(0, len(usable), BLOCK)]
-        for i, rows in enumerate(parts):
-            yield from ((rows, columns) for columns in parts[i:])
-
-
-def _run_block(rows: IndexArray, columns: IndexArray, similarity: FeatureSimilarity, function: Any) -> Any:
-    """Compute the similarities of one block, and call ``function`` with them."""
-    values = similarity.block(rows, columns)
-    return function(np.triu(values, 1) if rows[0] == columns[0] else values, rows, columns)
+        return ThreadExecutor(n_jobs).map(run_block, combinations_with_replacement(parts, 2))
 
 
 def _width_blocks(number: IndexArray) -> list[IndexArray]:
