@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ... import _native
 from ..._parallel.threads import row_ranges, run_kernel
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..references import References
+from ..references import Fold, References
 
 if TYPE_CHECKING:
     from .scan import Scan
@@ -149,6 +150,11 @@ class Backend:
             -1 if a group has fewer than k members.
         """
         raise NotImplementedError
+
+    @cached_property
+    def _fold(self) -> Fold:
+        """The shift and scale that fold the weights into the data, in float64."""
+        return self.references.fold(np.float64)
 
     def _decide(self, batch: Batch, candidates: IndexArray, k: int, unseen: FloatArray) -> Lists:
         """Return the k nearest references: candidates are measured exactly, and uncertain queries are scanned.

@@ -70,11 +70,10 @@ class HNSW(Backend):
         v² (a, −2 a x, Σ a x²), so that a search for the largest negative product finds the nearest rows.
         """
         references = self.references
-        fold = references.fold(np.float64)
         if not self._inner_product:
-            return np.ascontiguousarray(fold(references.rows), dtype=np.float32)
-        x = references.rows - fold.center
-        a = np.broadcast_to(fold.factor**2, x.shape)
+            return np.ascontiguousarray(self._fold(references.rows), dtype=np.float32)
+        x = references.rows - self._fold.center
+        a = np.broadcast_to(self._fold.factor**2, x.shape)
         if references.cells is not None:
             table, row = references.cells.of(np.arange(references.n), np.float64)
             a = table[row].astype(np.float64)
@@ -88,10 +87,9 @@ class HNSW(Backend):
 
     def _vectors_of_queries(self, queries: FloatArray) -> FloatArray:
         """Return the queries as vectors of the same form as those of the rows."""
-        fold = self.references.fold(np.float64)
         if not self._inner_product:
-            return np.ascontiguousarray(fold(queries), dtype=np.float32)
-        q = queries - fold.center
+            return np.ascontiguousarray(self._fold(queries), dtype=np.float32)
+        q = queries - self._fold.center
         # A zero for the extra coordinate of the stored vectors, so that it does not change the products.
         return np.hstack([q * q, q, np.ones((len(q), 1)), np.zeros((len(q), 1))]).astype(np.float32)
 

@@ -58,11 +58,6 @@ class RoundedPairs(Backend):
         return f"there are fewer than {least} rows" if not asked and references.n < least else None
 
     @cached_property
-    def _center(self) -> FloatArray:
-        """The middle of the range of each column."""
-        return self.references.fold(np.float64).center
-
-    @cached_property
     def _levels(self) -> float:
         """The number of levels per unit; 0 if nothing can be rounded."""
         reach = float(self.references.half_range.max(initial=0.0))  # the largest absolute value after centring
@@ -72,7 +67,7 @@ class RoundedPairs(Backend):
         starts = np.arange(0, self.references.m, panel)
         largest = 0.0
         for rows in self._blocks():
-            squares = np.square((rows - self._center) / reach)
+            squares = np.square((rows - self._fold.center) / reach)
             largest = max(largest, float(np.add.reduceat(squares, starts, axis=1).max()))
         # Rounding may lengthen a row by half a level per feature. The margin is twice that.
         levels = min(_LARGEST_LEVEL - 1, (np.sqrt(_LARGEST_SUM) - np.sqrt(panel)) / np.sqrt(largest))
@@ -93,7 +88,7 @@ class RoundedPairs(Backend):
         for block, rows in enumerate(self._blocks()):
             at = slice(block * lanes, block * lanes + len(rows))
             levels = np.zeros((lanes, 2 * pairs), dtype=np.int16)  # also for padding
-            exact = (rows - self._center) * self._levels
+            exact = (rows - self._fold.center) * self._levels
             rounded = np.rint(exact)
             levels[: len(rows), :m] = rounded
             packed[block] = levels.view(np.int32).T

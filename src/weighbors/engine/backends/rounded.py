@@ -47,7 +47,7 @@ class Rounded(Backend):
     @cached_property
     def _reach(self) -> FloatArray:
         """Half of the range of each folded column, the largest absolute value after centring."""
-        return self.references.half_range * self.references.fold(np.float64).factor
+        return self.references.half_range * self._fold.factor
 
     @cached_property
     def _levels(self) -> float:
@@ -60,12 +60,12 @@ class Rounded(Backend):
 
     def _round(self, batch: Batch, levels: AnyArray, norm: AnyArray, *, times: int = 1) -> FloatArray:
         """Round rows to ``levels``, times a factor, write their squared norms, and return their residuals."""
-        fold, residual = self.references.fold(np.float64), np.empty(len(batch))
+        residual = np.empty(len(batch))
         batch.run(
             _native.round_to_levels,
             rows=batch.rows,
-            center=fold.center,
-            factor=fold.factor * self._levels,
+            center=self._fold.center,
+            factor=self._fold.factor * self._levels,
             most=np.floor(self._reach * self._levels),
             times=times,
             levels=levels,

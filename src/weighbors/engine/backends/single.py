@@ -36,28 +36,27 @@ class Single(Backend):
     @cached_property
     def _scale(self) -> float:
         """The factor that makes the largest difference 1, so that nothing over- or underflows in float32."""
-        largest = float(np.max(self.references.fold().missing_distance, initial=0.0))
+        largest = float(np.max(self._fold.missing_distance, initial=0.0))
         return min(1.0 / largest, _LARGEST) if largest > 0 else 1.0
 
     @cached_property
-    def _fold(self) -> Fold:
+    def _scaled_fold(self) -> Fold:
         """The shift of each column, and its weight times the scale. Categories stay as they are."""
-        references, fold = self.references, self.references.fold()
-        numeric = np.arange(references.m) < references.n_numeric
+        numeric = np.arange(self.references.m) < self.references.n_numeric
         with np.errstate(over="ignore"):  # A finite factor keeps the 0 of a constant column, however much it weighs.
-            factor = np.where(numeric, np.minimum(fold.factor * self._scale, _LARGEST), 1.0)
-        return Fold(fold.center, factor, fold.missing_distance * self._scale)
+            factor = np.where(numeric, np.minimum(self._fold.factor * self._scale, _LARGEST), 1.0)
+        return Fold(self._fold.center, factor, self._fold.missing_distance * self._scale)
 
     def _fold_rows(self, rows: FloatArray) -> FloatArray:
         """Return folded rows in float32."""
         with np.errstate(over="ignore"):  # a query far outside of the range becomes infinite, and the scan settles it
-            return self._fold(rows).astype(np.float32)
+            return self._scaled_fold(rows).astype(np.float32)
 
     @cached_property
     def _single(self) -> Scan:
         """The scan of the rows in float32, packed at the first search."""
         rows = np.ascontiguousarray(self._fold_rows(self.references.rows))
-        missing_distance = self._fold.missing_distance.astype(np.float32)
+        missing_distance = self._scaled_fold.missing_distance.astype(np.float32)
         single = replace(self.references, rows=rows, missing_distance=missing_distance, feature_weights=None)
         return Scan(single, part_bytes=self.scan.part_bytes)
 
@@ -86,7 +85,7 @@ class Single(Backend):
     def _fill(self, lists: Lists, batch: Batch, folded: FloatArray, shift: FloatArray) -> list[tuple[int, int]]:
         """Fill the empty lists, and return the ranges of queries for which float32 is not good enough.
 
-        ``folded`` are the queries as `_fold` returns them, and ``shift`` is the result of `_shift` for them.
+        ``folded`` are the queries as `_fold_rows` returns them, and ``shift`` is the result of `_shift` for them.
         """
         references, (distance, slot) = self.references, lists
         # So many exact distances take about as long as a scan in float64.
