@@ -407,20 +407,17 @@ def _attach(
         # Weights of 1 are left out, so that the plain and faster kernel is used.
         return (None if (a == 1).all() else _cast(a, dtype)), None
     if weights.kind == "instance":
-        table = weights.feature_weights
         row = row_of_slot
-    else:
-        if class_of_row is None:
-            raise InvalidWeightsError(f"weights per {weights.kind} need the class of every stored instance")
-        table = weights.feature_weights
+    elif class_of_row is not None:
         row = np.asarray(class_of_row, dtype=np.int64)[row_of_slot]
-    if weights.kind == "interval":
-        assert weights.intervals is not None
+    else:
+        raise InvalidWeightsError(f"weights per {weights.kind} need the class of every stored instance")
+    if weights.intervals is not None:
         low, high, _ = column_ranges(kept)
         lookup = IntervalLookup.of(weights.intervals, low, high, integral(kept), kept.shape[0])
         return None, CellWeights(None, row, lookup, columns, kept)
-    assert table is not None
-    return None, CellWeights(_cast(table[:, columns], dtype), np.ascontiguousarray(row))
+    assert weights.feature_weights is not None
+    return None, CellWeights(_cast(weights.feature_weights[:, columns], dtype), np.ascontiguousarray(row))
 
 
 def _refuse_overflow(largest: FloatArray, references: References) -> None:
