@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._parallel.threads import effective_n_jobs, run_ranges
+from .._parallel.threads import effective_n_jobs, fixed_ranges, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine.pairs import fixed_ranges
 from .base import CodedTable
 from .logistic_batches import expit, fit_batch, fit_design
 from .neighbors import find_neighbors

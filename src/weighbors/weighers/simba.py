@@ -28,7 +28,7 @@ def publish_weights(w: FloatArray) -> FloatArray:
 
 def read_margins(table: CodedTable, n_jobs: int | None) -> Margins:
     """Return the rows of a table, prepared for steps. Sparse rows become dense."""
-    return Margins.of(to_dense(table.rows, "SIMBA"), table.codes, len(table.classes), table.nominal, n_jobs)
+    return Margins(to_dense(table.rows, "SIMBA"), table.codes, len(table.classes), table.nominal, n_jobs)
 
 
 def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArray | None = None) -> IndexArray:

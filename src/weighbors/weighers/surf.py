@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import _native
 from .._parallel.threads import effective_n_jobs, run_ranges
 from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
-from ..engine.sparse_zones import SparseZoneRows
-from ..engine.zones import ZoneRows, Zones, zone_coefficients
+from ..engine.zones import SparseZoneRows, ZoneRows, zone_coefficients
 from .base import CodedTable, ContributionWeigher
 from .neighbors import TOLERANCE
 from .relief import prior_ratios
@@ -60,8 +60,8 @@ def hit_ranges(target: FloatArray) -> IndexArray:
     return np.column_stack([first, last]).astype(np.int64)
 
 
-def _make_zones(table: CodedTable, *, threshold: float | None, star: bool, dtype: Any) -> Zones:
-    """Return who is a hit, how much misses count, and who is near.
+def _make_zones(table: CodedTable, *, threshold: float | None, star: bool, dtype: Any) -> _native.Zones:
+    """Return who is a hit, how much misses count, and who is near, as the compiled core takes it.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def _make_zones(table: CodedTable, *, threshold: float | None, star: bool, dtype
         # Hits count −1, as in ReliefF; misses count by the prior of their class.
         factor = prior_ratios(table.codes, table.n_groups)
         np.fill_diagonal(factor, -1.0)
-    return Zones(
+    return _native.Zones(
         class_start=start,
         hit_range=hits,
         factor=factor,
         weight=table.sample_weight / table.sample_weight.sum(),
-        threshold=threshold,
+        threshold=-1.0 if threshold is None else threshold,  # negative: each row has limits of its own
         far=star,
         tolerance=TOLERANCE[dtype],
     )

@@ -157,6 +157,17 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
+class PlainSelector(InstanceSelector):
+    """Base of the selectors in whose rule single neighbours decide."""
+
+    weigher: Any = None
+    _: KW_ONLY
+    p: int = 2
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+
+
+@dataclass(eq=False, repr=False)
 class VotingSelector(InstanceSelector):
     """Base of the selectors in whose rule ``n_neighbors`` rows vote."""
 
