@@ -183,7 +183,7 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             raise InvalidWeightsError("feature_weights and intervals are two ways to say the same; give one of them")
         if self.classes is not None or self.intervals is not None:
             self._check_rows_of_classes()
-        sizes = {
+        sizes: dict[str, dict[str, Any]] = {
             "n_features": {
                 "feature_weights": None if self.feature_weights is None else self.feature_weights.shape[-1],
                 "intervals": None if self.intervals is None else self.intervals.n_features,
