@@ -76,7 +76,8 @@ def empty_lists(references: References, n_queries: int, k: int) -> Lists:
 
 def measure_norms(rows: AnyArray, references: References) -> FloatArray:
     """Return the norm of each row over its numbers, in float64. Missing values count as 0."""
-    numbers = np.nan_to_num(rows[:, : references.n_numeric], posinf=np.inf, neginf=-np.inf)
+    numbers = rows[:, : references.n_numeric]
+    numbers = np.where(np.isnan(numbers), 0, numbers)
     if references.p == 1:
         sums: FloatArray = np.abs(numbers).sum(axis=1, dtype=np.float64)
         return sums
