@@ -79,12 +79,12 @@ def _make_dense(X: Any) -> Any:
         return X
     import pandas as pd
 
-    of_dtype = {dtype: isinstance(dtype, pd.SparseDtype) for dtype in set(X.dtypes)}
-    if not any(of_dtype.values()):
+    is_sparse = [isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes]
+    if not any(is_sparse):
         return X
     # By position, since two columns may have one name.
-    dense = [column.sparse.to_dense() if of_dtype[column.dtype] else column for _, column in X.items()]
-    return pd.concat(dense, axis=1).set_axis(X.columns, axis=1)
+    columns = [X.iloc[:, j].sparse.to_dense() if is_sparse[j] else X.iloc[:, j] for j in range(X.shape[1])]
+    return pd.concat(columns, axis=1).set_axis(X.columns, axis=1)
 
 
 def _convert_other(X: Any) -> Any:
