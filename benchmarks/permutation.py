@@ -16,8 +16,8 @@ import numpy as np
 from harness import verdict
 
 import weighbors as wb
-from weighbors.engine.listed import ListedPairs, sum_listed
 from weighbors.evaluation import permutation_test
+from weighbors.weighers.rows import ListedPairs, sum_listed
 
 
 def seconds(run, repeats=1):

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from weighbors import ReliefF, Weights, _native
 from weighbors.engine import NeighborEngine
-from weighbors.engine.listed import ListedPairs, sum_listed
+from weighbors.weighers.rows import ListedPairs, sum_listed
 
 
 def sparse_rows(seed, n, m, dtype=np.float64, *, density=0.04, whole=False):

@@ -11,10 +11,9 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..blocks import BlockEngine, BlockTable
 from ..engine import ColumnRanges
-from ..engine.listed import LISTS, ListedPairs, sum_listed
 from ..engine.references import compute_missing_distance
 from ..weighers.base import CodedTable
-from ..weighers.rows import Expectation, Instances, scale_by_range
+from ..weighers.rows import LISTS, Expectation, Instances, ListedPairs, scale_by_range, sum_listed
 
 
 @dataclass(frozen=True)

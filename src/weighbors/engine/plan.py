@@ -115,7 +115,7 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
         elif not kinds:
             tried.append((kind.name, obstacle))
     # The last block of a group may have padding.
-    counts = np.array([references.n]) if references.groups is None else np.bincount(references.groups)
+    counts = np.bincount(references.groups)
     blocks = int(np.sum(-(-counts // references.lanes)))
     per_part = max(1, (references.part_bytes if part_bytes is None else part_bytes) // references.block_bytes)
     weights = "no feature weights"

@@ -108,7 +108,7 @@ class References:
     feature_weights: FloatArray | None  # (m,) the weights a, if they are the same for all instances
     cells: CellWeights | None  # the weights a per instance or class, if they differ
     scales: FloatArray | None  # (n,) instance scales v, as v ** p
-    groups: IndexArray | None  # (n,) group of each slot
+    groups: IndexArray  # (n,) group of each slot, 0 if there is only one group
     n_groups: int
     missing: bool  # whether numeric columns have missing values
     largest: FloatArray  # (m,) largest absolute value per column
@@ -138,11 +138,6 @@ class References:
 
     def __reduce__(self) -> tuple[Any, ...]:  # through the constructor, which computes the sizes
         return type(self), tuple(getattr(self, part.name) for part in fields(self) if part.init)
-
-    @property
-    def group_codes(self) -> IndexArray:
-        """Group of each slot, 0 if there is only one group."""
-        return np.zeros(self.n, dtype=np.int64) if self.groups is None else self.groups
 
     @cached_property
     def heaviest(self) -> FloatArray:
@@ -208,7 +203,7 @@ class References:
             incomplete = np.isnan(largest)
             if incomplete.any():
                 largest[incomplete] = np.fmax.reduce(np.abs(Q[:, incomplete]), axis=0, initial=0.0)
-        _refuse_overflow(np.maximum(largest, self.largest), self)
+        _refuse_extremes(np.maximum(largest, self.largest), self)
         return bool(incomplete[: self.n_numeric].any())
 
 
@@ -297,7 +292,7 @@ def build_references(
         feature_weights=a,
         cells=cells,
         scales=scales,
-        groups=None if groups is None else np.asarray(groups, dtype=np.int64)[row_of_slot],
+        groups=np.zeros(len(row_of_slot), dtype=np.int64) if groups is None else groups[row_of_slot].astype(np.int64),
         n_groups=n_groups,
         missing=bool(ranges.missing[:n_numeric].any()),
         largest=np.maximum(np.abs(ranges.low), np.abs(ranges.high)).astype(np.float64),
@@ -305,8 +300,7 @@ def build_references(
         high=ranges.high,
         n_columns=M,
     )
-    _refuse_overflow(references.largest, references)
-    _refuse_underflow(references)
+    _refuse_extremes(references.largest, references)
     return references
 
 
@@ -357,7 +351,7 @@ def compute_missing_distance(measured: ColumnRanges, n_numeric: int, dtype: Any)
     The first ``n_numeric`` columns are numeric. Two different categories have the distance 1 too.
     """
     numeric = np.arange(len(measured.low)) < n_numeric
-    with np.errstate(over="ignore"):  # such columns are refused with a reason, by `_refuse_overflow`
+    with np.errstate(over="ignore"):  # such columns are refused with a reason, by `_refuse_extremes`
         missing_distance: FloatArray = np.where(numeric, measured.high - measured.low, 1).astype(dtype)
     return missing_distance
 
@@ -420,51 +414,44 @@ def _attach(
     return None, CellWeights(_cast(weights.feature_weights[:, columns], dtype), np.ascontiguousarray(row))
 
 
-def _refuse_overflow(largest: FloatArray, references: References) -> None:
-    """Raise an error if distances could overflow.
+def _refuse_extremes(largest: FloatArray, references: References) -> None:
+    """Raise an error if distances could overflow, or if they or the differences of a column would vanish.
 
     ``largest`` is the largest absolute value of each column. Categories differ by at most 1.
     """
+    info, heaviest = np.finfo(references.dtype), references.heaviest
+    advice = "rescale the features (for example with sklearn.preprocessing.StandardScaler)"
+    scales = np.ones(1) if references.scales is None else references.scales
     # Two values differ by at most twice the largest. A quarter of the largest float is a margin for rounding.
-    scale = 1.0 if references.scales is None else float(references.scales.max())
     with np.errstate(over="ignore"):
         largest_difference = np.where(np.arange(references.m) < references.n_numeric, 2.0 * largest, 1.0)
-        bound = float(np.sum(references.heaviest * largest_difference**references.p)) * max(scale, 1.0)
-    if not bound <= float(np.finfo(references.dtype).max) / 4:
+        bound = float(np.sum(heaviest * largest_difference**references.p)) * max(float(scales.max()), 1.0)
+    if not bound <= float(info.max) / 4:
         wider = "" if references.dtype == np.float64 else " or convert them to float64"
         raise InvalidDataError(
-            f"values up to {np.max(largest, initial=0.0):.3g} under weights up to {references.heaviest.max():.3g} "
-            f"make distances that overflow {references.dtype}: rescale the features (for example with "
-            f"sklearn.preprocessing.StandardScaler){wider}"
+            f"values up to {np.max(largest, initial=0.0):.3g} under weights up to {heaviest.max():.3g} make distances "
+            f"that overflow {references.dtype}: {advice}{wider}"
         )
-
-
-def _refuse_underflow(references: References) -> None:
-    """Raise an error if distances, or the differences of a column, would vanish in the dtype of the references."""
-    # The widest column must lie far above the smallest normal number, so that small differences keep their digits.
     span = references.missing_distance.astype(np.float64)
-    terms = references.heaviest * span**references.p
     if not (span > 0).any():
         return
-    scale = 1.0 if references.scales is None else float(references.scales[references.scales > 0].min(initial=1.0))
-    info = np.finfo(references.dtype)
-    if float(terms.max()) * min(scale, 1.0) < float(info.tiny) / float(info.eps) ** 2:
+    # The widest column must lie far above the smallest normal number, so that small differences keep their digits.
+    widest = float((heaviest * span**references.p).max()) * min(float(scales[scales > 0].min(initial=1.0)), 1.0)
+    if widest < float(info.tiny) / float(info.eps) ** 2:
         raise InvalidDataError(
             f"the widest feature spans only {float(references.missing_distance.max()):.3g} under weights up to "
-            f"{references.heaviest.max():.3g}, and distances underflow {references.dtype}: rescale the features (for "
-            "example with sklearn.preprocessing.StandardScaler) or the weights"
+            f"{heaviest.max():.3g}, and distances underflow {references.dtype}: {advice} or the weights"
         )
     # Beside larger columns, too, rows that differ in a narrow column only must not become equal. A weight below 1 is
     # not counted here: it says that the column matters little.
     least = float(info.tiny) / float(info.eps) ** references.p
-    vanishing = (span > 0) & (np.maximum(references.heaviest, 1.0) * span**references.p < least)
+    vanishing = (span > 0) & (np.maximum(heaviest, 1.0) * span**references.p < least)
     if vanishing.any():
         slot = int(np.flatnonzero(vanishing)[0])
         wider = "" if references.dtype == np.float64 else ", convert them to float64"
         raise InvalidDataError(
             f"column {references.columns[slot]} spans only {span[slot]:.3g}, and its differences vanish in "
-            f"{references.dtype} when they are squared: rescale the features (for example with "
-            f"sklearn.preprocessing.StandardScaler){wider}, or drop the column"
+            f"{references.dtype} when they are squared: {advice}{wider}, or drop the column"
         )
 
 

@@ -18,11 +18,10 @@ from sklearn.utils._param_validation import Interval
 
 from .._random import draw_rows
 from .._typing import FloatArray, IndexArray
-from ..engine.listed import LISTS, ListedPairs
 from ..exceptions import InvalidDataError
 from .base import TIES, CodedTable, FeatureWeigher, code_table, warn_of_few_neighbors
 from .neighbors import Neighbors, find_neighbors, rank_rows, share_slots
-from .rows import Instances
+from .rows import LISTS, Instances, ListedPairs
 
 _MOST_TOGETHER = 16  # fits whose sums are computed together; more of them gain less than 5 %
 _TOGETHER_BYTES = 64 * 2**20  # memory for them

@@ -4,27 +4,45 @@ The difference of two rows in one feature is |x − z| for numbers (divided by t
 0 or 1 for categories. If a value is missing, it is the expected difference, given the class of the instance that lacks
 the value: Kononenko's conditional probability, and for numbers the mean absolute difference to the known values of that
 class.
+
+Differences to listed neighbours are summed in fixed chunks, and the sums of chunks are added in order. So sums do not
+depend on the number of threads, nor on which `ListedPairs` are summed together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._parallel.threads import effective_n_jobs
+from .. import _native
+from .._parallel.threads import effective_n_jobs, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
-from ..engine.listed import ListedPairs, sum_listed
+from ..engine.backends.scan import aligned_empty
 from ..engine.pairs import PackedRows
-from ..engine.references import ColumnRanges, as_rows, column_ranges, compute_missing_distance
+from ..engine.references import ColumnRanges, as_rows, column_ranges, compute_missing_distance, sparse_parts
 from ..exceptions import InvalidDataError
 from .base import CodedTable
 
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
+LISTS = 512  # lists per chunk
+_LEAST_FEATURES = 512  # fewest features that a thread gets
+
+
+@dataclass(frozen=True)
+class ListedPairs:
+    """Lists of neighbours: pairs of rows, the coefficient of each pair, and the sum to which it is added."""
+
+    query: IndexArray  # (n_lists,) the row to which each list belongs
+    neighbor: IndexArray  # (n_lists, width) the rows in each list; -1 means that there is no neighbour at this place
+    coefficient: FloatArray  # (n_lists, width) the factor of each pair
+    output_row: IndexArray  # (n_lists, width) the row of the result to which each pair is added
+    n_output_rows: int
 
 
 def to_dense(X: Any, who: str) -> Any:
@@ -138,7 +156,7 @@ class Instances:
         return self._expected[1]
 
     def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
-        """Return the sums of `engine.listed.sum_listed`, in which columns that have missing values are 0."""
+        """Return the sums of `sum_listed`, in which columns that have missing values are 0."""
         rows = self._complete_rows if self.missing else self.rows
         return sum_listed(rows, self.n_numeric, several, effective_n_jobs(self.n_jobs))
 
@@ -291,3 +309,83 @@ def scale_by_range(rows: Any, measured: ColumnRanges, n_numeric: int) -> tuple[A
     scaled: FloatArray = rows - low.astype(rows.dtype)
     scaled *= factor.astype(rows.dtype)
     return scaled, factor
+
+
+def sum_listed(
+    rows: Any, n_numeric: int, several: Sequence[ListedPairs], n_jobs: int, totals: list[FloatArray] | None = None
+) -> list[FloatArray]:
+    """Return sums of coefficient · |difference| between rows and listed neighbours, for each output row and feature.
+
+    Lists of several fits are added by one call of the compiled core, so that it reads rows that are in many lists from
+    the cache. Each fit gets the same bits as alone.
+
+    Parameters
+    ----------
+    rows : (n, m) array or CSR
+        CSR holds numbers only.
+    n_numeric : int
+        Number of numeric columns, which come first. In all others a pair differs by 0 or 1.
+    several : sequence of ListedPairs
+        The lists of each fit.
+    n_jobs : int
+        Number of threads.
+    totals : list of arrays of shape (n_output_rows, m), optional
+        Sums over earlier lists of each fit, to which these lists are added in place. If the earlier lists were a
+        multiple of `LISTS`, the result has the same bits as one call with all lists.
+
+    Returns
+    -------
+    list of ndarrays of shape (n_output_rows, m)
+    """
+    if totals is None:
+        totals = [np.zeros((lists.n_output_rows, rows.shape[1])) for lists in several]
+    for width in sorted({lists.neighbor.shape[1] for lists in several}):
+        alike = [number for number, lists in enumerate(several) if lists.neighbor.shape[1] == width]
+        _add_lists(rows, n_numeric, [several[number] for number in alike], [totals[number] for number in alike], n_jobs)
+    return totals
+
+
+def _add_lists(
+    rows: Any, n_numeric: int, several: Sequence[ListedPairs], totals: list[FloatArray], n_jobs: int
+) -> None:
+    """Add the sums of lists of one width to ``totals``. The parameters are those of `sum_listed`."""
+    # Every chunk has output rows of its own: sums of chunks are added to the total, not single lists.
+    chunks = [
+        (number, lists.n_output_rows, min(LISTS, len(lists.query) - begin))
+        for number, lists in enumerate(several)
+        for begin in range(0, len(lists.query), LISTS)
+    ]
+    owners, n_outputs, sizes = np.array(chunks, dtype=np.int64).reshape(-1, 3).T
+    starts = np.append(0, np.cumsum(sizes))
+    last_rows = np.cumsum(n_outputs)
+    first_rows = last_rows - n_outputs
+    m = rows.shape[1]
+    sums = aligned_empty((int(n_outputs.sum()), m), np.dtype(np.float64))
+    sums.fill(0)
+    arrays: dict[str, Any] = {
+        name: np.ascontiguousarray(np.concatenate([getattr(lists, name) for lists in several], dtype=kind))
+        for name, kind in (("query", "i8"), ("neighbor", "i8"), ("coefficient", "f8"), ("output_row", "i8"))
+    }
+    arrays["output_row"] += np.repeat(first_rows, sizes)[:, None]
+    entries = sparse_parts(rows) if sparse.issparse(rows) else None
+    share = max(_LEAST_FEATURES, -(-m // n_jobs))
+    pieces = [(0, len(owners), at, min(at + share, m)) for at in range(0, m, share)]  # threads share the features
+    if entries is not None or len(pieces) < n_jobs:  # or the chunks, where there are few features
+        size = max(1, len(owners) // (4 * n_jobs))
+        pieces = [(at, min(at + size, len(owners)), 0, m) for at in range(0, len(owners), size)]
+
+    def add_piece(number: int, _: int) -> None:
+        """Add some chunks in some features."""
+        begin, end, first, last = pieces[number]
+        some: dict[str, Any] = {**arrays, "total": sums, "begin": int(starts[begin]), "end": int(starts[end])}
+        if entries is None:
+            _native.add_listed_differences(
+                rows=rows, n_numeric=n_numeric, first_feature=first, last_feature=last, **some
+            )
+        else:
+            start, feature, value = entries
+            _native.add_listed_sparse_differences(start=start, feature=feature, value=value, **some)
+
+    run_ranges(add_piece, [(number, number + 1) for number in range(len(pieces))], n_jobs)
+    for number, first_row, last_row in zip(owners, first_rows, last_rows, strict=True):
+        totals[number] += sums[first_row:last_row]

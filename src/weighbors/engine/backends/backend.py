@@ -55,9 +55,6 @@ class Batch:
     missing: bool = False  # whether queries or references have missing values
     n_jobs: int = 1
 
-    def __len__(self) -> int:
-        return int(self.rows.shape[0])
-
     def take(self, some: slice | IndexArray) -> Batch:
         """Return some of the queries."""
         rows = np.ascontiguousarray(self.rows[some])
@@ -65,7 +62,7 @@ class Batch:
 
     def run(self, kernel: Callable[..., Result], **arguments: Any) -> list[Result]:
         """Run a function of the compiled core for ranges of the queries, and return the results in their order."""
-        return run_kernel(kernel, row_ranges(len(self), self.n_jobs), self.n_jobs, **arguments)
+        return run_kernel(kernel, row_ranges(self.rows.shape[0], self.n_jobs), self.n_jobs, **arguments)
 
 
 def empty_lists(references: References, n_queries: int, k: int) -> Lists:
@@ -177,7 +174,7 @@ class Backend:
         ``candidates`` are slots, of shape (n_queries, width).
         """
         references = self.references
-        distance, slot = empty_lists(references, len(batch), k)
+        distance, slot = empty_lists(references, batch.rows.shape[0], k)
         weights, weight_row = None, None
         if references.cells is not None:
             weights, weight_row = references.cells.of(np.arange(references.n), references.dtype)

@@ -72,7 +72,7 @@ class Bytes(Backend):
     def _packed(self) -> PackedBytes:
         """The references as bytes, packed at the first search."""
         lanes = _native.BYTE_LANES
-        order, group_start = lane_layout(self.references.group_codes, self.references.n_groups, lanes)
+        order, group_start = lane_layout(self.references.groups, self.references.n_groups, lanes)
         rows, residual = self._to_bytes(self.references.rows, 1)
         words = rows.view(np.uint64)[np.maximum(order, 0)]
         # Eight references make a block, even ones first, since the kernel interleaves their sums.
@@ -91,7 +91,7 @@ class Bytes(Backend):
         """Search as `Backend.search` says."""
         if batch.missing or k > _MOST:
             return self.other.search(batch, k)
-        distance, slot = empty_lists(self.references, len(batch), k)
+        distance, slot = empty_lists(self.references, batch.rows.shape[0], k)
         packed = self._packed
         words, residual = self._to_bytes(batch.rows, batch.n_jobs)
         # The kernel excludes the query itself by its position in the packed blocks.
@@ -118,9 +118,9 @@ class Bytes(Backend):
             )
 
         # The first queries are a trial: if rounding leaves too many candidates, bytes cannot tell these rows apart.
-        probe = min(_PROBE, len(batch))
+        probe = min(_PROBE, batch.rows.shape[0])
         if task(0, probe) > probe * (_PROBED * self.references.n + 4 * k * self.references.n_groups):
             return self.other.search(batch, k)
-        ranges = row_ranges(len(batch) - probe, batch.n_jobs)
+        ranges = row_ranges(batch.rows.shape[0] - probe, batch.n_jobs)
         run_ranges(lambda begin, end: task(begin + probe, end + probe), ranges, batch.n_jobs)
         return distance, slot

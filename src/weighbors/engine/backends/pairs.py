@@ -123,7 +123,7 @@ class RoundedPairs(Backend):
             n=references.n,
             square=square,
         )
-        layout = lane_layout(references.group_codes, 1, _native.BLOCK_LANES_FLOAT32)
+        layout = lane_layout(references.groups, 1, _native.BLOCK_LANES_FLOAT32)
         proposed, slot = select_nearest(square, layout, references.n, k + _SPARE, n_jobs)
         return slot[:, 0], self._wanted(proposed[:, 0].astype(np.float64), k)
 

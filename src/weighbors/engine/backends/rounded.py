@@ -60,7 +60,7 @@ class Rounded(Backend):
 
     def _round(self, batch: Batch, levels: AnyArray, norm: AnyArray, *, times: int = 1) -> FloatArray:
         """Round rows to ``levels``, times a factor, write their squared norms, and return their residuals."""
-        residual = np.empty(len(batch))
+        residual = np.empty(batch.rows.shape[0])
         batch.run(
             _native.round_to_levels,
             rows=batch.rows,
@@ -94,7 +94,7 @@ class Rounded(Backend):
             return self.other.search(batch, k)
         found = []
         for part in (batch.take(slice(_TRIAL)), batch.take(slice(_TRIAL, None))):
-            if len(part):
+            if part.rows.shape[0]:
                 found.append((self.other.search if self._doubtful else self._propose)(part, k))
         distance, slot = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return distance, slot
@@ -102,10 +102,10 @@ class Rounded(Backend):
     def _propose(self, batch: Batch, k: int) -> Lists:
         """Search among rounded rows, measure the candidates exactly, and scan for the queries that stay uncertain."""
         packed, norm, largest_residual = self._pack(batch.n_jobs)
-        levels = np.empty((len(batch), packed.shape[1], 1), dtype=np.int32)
-        query_norm = np.empty(len(batch), dtype=np.int32)
+        levels = np.empty((batch.rows.shape[0], packed.shape[1], 1), dtype=np.int32)
+        query_norm = np.empty(batch.rows.shape[0], dtype=np.int32)
         residual = self._round(batch, levels, query_norm, times=-2)
-        shape = (len(batch), 1, k + self._spare)
+        shape = (batch.rows.shape[0], 1, k + self._spare)
         proposed, candidates = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.int64)
         batch.run(
             _native.propose_rounded,

@@ -91,7 +91,7 @@ class Scan(Backend):
     @cached_property
     def _layout(self) -> tuple[IndexArray, IndexArray]:
         """Result of `lane_layout` for the references, computed at the first search."""
-        return lane_layout(self.references.group_codes, self.references.n_groups, self.references.lanes)
+        return lane_layout(self.references.groups, self.references.n_groups, self.references.lanes)
 
     def parts(self, n_jobs: int) -> Iterator[Part]:
         """Yield the packed parts. They are kept for the next search if all together are at most `CACHE_BYTES`."""
@@ -116,45 +116,42 @@ class Scan(Backend):
         references, lanes = self.references, self.references.lanes
         slots = self._layout[0][begin * lanes : end * lanes]
         real = slots >= 0
+        fold = None if references.feature_weights is None else references.fold()
         source, order = references.rows, slots
         if references.sparse:
             source, order = references.rows[slots[real]].toarray(), np.full(len(slots), -1, dtype=np.int64)
             order[real] = np.arange(int(real.sum()))
-        fold = None if references.feature_weights is None else references.fold()
-
-        def pack_rows(rows: Any, lane_row: IndexArray, fill: float, fold: Fold | None) -> tuple[FloatArray, float]:
-            """Pack some rows. Return the packed blocks and the largest norm of a row."""
-            out = aligned_empty((end - begin, references.m, lanes), references.dtype)
+        # Padding is at infinity, so that it is never among the nearest.
+        to_pack: list[tuple[Any, IndexArray, float, Fold | None]] = [(source, order, np.inf, fold)]
+        if references.cells is not None:
+            table, rows = references.cells.of(slots[real], references.dtype)
+            lane_row = np.full(len(slots), -1, dtype=np.int64)
+            lane_row[real] = rows
+            # Weights are packed like the rows. Padding gets weight 0; its infinite values keep it away.
+            to_pack.append((table, lane_row, 0.0, None))
+        packed, largest_norms = [], []
+        for rows, lane_row, fill, folded in to_pack:
+            packed.append(aligned_empty((end - begin, references.m, lanes), references.dtype))
             norms = run_kernel(
                 _native.pack,
                 row_ranges(end - begin, n_jobs, least=512, most=8192),
                 n_jobs,
                 source=rows,
                 order=lane_row,
-                packed=out,
+                packed=packed[-1],
                 fill=fill,
-                center=None if fold is None else fold.center,
-                factor=None if fold is None else fold.factor,
+                center=None if folded is None else folded.center,
+                factor=None if folded is None else folded.factor,
                 n_numeric=references.n_numeric,
                 p=references.p,
             )
-            return out, max(norms)
-
-        # Padding is at infinity, so that it is never among the nearest.
-        packed, largest_norm = pack_rows(source, order, np.inf, fold)
-        weights = None
-        if references.cells is not None:
-            table, rows = references.cells.of(slots[real], references.dtype)
-            lane_row = np.full(len(slots), -1, dtype=np.int64)
-            lane_row[real] = rows
-            # Weights are packed like the rows. Padding gets weight 0; its infinite values keep it away.
-            weights, _ = pack_rows(table, lane_row, 0.0, None)
+            largest_norms.append(max(norms))
         scales = None
         if references.scales is not None:
             scales = np.where(real, references.scales[slots], 1).astype(references.dtype)
         made = _native.make_references(
-            packed=packed,
-            weights=weights,
+            packed=packed[0],
+            weights=packed[1] if len(packed) > 1 else None,
             scales=scales,
             ids=slots,
             group_start=np.clip(self._layout[1], begin, end) - begin,
@@ -167,13 +164,13 @@ class Scan(Backend):
             exact_weights=None if fold is None else references.feature_weights,
             exact_missing_distance=None if fold is None else references.missing_distance,
         )
-        return Part(made, end - begin, largest_norm)
+        return Part(made, end - begin, largest_norms[0])
 
     def search(self, batch: Batch, k: int) -> Lists:
         """Search as `Backend.search` says."""
         if self.computes_pairs(batch.rows, batch.own_slot):
             return select_nearest(self.compute_pairs(batch.n_jobs), self._layout, self.references.n, k, batch.n_jobs)
-        distance, slot = empty_lists(self.references, len(batch), k)
+        distance, slot = empty_lists(self.references, batch.rows.shape[0], k)
         # Parts follow one another, and the lists of a query are carried from part to part.
         for part in self.parts(batch.n_jobs):
             arguments = self._kernel_arguments(batch, part)

@@ -75,7 +75,7 @@ class Single(Backend):
         else:
             folded = self._fold_rows(batch.rows)
             norms = measure_norms(folded, references)
-        lists = empty_lists(references, len(batch), k)
+        lists = empty_lists(references, batch.rows.shape[0], k)
         # Squares of greater numbers could overflow in float32. Such a query is far outside of the column ranges.
         certain = norms < _LARGEST_NORM
         for begin, end in self._fill(lists, batch, folded, self._shift(norms)):
@@ -90,7 +90,7 @@ class Single(Backend):
         references, (distance, slot) = self.references, lists
         # So many exact distances take about as long as a scan in float64.
         most = references.n // 16 + 8 * distance.shape[2]
-        ranges, failed = row_ranges(len(batch), batch.n_jobs), []
+        ranges, failed = row_ranges(batch.rows.shape[0], batch.n_jobs), []
         for part in self._single.parts(batch.n_jobs):
 
             def task(begin: int, end: int, part: Part = part) -> bool:

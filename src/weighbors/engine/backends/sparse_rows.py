@@ -63,7 +63,7 @@ class SparseRows(Backend):
         """The references with ascending features, and the same by feature, sorted at the first search."""
         rows = ascending_rows(self.references.rows)
         columns = rows.T.tocsr().astype(np.float64)
-        layout = lane_layout(self.references.group_codes, self.references.n_groups, lanes=1)
+        layout = lane_layout(self.references.groups, self.references.n_groups, lanes=1)
         return Compressed(_compress(rows), _compress(columns), self._norms(rows), *layout)
 
     def _norms(self, rows: Any) -> FloatArray:
@@ -81,7 +81,7 @@ class SparseRows(Backend):
             return self.other.search(replace(batch, rows=dense), k)
         compressed = self._compressed
         asked = ascending_rows(sparse.csr_matrix(batch.rows, dtype=references.dtype))
-        distance, slot = empty_lists(references, len(batch), k)
+        distance, slot = empty_lists(references, batch.rows.shape[0], k)
         batch.run(
             _native.find_k_nearest_sparse,
             queries=_compress(asked),

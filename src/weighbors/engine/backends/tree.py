@@ -46,5 +46,6 @@ class Tree(Backend):
         proposed, candidates = self._tree.query(folded, np.arange(1, width + 1), p=references.p, workers=batch.n_jobs)
         # Coordinates round in the last digit. The bound is lowered by more than the errors of all coordinates.
         largest_sum = np.abs(folded).sum(axis=1) + float(np.abs(self._tree.data).sum(axis=1).max())
-        unseen = np.full(len(batch), np.inf) if width == references.n else proposed[:, -1] - 1e-15 * 8 * largest_sum
+        everything = np.full(batch.rows.shape[0], np.inf)  # all references are candidates
+        unseen = everything if width == references.n else proposed[:, -1] - 1e-15 * 8 * largest_sum
         return self._decide(batch, candidates, k, unseen)

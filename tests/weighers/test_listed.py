@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weighbors.engine.listed import LISTS, ListedPairs, sum_listed
+from weighbors.weighers.rows import LISTS, ListedPairs, sum_listed
 
 
 def sum_by_loops(rows, n_numeric, lists):
