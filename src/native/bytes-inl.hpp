@@ -86,26 +86,6 @@ WB_INLINE void find_positions_up_to(const float* value, std::int64_t n, float li
 
 constexpr int ROWS_AT_ONCE = 8;  // Independent sums hide the latency of additions.
 
-// Exact distances of one query to several rows. Each sum adds the features one by one, in the order of
-// `exact_distance`, so the bits are the same; only the terms are computed in vectors.
-template <class T>
-WB_INLINE void exact_distances(const T* query, const T* const (&row)[ROWS_AT_ONCE], std::int64_t m,
-                               T (&sum)[ROWS_AT_ONCE]) {
-  constexpr int WIDE = VECTOR_LANES<T>, RUN = 2 * WIDE;
-  for (T& s : sum) s = 0;
-  std::int64_t j = 0;
-  for (; j + RUN <= m; j += RUN) {
-    T term[ROWS_AT_ONCE][RUN];
-    WB_UNROLLED_FOR (int i = 0; i < ROWS_AT_ONCE; ++i)
-      WB_UNROLLED_FOR (int v = 0; v < 2; ++v)
-        store<T>(term[i] + v * WIDE, absolute<T>(load<T>(row[i] + j + v * WIDE) - load<T>(query + j + v * WIDE)));
-    for (int r = 0; r < RUN; ++r)
-      WB_UNROLLED_FOR (int i = 0; i < ROWS_AT_ONCE; ++i) sum[i] += term[i][r];
-  }
-  for (; j < m; ++j)
-    for (int i = 0; i < ROWS_AT_ONCE; ++i) sum[i] += absolute(row[i][j] - query[j]);
-}
-
 // One call of `find_k_nearest_by_bytes`.
 template <class T> struct ByteSearch {
   const ByteJob<T>& job;
@@ -139,6 +119,7 @@ template <class T> struct ByteSearch {
       limit = std::min(limit, limit_of(query, double(list.worst()) / job.delta));
     find_positions_up_to(sums, n, std::min(float(limit), std::numeric_limits<float>::max()), found);
     const double near = error(query, limit);
+    const Features<T> features{.numeric = job.source.width(), .count = job.source.width()};  // none is missing
     const auto nearer = [&](std::int64_t a, std::int64_t b) { return sums[a] < sums[b]; };
     if (std::int64_t(found.size()) > k) {  // Puts the k likeliest rows first; their sums are a tighter limit.
       std::nth_element(found.begin(), found.begin() + (k - 1), found.end(), nearer);
@@ -160,7 +141,7 @@ template <class T> struct ByteSearch {
       measured += std::int64_t(count);
       for (std::size_t c = count; c < ROWS_AT_ONCE; ++c) row[c] = row[0];  // Fill up; the results are ignored.
       T d[ROWS_AT_ONCE];
-      exact_distances<T>(job.queries[query], row, job.source.width(), d);
+      exact_sums<T, 1, false, ROWS_AT_ONCE>(job.queries[query], row, row, features, d);
       for (std::size_t c = 0; c < count; ++c) list.offer(d[c], id[c]);
     }
   }

@@ -71,7 +71,7 @@ template <class T>
 WB_KERNEL float round_rows(const PopulationJob<T>& job, const std::vector<std::int64_t>& columns,
                            const std::vector<float>& factor, RoundedIndividual& out) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
-  const std::int64_t n = job.n, pairs = out.pairs, width = std::int64_t(columns.size());
+  const std::int64_t n = job.rows.size(), pairs = out.pairs, width = std::int64_t(columns.size());
   out.packed.resize(std::size_t(out.blocks * pairs * LANES));
   out.norm.assign(std::size_t(out.blocks * LANES), 0);
   out.queries.resize(std::size_t(out.tiles * pairs * TILE_QUERIES));
@@ -87,12 +87,11 @@ WB_KERNEL float round_rows(const PopulationJob<T>& job, const std::vector<std::i
     const bool instances = position < out.blocks * LANES;
     std::int32_t* to = out.packed.data() + position / LANES * pairs * LANES + position % LANES;
     for (std::int64_t c = 0; c < pairs; ++c) {
-      Ints both =
-          round_feature(job.columns + columns[2 * c] * n, factor[2 * c], position, in_order, row, used, moved) & 0xffff;
-      if (2 * c + 1 < width)
-        both |=
-            round_feature(job.columns + columns[2 * c + 1] * n, factor[2 * c + 1], position, in_order, row, used, moved)
-            << 16;
+      const auto round = [&](std::int64_t at) {
+        return round_feature(job.columns[columns[at]], factor[at], position, in_order, row, used, moved);
+      };
+      Ints both = round(2 * c) & 0xffff;
+      if (2 * c + 1 < width) both |= round(2 * c + 1) << 16;
       norm += multiply_pairs(both, both);
       if (instances) store_ints(to + c * LANES, both);
       typedef short Shorts __attribute__((vector_size(VECTOR_BYTES)));
@@ -120,9 +119,9 @@ template <class T>
 WB_KERNEL bool round_individual(const PopulationJob<T>& job, std::int64_t i, const Individual<T>& individual,
                                 RoundedIndividual& out) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>;
-  const std::int64_t n = job.n, width = individual.width();
-  const bool* kept = job.kept ? job.kept + i * n : nullptr;
-  const T* scales = job.scales ? job.scales + i * n : nullptr;
+  const std::int64_t n = job.rows.size(), width = individual.width();
+  const bool* kept = job.kept ? job.kept[i] : nullptr;
+  const T* scales = job.scales ? job.scales[i] : nullptr;
   double largest = 0, square = 0, most = scales ? 0 : 1;
   for (std::int64_t c = 0; c < width; ++c) {
     const double reach = std::sqrt(double(individual.weights[c])) * job.half_range[individual.columns[c]];
@@ -379,8 +378,9 @@ template <class T>
 WB_INLINE bool pairs_serve([[maybe_unused]] const PopulationJob<T>& job, [[maybe_unused]] std::int64_t begin,
                            [[maybe_unused]] std::int64_t end) {
 #if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
-  return job.columns && job.k == 1 && job.n_sets == 1 && job.all_rows && begin == 0 && end == job.n &&
-         job.n <= MOST_PAIRED_ROWS;
+  const std::int64_t n = job.rows.size();
+  return job.columns && job.k == 1 && job.n_sets() == 1 && !job.query && begin == 0 && end == n &&
+         n <= MOST_PAIRED_ROWS;
 #else
   return false;
 #endif
@@ -392,16 +392,16 @@ WB_KERNEL bool predict_by_pairs([[maybe_unused]] const PopulationJob<T>& job, [[
                                 [[maybe_unused]] Individual<T>& individual,
                                 [[maybe_unused]] RoundedIndividual& rounded) {
 #if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
+  const std::int64_t n = job.rows.size();
   choose_features(job, i, individual);
   if (!round_individual(job, i, individual, rounded)) return false;
-  if (rounded.scale.empty()) compare_rounded_rows<false>(rounded, job.n);
-  else compare_rounded_rows<true>(rounded, job.n);
-  const T* scales = job.scales ? job.scales + i * job.n : nullptr;
-  for (std::int64_t position = 0; position < job.n; ++position) {
-    const std::int64_t id = nearest_of(job, individual, scales, rounded, position);
-    const std::int64_t at = i * job.n_queries + rounded.row[position];
-    if (job.targets) job.numbers[at] = id < 0 ? job.otherwise : job.targets[id];
-    else job.predicted[at] = id < 0 ? NO_PREDICTION : job.codes[id];
+  if (rounded.scale.empty()) compare_rounded_rows<false>(rounded, n);
+  else compare_rounded_rows<true>(rounded, n);
+  const T* scales = job.scales ? job.scales[i] : nullptr;
+  for (std::int64_t position = 0; position < n; ++position) {
+    const std::int64_t id = nearest_of(job, individual, scales, rounded, position), row = rounded.row[position];
+    if (job.targets) job.numbers[i][row] = id < 0 ? job.otherwise : job.targets[id];
+    else job.predicted[i][row] = id < 0 ? NO_PREDICTION : job.codes[id];
   }
   return true;
 #else

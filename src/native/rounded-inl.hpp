@@ -120,22 +120,21 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
 
 // Adds the products of the pairs of features [first, last), which are whole panels, to those of a tile. The products of
 // a panel are added as integers, which the caller has made small enough for that, and the sums of panels as floats.
-// query: the first of QUERIES neighbouring lanes of a block; products: (QUERIES, BLOCK_LANES)
-template <int QUERIES>
-WB_NOINLINE WB_KERNEL void add_rounded_panels(const std::int32_t* query, const std::int32_t* block, std::int64_t first,
-                                              std::int64_t last, float* products) {
+// query: the first of the neighbouring lanes of a block; products: (PAIR_QUERIES, BLOCK_LANES)
+WB_NOINLINE WB_KERNEL inline void add_rounded_panels(const std::int32_t* query, const std::int32_t* block,
+                                                     std::int64_t first, std::int64_t last, float* products) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
   for (std::int64_t panel = first; panel < last; panel += ROUNDED_PANEL) {
-    Ints sum[QUERIES][TILE_VECTORS] = {};
+    Ints sum[PAIR_QUERIES][TILE_VECTORS] = {};
     for (std::int64_t c = panel; c < panel + ROUNDED_PANEL; ++c) {
       const Ints first_half = load_ints(block + c * LANES), second_half = load_ints(block + c * LANES + WIDE);
-      WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q) {
+      WB_UNROLLED_FOR (int q = 0; q < PAIR_QUERIES; ++q) {
         const Ints pair = query[c * LANES + q] - Ints{};
         sum[q][0] = add_pairs(sum[q][0], first_half, pair);
         sum[q][1] = add_pairs(sum[q][1], second_half, pair);
       }
     }
-    WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+    WB_UNROLLED_FOR (int q = 0; q < PAIR_QUERIES; ++q)
       WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
         float* at = products + q * LANES + v * WIDE;
         store<float>(at, load<float>(at) + __builtin_convertvector(sum[q][v], Vec<float>));
@@ -165,9 +164,7 @@ WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJ
       const std::int32_t* query = job.packed[tile.lane / LANES] + tile.lane % LANES;
       fetch_share(tile, block, last, next, LANES);
       float* sums = products.data() + i * TILE_SUMS;
-      if (layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
-        add_rounded_panels<PAIR_QUERIES / 2>(query, block, first, last, sums);
-      else add_rounded_panels<PAIR_QUERIES>(query, block, first, last, sums);
+      add_rounded_panels(query, block, first, last, sums);
       if (last < pairs) continue;
       for (std::int64_t s = 0; s < TILE_SUMS; ++s)
         sums[s] =

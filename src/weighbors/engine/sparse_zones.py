@@ -9,7 +9,7 @@ import numpy as np
 from .. import _native
 from .._parallel.threads import run_ranges
 from .._typing import FloatArray
-from .compressed import sparse_parts
+from .compressed import compress_rows
 from .pairs import fixed_ranges
 from .zones import Zones
 
@@ -50,24 +50,16 @@ class SparseZoneRows:
 
     def sum_differences(self, zones: Zones, n_jobs: int) -> FloatArray:
         """Return the sum over all pairs of coefficient · |difference| for each feature."""
-        start, feature, value = sparse_parts(self.columns.tocsr())
-        native = _native.SparseZoneRows(
-            start=start,
-            feature=feature,
-            value=value,
-            column_start=self.columns.indptr.astype(np.int64),
-            column_row=self.columns.indices.astype(np.int32),
-            column_value=self.columns.data,
-            norm=self.norm,
-        )
+        rows, columns = compress_rows(self.columns.tocsr()), compress_rows(self.columns.T)
         native_zones = zones.native  # made once, before threads share it
 
         def task(begin: int, end: int) -> FloatArray:
             """Return the sums of rows [begin, end): one for each feature, and one for each row."""
             sums = np.zeros(self.m + self.n)
-            native.add_differences(
-                zones=native_zones, total=sums[: self.m], coefficient_sums=sums[self.m :], begin=begin, end=end
-            )
+            _native.add_sparse_zone_differences(
+                rows=rows, columns=columns, norm=self.norm, zones=native_zones,
+                total=sums[: self.m], coefficient_sums=sums[self.m :], begin=begin, end=end,
+            )  # fmt: skip
             return sums
 
         parts = run_ranges(task, fixed_ranges(self.n, max(48, -(-self.n // 16))), n_jobs)

@@ -54,7 +54,7 @@ class Zones:
     def native(self) -> _native.Zones:
         """The attributes as the compiled core takes them."""
         # A negative threshold stands for "each row has limits of its own".
-        return _native.Zones(
+        return _native.make_zones(
             class_start=self.class_start,
             hit_range=self.hit_range,
             factor=self.factor,
@@ -68,7 +68,7 @@ class Zones:
 def zone_coefficients(pairs: PackedRows, zones: Zones, begin: int, end: int) -> FloatArray:
     """Return the coefficients of rows [begin, end) with all rows, for `PackedRows.sum_differences`."""
     out = np.empty((end - begin, pairs.width), dtype=pairs.rows.dtype)
-    pairs.native.compute_zone_coefficients(zones=zones.native, coefficient=out, begin=begin, end=end)
+    _native.compute_zone_coefficients(rows=pairs.native, zones=zones.native, coefficient=out, begin=begin, end=end)
     return out
 
 
@@ -105,7 +105,9 @@ class ZoneRows:
             row_sums = np.zeros(packed.shape[0] * packed.shape[2])
             row_sums[: len(rows)] = rows[:, :m].sum(axis=1)
         self._width = len(rows) if row_sums is None else len(row_sums)
-        self._native = _native.ZoneRows(rows=rows, packed=packed, row_sums=row_sums, distance=distance, order=order)
+        self._native = _native.make_zone_rows(
+            rows=rows, packed=packed, row_sums=row_sums, distance=distance, order=order
+        )
 
     @classmethod
     def of(cls, pairs: PackedRows) -> ZoneRows:
@@ -119,7 +121,7 @@ class ZoneRows:
 
         def task(begin: int, end: int) -> None:
             """Compute the distances of rows [begin, end)."""
-            self._native.compute_distances(distance=distance, begin=begin, end=end)
+            _native.compute_zone_distances(rows=self._native, distance=distance, begin=begin, end=end)
 
         run_ranges(task, fixed_ranges(n, 48), n_jobs)
         return np.ascontiguousarray(distance[:, :n])
@@ -132,7 +134,7 @@ class ZoneRows:
         def task(begin: int, end: int) -> FloatArray:
             """Return the sums of rows [begin, end)."""
             total = np.zeros(self.rows.shape[1])
-            self._native.add_differences(zones=native_zones, total=total, begin=begin, end=end)
+            _native.add_zone_differences(rows=self._native, zones=native_zones, total=total, begin=begin, end=end)
             return total
 
         size = min(240, max(48, n // 16 // 48 * 48))  # many rows share what is read, and threads share the rows

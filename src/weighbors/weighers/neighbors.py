@@ -157,11 +157,12 @@ def _pick_nearest(
         row=ranked.row,
         ranked_distance=ranked.distance,
         codes=rows.codes,
-        n_classes=rows.n_classes,
         asked=np.ascontiguousarray(batch, dtype=np.int64),
         distance=distance,
-        found=found,
+        id=found,
         lacking=lacking,
+        begin=0,
+        end=len(batch),
     )
     if ranked.row.shape[1] < rows.n - 1 and lacking.any():
         # Rows beyond the lists may be of the classes that are short of rows.

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ... import _native
 from ..._typing import FloatArray, IndexArray
-from ..compressed import ascending_rows, sparse_parts
+from ..compressed import ascending_rows, compress_rows
 from ..references import References
 from .backend import Backend, Batch, Lists
 
@@ -24,12 +24,6 @@ class Compressed(NamedTuple):
     rows: _native.SparseRows
     columns: _native.SparseRows
     norm: FloatArray
-
-
-def _compress(rows: Any) -> _native.SparseRows:
-    """Return sparse rows as the compiled core takes them."""
-    start, feature, value = sparse_parts(rows)
-    return _native.make_sparse_rows(start=start, feature=feature, value=value, width=rows.shape[1])
 
 
 class SparseRows(Backend):
@@ -61,7 +55,7 @@ class SparseRows(Backend):
         """The references with ascending features, and the same by feature, sorted at the first search."""
         rows = ascending_rows(self.references.rows)
         columns = rows.T.tocsr().astype(np.float64)
-        return Compressed(_compress(rows), _compress(columns), self._norms(rows))
+        return Compressed(compress_rows(rows), compress_rows(columns), self._norms(rows))
 
     @cached_property
     def _groups(self) -> tuple[IndexArray, IndexArray]:
@@ -87,7 +81,7 @@ class SparseRows(Backend):
         asked = ascending_rows(sparse.csr_matrix(batch.rows, dtype=references.dtype))
         shape = (asked.shape[0], references.n_groups, k)
         distance, slot = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
-        asked_rows, asked_norm = _compress(asked), self._norms(asked)
+        asked_rows, asked_norm = compress_rows(asked), self._norms(asked)
 
         def task(begin: int, end: int) -> None:
             """Search for queries [begin, end)."""
