@@ -118,16 +118,16 @@ template <class Place, bool OPTIONAL> struct Field {
 template <class Place> Field<Place, false> field(const char* name, Place place) { return {name, place}; }
 template <class Place> Field<Place, true> field_or_none(const char* name, Place place) { return {name, place}; }
 
-#define WB_FIELD(path) [](auto& job) -> auto& { return job.path; }
+#define FIELD(path) [](auto& job) -> auto& { return job.path; }
 // An argument and the field that it fills, which have one name.
-#define WB_ARGUMENT(name) field(#name, WB_FIELD(name))
-#define WB_ARGUMENT_OR_NONE(name) field_or_none(#name, WB_FIELD(name))
+#define ARG(name) field(#name, FIELD(name))
+#define ARG_OR_NONE(name) field_or_none(#name, FIELD(name))
 // A checked object (`def_object`) that a job inherits from.
-#define WB_OBJECT(name, Base) field(name, [](auto& job) -> Base& { return job; })
+#define OBJECT(name, Base) field(name, [](auto& job) -> Base& { return job; })
 
 // The lists of a job.
-inline const auto DISTANCE_OF_LISTS = field("distance", WB_FIELD(lists.distance));
-inline const auto ID_OF_LISTS = field("id", WB_FIELD(lists.id));
+inline const auto DISTANCE_OF_LISTS = field("distance", FIELD(lists.distance));
+inline const auto ID_OF_LISTS = field("id", FIELD(lists.id));
 
 // Defines a function of Python. Its keyword-only arguments fill a job by name; then `run(job)` checks the job and calls
 // the kernel.
@@ -148,8 +148,7 @@ template <class Job, class Run, class... F> void def_job(nb::module_& m, const c
     int64_t begin, end;
   };
   def_call<Ranged>(
-      m, name, [=](const Ranged& job) { return run(job, job.begin, job.end); }, fields..., WB_ARGUMENT(begin),
-      WB_ARGUMENT(end));
+      m, name, [=](const Ranged& job) { return run(job, job.begin, job.end); }, fields..., ARG(begin), ARG(end));
 }
 
 // Defines a class of Python without methods, and the function that makes and checks such an object once. The object

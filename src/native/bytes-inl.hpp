@@ -181,25 +181,22 @@ WB_KERNEL std::int64_t find_k_nearest_by_bytes(const ByteJob<T>& job, std::int64
 
 // Rounds rows to bytes, round((x - low) / delta), clipped to 0 .. 255, and computes the residual of each row. Bytes
 // beyond the features are 0, to fill whole words.
-template <class T>
-WB_KERNEL void round_to_bytes(const Rows<T>& rows, const Values<double>& low, double delta,
-                              const View<std::uint8_t, 2>& bytes, const View<double, 1>& residual, std::int64_t begin,
-                              std::int64_t end) {
-  const std::int64_t m = rows.width(), width = bytes.width();
-  const double share = 1 / delta;
+template <class T> WB_KERNEL void round_to_bytes(const BytesJob<T>& job, std::int64_t begin, std::int64_t end) {
+  const std::int64_t m = job.rows.width(), width = job.bytes.width();
+  const double share = 1 / job.delta;
   for (std::int64_t row = begin; row < end; ++row) {
-    const T* x = rows[row];
-    std::uint8_t* out = bytes[row];
+    const T* x = job.rows[row];
+    std::uint8_t* out = job.bytes[row];
     double moved = 0;
     for (std::int64_t j = 0; j < m; ++j) {
-      const double at = (double(x[j]) - low[j]) * share;
+      const double at = (double(x[j]) - job.low[j]) * share;
       const double level = at < 0 ? 0.0 : at > 255 ? 255.0 : std::floor(at + 0.5);
       out[j] = std::uint8_t(level);
-      moved += absolute((at - level) * delta);
+      moved += absolute((at - level) * job.delta);
     }
     for (std::int64_t j = m; j < width; ++j) out[j] = 0;
     // A little more than the sum, to cover its own rounding: it is used as an upper bound.
-    residual[row] = moved * (1 + double(m) * 1e-15) + 1e-12 * delta;
+    job.residual[row] = moved * (1 + double(m) * 1e-15) + 1e-12 * job.delta;
   }
 }
 

@@ -19,10 +19,9 @@ template <class T> void run_solve_local_votes(const LocalVotesJob<T>& job, int64
 }
 
 template <class T> void bind_for(nb::module_& m) {
-  def_job<LocalVotesJob<T>>(m, "solve_local_votes", run_solve_local_votes<T>, WB_ARGUMENT(rows),
-                            WB_ARGUMENT(missing_distance), WB_ARGUMENT(n_numeric), WB_ARGUMENT(missing), WB_ARGUMENT(p),
-                            WB_ARGUMENT(neighbor), WB_ARGUMENT(distance), WB_ARGUMENT_OR_NONE(repetition),
-                            WB_ARGUMENT(width), WB_ARGUMENT(ridge), WB_ARGUMENT(votes));
+  def_job<LocalVotesJob<T>>(m, "solve_local_votes", run_solve_local_votes<T>, ARG(rows), ARG(missing_distance),
+                            ARG(n_numeric), ARG(missing), ARG(p), ARG(neighbor), ARG(distance), ARG_OR_NONE(repetition),
+                            ARG(width), ARG(ridge), ARG(votes));
 }
 
 }  // namespace

@@ -21,11 +21,9 @@ template <class T> struct Kernels {
                                Index end);  // [p - 1][weights][missing]
   void (*compute_symmetric_distances[2][2])(const SymmetricJob<T>&, const PairLayout&,
                                             std::span<const PairTile>);  // [p - 1][missing]
-  void (*select_nearest)(const Rows<T>& pair_distance, const Values<Index>& order, const Values<Index>& group_start,
-                         const Lists<T>&, Index begin, Index end);
+  void (*select_nearest)(const SelectJob<T>&, Index begin, Index end);
   void (*rerank[2])(const Candidates<T>&, Index begin, Index end);  // [p - 1]
-  void (*measure_pairs)(const Rows<T>& rows, const Rows<Index>& pairs, const View<T, 1>& distance, Index begin,
-                        Index end);
+  void (*measure_pairs)(const PairsJob<T>&, Index begin, Index end);
   void (*compute_distances[2][2])(const PackedRows<T>&, const Rows<T>& queries, T* distance, Index begin,
                                   Index end);  // [p - 1][missing]
   void (*compute_zone_coefficients[2])(const PackedRows<T>&, const Zones&, T* coefficient, Index begin,
@@ -34,8 +32,7 @@ template <class T> struct Kernels {
                              Index end);  // [missing]
   void (*add_listed_differences)(const ListedRows<T>&, Index begin, Index end);
   void (*sum_distances)(const PackedRows<T>&, double* sums, Index begin, Index end);
-  void (*round_to_bytes)(const Rows<T>&, const Values<double>& low, double delta, const View<std::uint8_t, 2>& bytes,
-                         const View<double, 1>& residual, Index begin, Index end);
+  void (*round_to_bytes)(const BytesJob<T>&, Index begin, Index end);
   void (*round_to_levels)(const LevelsJob<T>&, Index begin, Index end);
   std::int64_t (*find_k_nearest_by_bytes)(const ByteJob<T>&, Index begin, Index end);
   void (*predict_by_scan[2])(const PopulationJob<T>&, Index begin, Index end);  // [missing]

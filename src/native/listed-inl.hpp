@@ -8,61 +8,21 @@
 
 namespace wb::WB_LEVEL {
 
-// Adds the differences of x and COUNT neighbours z in the features [first, last), each times its coefficient, one
-// neighbour after the other. So `out` is read and written once for all of them, and has the bits of as many calls with
-// one neighbour. The fused operation is called by name: compilers may fuse it in a vectorised loop and not in what is
-// left over, and the bits would depend on where a thread begins.
-template <class T, int COUNT>
-WB_INLINE void add_neighbors(const T* x, const T* const* z, const double* coefficient, std::int64_t numeric,
-                             std::int64_t first, std::int64_t last, double* WB_RESTRICT out) {
-  std::int64_t j = first;
-  for (const std::int64_t end = std::min(numeric, last); j < end; ++j) {
-    double sum = out[j];
-    WB_UNROLLED_FOR (int i = 0; i < COUNT; ++i)
-      sum = add_product<double>(sum, coefficient[i], double(std::abs(x[j] - z[i][j])));
-    out[j] = sum;
-  }
-  for (; j < last; ++j)
-    WB_UNROLLED_FOR (int i = 0; i < COUNT; ++i) out[j] += x[j] == z[i][j] ? 0.0 : coefficient[i];
-}
-
-// Neighbours of a list that are not added yet, all of them to one output row.
-template <class T> struct WaitingNeighbors {
-  static constexpr int MOST = 4;
-  const T* z[MOST];
-  double coefficient[MOST];
-  std::int64_t output_row = -1;
-  int count = 0;
-};
-
-// Adds the waiting neighbours of the row x in the features [first, last).
-template <class T>
-WB_INLINE void add_waiting(const ListedRows<T>& job, const T* x, std::int64_t first, std::int64_t last,
-                           WaitingNeighbors<T>& waiting) {
-  constexpr int MOST = WaitingNeighbors<T>::MOST;
-  double* out = job.total[waiting.output_row];
-  if (waiting.count == MOST) add_neighbors<T, MOST>(x, waiting.z, waiting.coefficient, job.n_numeric, first, last, out);
-  else
-    for (int i = 0; i < waiting.count; ++i)
-      add_neighbors<T, 1>(x, waiting.z + i, waiting.coefficient + i, job.n_numeric, first, last, out);
-  waiting.count = 0;
-}
-
-// Adds the features [first, last) of the list `i` to the totals.
+// Adds the features [first, last) of the list `i` to the totals. The fused operation is called by name: compilers may
+// fuse it in a vectorised loop and not in what is left over, and the bits would depend on where a thread begins.
 template <class T>
 WB_INLINE void add_list(const ListedRows<T>& job, std::int64_t i, std::int64_t first, std::int64_t last) {
   const T* x = job.rows[job.query[i]];
-  WaitingNeighbors<T> waiting;
   for (std::int64_t s = 0; s < job.neighbor.width(); ++s) {
     if (!job.counts(i, s)) continue;
-    const std::int64_t output_row = job.output_row[i][s];
-    if (waiting.count == waiting.MOST || (waiting.count > 0 && output_row != waiting.output_row))
-      add_waiting(job, x, first, last, waiting);
-    waiting.z[waiting.count] = job.rows[job.neighbor[i][s]];
-    waiting.coefficient[waiting.count++] = job.coefficient[i][s];
-    waiting.output_row = output_row;
+    const T* z = job.rows[job.neighbor[i][s]];
+    const double c = job.coefficient[i][s];
+    double* WB_RESTRICT out = job.total[job.output_row[i][s]];
+    std::int64_t j = first;
+    for (const std::int64_t end = std::min(job.n_numeric, last); j < end; ++j)
+      out[j] = add_product<double>(out[j], c, double(std::abs(x[j] - z[j])));
+    for (; j < last; ++j) out[j] += x[j] == z[j] ? 0.0 : c;
   }
-  if (waiting.count > 0) add_waiting(job, x, first, last, waiting);
 }
 
 // The features that `add_packed_panel` adds at once: their sums stay in registers. Only rows of double are packed: the

@@ -205,8 +205,7 @@ template <class T> struct RootCollector {
   WB_NOINLINE WB_KERNEL T take(const TilePosition& place, unsigned, const T* squares, T limit) const {
     constexpr std::int64_t LANES = BLOCK_LANES<T>;
     T roots[LANES];
-    for (int v = 0; v < TILE_VECTORS; ++v)
-      store<T>(roots + v * VECTOR_LANES<T>, square_root<T>(load<T>(squares + v * VECTOR_LANES<T>)));
+    for (std::int64_t i = 0; i < LANES; ++i) roots[i] = std::sqrt(squares[i]);
     std::fill(roots + std::min(LANES, n - place.block * LANES), roots + LANES, T(0));  // those of padding
     for (std::int64_t i = 0; i < LANES; ++i) by_lane[(place.row - begin) * LANES + i] += double(roots[i]);
     return limit;

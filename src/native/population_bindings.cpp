@@ -84,21 +84,19 @@ void run_cross_halves(const Crossover& job) {
 }
 
 template <class T> void bind_table(nb::module_& m, const char* name) {
-  def_object<PopulationTable<T>>(m, name, "make_population_table", check_table<T>, WB_ARGUMENT(rows),
-                                 WB_ARGUMENT(centered), WB_ARGUMENT(missing_distance), WB_ARGUMENT(n_numeric),
-                                 WB_ARGUMENT(missing), WB_ARGUMENT(codes), WB_ARGUMENT_OR_NONE(targets),
-                                 WB_ARGUMENT(otherwise), WB_ARGUMENT(n_classes), WB_ARGUMENT(k),
-                                 WB_ARGUMENT_OR_NONE(columns), WB_ARGUMENT_OR_NONE(half_range));
-  const auto table = WB_OBJECT("table", PopulationTable<T>);
-  const auto predicted = WB_ARGUMENT_OR_NONE(predicted);
-  const auto numbers = WB_ARGUMENT_OR_NONE(numbers);
-  def_job<PopulationJob<T>>(m, "predict_by_scan", run_predict_by_scan<T>, table, WB_ARGUMENT_OR_NONE(weights),
-                            WB_ARGUMENT_OR_NONE(scales), WB_ARGUMENT_OR_NONE(kept), WB_ARGUMENT_OR_NONE(query),
-                            predicted, numbers, WB_ARGUMENT(first), WB_ARGUMENT(last));
-  def_job<MatrixJob<T>>(m, "predict_from_matrix", run_predict_from_matrix<T>, table, WB_ARGUMENT(square),
-                        WB_ARGUMENT_OR_NONE(scales), WB_ARGUMENT_OR_NONE(kept), predicted, numbers);
-  def_job<ListsJob<T>>(m, "predict_from_lists", run_predict_from_lists<T>, table, WB_ARGUMENT(lists),
-                       WB_ARGUMENT(selected), predicted, numbers);
+  def_object<PopulationTable<T>>(m, name, "make_population_table", check_table<T>, ARG(rows), ARG(centered),
+                                 ARG(missing_distance), ARG(n_numeric), ARG(missing), ARG(codes), ARG_OR_NONE(targets),
+                                 ARG(otherwise), ARG(n_classes), ARG(k), ARG_OR_NONE(columns), ARG_OR_NONE(half_range));
+  const auto table = OBJECT("table", PopulationTable<T>);
+  const auto predicted = ARG_OR_NONE(predicted);
+  const auto numbers = ARG_OR_NONE(numbers);
+  def_job<PopulationJob<T>>(m, "predict_by_scan", run_predict_by_scan<T>, table, ARG_OR_NONE(weights),
+                            ARG_OR_NONE(scales), ARG_OR_NONE(kept), ARG_OR_NONE(query), predicted, numbers, ARG(first),
+                            ARG(last));
+  def_job<MatrixJob<T>>(m, "predict_from_matrix", run_predict_from_matrix<T>, table, ARG(square), ARG_OR_NONE(scales),
+                        ARG_OR_NONE(kept), predicted, numbers);
+  def_job<ListsJob<T>>(m, "predict_from_lists", run_predict_from_lists<T>, table, ARG(lists), ARG(selected), predicted,
+                       numbers);
 }
 
 }  // namespace
@@ -106,8 +104,8 @@ template <class T> void bind_table(nb::module_& m, const char* name) {
 void bind_population(nb::module_& m) {
   bind_table<float>(m, "PopulationTableFloat32");
   bind_table<double>(m, "PopulationTableFloat64");
-  def_call<Crossover>(m, "cross_halves", run_cross_halves, WB_ARGUMENT(target), WB_ARGUMENT(partner),
-                      WB_ARGUMENT(other), WB_ARGUMENT(uniform), WB_ARGUMENT(child));
+  def_call<Crossover>(m, "cross_halves", run_cross_halves, ARG(target), ARG(partner), ARG(other), ARG(uniform),
+                      ARG(child));
 }
 
 }  // namespace wb::bindings

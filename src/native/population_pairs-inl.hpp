@@ -191,7 +191,8 @@ WB_INLINE void compare_rounded_tile(RoundedIndividual& individual, std::int64_t 
                                     std::int64_t block, std::int64_t stop) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
   const std::int64_t pairs = individual.pairs;
-  const std::int32_t* queries = individual.queries.data() + slot * pairs;
+  const std::int32_t *queries = individual.queries.data() + slot * pairs,
+                     *query_norm = individual.query_norm.data() + slot;
   const Ints mask = individual.mask - Ints{};
   Vec<float> best[TILE_QUERIES], second[TILE_QUERIES];
   for (int q = 0; q < TILE_QUERIES; ++q) {
@@ -199,20 +200,9 @@ WB_INLINE void compare_rounded_tile(RoundedIndividual& individual, std::int64_t 
     second[q] = load<float>(individual.second.data() + (slot + q) * WIDE);
   }
   for (; block < stop; ++block) {
-    const std::int32_t* from = individual.packed.data() + block * pairs * LANES;
     Ints sum[TILE_QUERIES][TILE_VECTORS];
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
-      const Ints norm = load_ints(individual.norm.data() + block * LANES + v * WIDE);
-      WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = norm + individual.query_norm[slot + q];
-    }
-    for (std::int64_t c = 0; c < pairs; ++c) {
-      Ints ref[TILE_VECTORS];
-      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(from + c * LANES + v * WIDE);
-      WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
-        const Ints query = queries[c * TILE_QUERIES + q] - Ints{};
-        WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] += multiply_pairs(ref[v], query);
-      }
-    }
+    measure_rounded_tile(queries, query_norm, individual.packed.data() + block * pairs * LANES,
+                         individual.norm.data() + block * LANES, pairs, sum);
     TileSums<float> distance;
     WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
       WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
@@ -299,16 +289,12 @@ WB_NOINLINE WB_KERNEL void offer_up_to(const RoundedIndividual& rounded, std::in
   const std::int64_t pairs = rounded.pairs, slot = rounded.slot_of(position);
   const std::int32_t* query = rounded.queries.data() + slot / TILE_QUERIES * TILE_QUERIES * pairs + slot % TILE_QUERIES;
   for (std::int64_t block = 0; block < rounded.blocks; ++block) {
-    Ints sum[TILE_VECTORS];
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
-      sum[v] = load_ints(rounded.norm.data() + block * LANES + v * WIDE) + rounded.query_norm[slot];
-    for (std::int64_t c = 0; c < pairs; ++c)
-      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
-        sum[v] += multiply_pairs(load_ints(rounded.packed.data() + (block * pairs + c) * LANES + v * WIDE),
-                                 query[c * TILE_QUERIES] - Ints{});
+    Ints sum[1][TILE_VECTORS];
+    measure_rounded_tile(query, rounded.query_norm.data() + slot, rounded.packed.data() + block * pairs * LANES,
+                         rounded.norm.data() + block * LANES, pairs, sum);
     for (int v = 0; v < TILE_VECTORS; ++v) {
       const std::int64_t at = block * LANES + v * WIDE;
-      Vec<float> distance = __builtin_convertvector(sum[v], Vec<float>);
+      Vec<float> distance = __builtin_convertvector(sum[0][v], Vec<float>);
       if (!rounded.scale.empty()) distance = distance * load<float>(rounded.scale.data() + at);
       unsigned lanes = lane_bits<float>(less<float>(distance, broadcast<float>(limit)));
       for (; lanes; lanes &= lanes - 1) {
@@ -367,31 +353,17 @@ WB_INLINE std::int64_t nearest_of(const PopulationJob<T>& job, const Individual<
   return exact.id;
 }
 
-#else
-
-struct RoundedIndividual {};
-
-#endif
-
 // Whether individuals of this call may be predicted here.
-template <class T>
-WB_INLINE bool pairs_serve([[maybe_unused]] const PopulationJob<T>& job, [[maybe_unused]] std::int64_t begin,
-                           [[maybe_unused]] std::int64_t end) {
-#if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
+template <class T> WB_INLINE bool pairs_serve(const PopulationJob<T>& job, std::int64_t begin, std::int64_t end) {
   const std::int64_t n = job.rows.size();
   return job.columns && job.k == 1 && job.n_sets() == 1 && !job.query && begin == 0 && end == n &&
          n <= MOST_PAIRED_ROWS;
-#else
-  return false;
-#endif
 }
 
 // Predicts all rows for individual i. Returns false if `round_individual` does.
 template <class T>
-WB_KERNEL bool predict_by_pairs([[maybe_unused]] const PopulationJob<T>& job, [[maybe_unused]] std::int64_t i,
-                                [[maybe_unused]] Individual<T>& individual,
-                                [[maybe_unused]] RoundedIndividual& rounded) {
-#if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
+WB_KERNEL bool predict_by_pairs(const PopulationJob<T>& job, std::int64_t i, Individual<T>& individual,
+                                RoundedIndividual& rounded) {
   const std::int64_t n = job.rows.size();
   choose_features(job, i, individual);
   if (!round_individual(job, i, individual, rounded)) return false;
@@ -404,9 +376,16 @@ WB_KERNEL bool predict_by_pairs([[maybe_unused]] const PopulationJob<T>& job, [[
     else job.predicted[i][row] = id < 0 ? NO_PREDICTION : job.codes[id];
   }
   return true;
-#else
-  return false;
-#endif
 }
+
+#else  // No instruction multiplies pairs of integers.
+
+struct RoundedIndividual {};
+template <class T> bool pairs_serve(const PopulationJob<T>&, std::int64_t, std::int64_t) { return false; }
+template <class T> bool predict_by_pairs(const PopulationJob<T>&, std::int64_t, Individual<T>&, RoundedIndividual&) {
+  return false;
+}
+
+#endif
 
 }  // namespace wb::WB_LEVEL

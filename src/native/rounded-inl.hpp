@@ -39,6 +39,25 @@ WB_INLINE Ints add_pairs(Ints sum, Ints a, Ints b) {
 #endif
 }
 
+// The squared distances of a block to the first QUERIES queries of a tile, from the norms of both and the products of
+// all their pairs of features. queries: (pairs, TILE_QUERIES) times -2; block: (pairs, BLOCK_LANES<float>)
+template <int QUERIES>
+WB_INLINE void measure_rounded_tile(const std::int32_t* queries, const std::int32_t* query_norm,
+                                    const std::int32_t* block, const std::int32_t* norm, std::int64_t pairs,
+                                    Ints (&sum)[QUERIES][TILE_VECTORS]) {
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
+  WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = load_ints(norm + v * WIDE) + query_norm[q];
+  for (std::int64_t c = 0; c < pairs; ++c) {
+    Ints ref[TILE_VECTORS];
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(block + c * LANES + v * WIDE);
+    WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q) {
+      const Ints query = queries[c * TILE_QUERIES + q] - Ints{};
+      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = add_pairs(sum[q][v], ref[v], query);
+    }
+  }
+}
+
 // Inserts the lanes of one query that are below `limit`; returns the new limit. Not inlined, because it is rare.
 WB_NOINLINE WB_KERNEL inline std::int32_t insert_rounded(const RoundedJob& job, std::int64_t row, std::int64_t block,
                                                          unsigned lanes, const std::int32_t* sums, std::int32_t limit) {
@@ -83,20 +102,9 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
       const std::int32_t* queries = tiles.data() + t * pairs * TILE_QUERIES;
       std::int32_t* limit = limits.data() + t * TILE_QUERIES;
       for (std::int64_t block = from; block < std::min(from + part, blocks); ++block) {
-        const std::int32_t* packed = job.packed[block];
         Ints sum[TILE_QUERIES][TILE_VECTORS];
-        WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
-          const Ints norm = load_ints(&job.norm[block * LANES + v * WIDE]);
-          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = norm + norms[t * TILE_QUERIES + q];
-        }
-        for (std::int64_t c = 0; c < pairs; ++c) {
-          Ints ref[TILE_VECTORS];
-          WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(packed + c * LANES + v * WIDE);
-          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
-            const Ints query = queries[c * TILE_QUERIES + q] - Ints{};
-            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = add_pairs(sum[q][v], ref[v], query);
-          }
-        }
+        measure_rounded_tile(queries, norms.data() + t * TILE_QUERIES, job.packed[block], &job.norm[block * LANES],
+                             pairs, sum);
         Ints hit = {};
         WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
           WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) hit |= sum[q][v] < (limit[q] - Ints{});

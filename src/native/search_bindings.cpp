@@ -128,12 +128,6 @@ template <class T> void run_symmetric(const SymmetricJob<T>& job, int64_t piece,
                                                                       list_pair_tiles(layout, piece, n_pieces));
 }
 
-template <class T> struct SelectJob {
-  Rows<T> pair_distance;  // (n_lanes, n_lanes)
-  Values<int64_t> order, group_start;
-  Lists<T> lists;
-};
-
 template <class T> void run_select_nearest(const SelectJob<T>& job, int64_t begin, int64_t end) {
   const int64_t lanes = job.order.size(), groups = job.group_start.size() - 1;
   require(job.pair_distance.size() == lanes && job.pair_distance.width() == lanes,
@@ -142,7 +136,7 @@ template <class T> void run_select_nearest(const SelectJob<T>& job, int64_t begi
   require_lists(job.lists, job.lists.distance.size(), groups);
   require_range(begin, end, lanes);
   require_below(job.order, job.lists.distance.size(), "order: row without a list");
-  level->of<T>().select_nearest(job.pair_distance, job.order, job.group_start, job.lists, begin, end);
+  level->of<T>().select_nearest(job, begin, end);
 }
 
 template <class T> void run_rerank(const Candidates<T>& job, int64_t begin, int64_t end) {
@@ -159,34 +153,20 @@ template <class T> void run_rerank(const Candidates<T>& job, int64_t begin, int6
   level->of<T>().rerank[job.p - 1](job, begin, end);
 }
 
-template <class T> struct PairsJob {
-  Rows<T> rows;
-  Rows<int64_t> pairs;  // (n_pairs, 2)
-  View<T, 1> distance;  // (n_pairs,)
-};
-
 template <class T> void run_measure_pairs(const PairsJob<T>& job, int64_t begin, int64_t end) {
   require(job.pairs.width() == 2 && job.distance.size() == job.pairs.size(),
           "pairs, distance: (n_pairs, 2) and (n_pairs,)");
   require_range(begin, end, job.pairs.size());
   require_rows(numbers_of(job.pairs, begin, end), job.rows.size(), "pairs: row outside the data");
-  if (begin < end) level->of<T>().measure_pairs(job.rows, job.pairs, job.distance, begin, end);
+  if (begin < end) level->of<T>().measure_pairs(job, begin, end);
 }
-
-template <class T> struct BytesJob {
-  Rows<T> rows;
-  Values<double> low;
-  double delta = 0;
-  View<uint8_t, 2> bytes;    // (n, whole words)
-  View<double, 1> residual;  // (n,)
-};
 
 template <class T> void run_round_to_bytes(const BytesJob<T>& job, int64_t begin, int64_t end) {
   require(job.low.size() == job.rows.width() && job.bytes.size() == job.rows.size() &&
               job.bytes.width() >= job.rows.width() && job.residual.size() == job.rows.size() && job.delta > 0,
           "low, bytes, residual: wrong shape");
   require_range(begin, end, job.rows.size());
-  level->of<T>().round_to_bytes(job.rows, job.low, job.delta, job.bytes, job.residual, begin, end);
+  level->of<T>().round_to_bytes(job, begin, end);
 }
 
 template <class T> int64_t run_find_by_bytes(const ByteJob<T>& job, int64_t begin, int64_t end) {
@@ -280,67 +260,56 @@ void run_propose_rounded_pairs(const RoundedPairsJob& job, int64_t piece, int64_
 
 // The arguments that all searches among packed references take.
 template <class Job, class Run, class... F> void def_search(nb::module_& m, const char* name, Run run, F... fields) {
-  def_job<Job>(m, name, run, field("references", WB_FIELD(queries.references)),
-               field("queries", WB_FIELD(queries.rows)), field_or_none("own", WB_FIELD(queries.own)),
-               field("missing", WB_FIELD(queries.missing)), fields...);
+  def_job<Job>(m, name, run, field("references", FIELD(queries.references)), field("queries", FIELD(queries.rows)),
+               field_or_none("own", FIELD(queries.own)), field("missing", FIELD(queries.missing)), fields...);
 }
 
 template <class T> void bind_for(nb::module_& m, const char* references, const char* sparse_rows) {
-  def_object<References<T>>(m, references, "make_references", check_references<T>, WB_ARGUMENT(packed),
-                            WB_ARGUMENT_OR_NONE(weights), WB_ARGUMENT_OR_NONE(scales), WB_ARGUMENT(ids),
-                            WB_ARGUMENT(group_start), WB_ARGUMENT(missing_distance), WB_ARGUMENT(n_numeric),
-                            WB_ARGUMENT(p), WB_ARGUMENT_OR_NONE(source), WB_ARGUMENT_OR_NONE(order),
-                            WB_ARGUMENT_OR_NONE(exact_weights), WB_ARGUMENT_OR_NONE(exact_missing_distance));
-  def_job<Packing<T>>(m, "pack", run_pack<T>, WB_ARGUMENT(source), WB_ARGUMENT(order), WB_ARGUMENT(packed),
-                      WB_ARGUMENT(fill), WB_ARGUMENT_OR_NONE(center), WB_ARGUMENT_OR_NONE(factor),
-                      WB_ARGUMENT(n_numeric), WB_ARGUMENT(p));
-  const auto exact = field_or_none("exact_queries", WB_FIELD(queries.exact));
-  const auto slack = field_or_none("slack", WB_FIELD(queries.slack));
+  def_object<References<T>>(m, references, "make_references", check_references<T>, ARG(packed), ARG_OR_NONE(weights),
+                            ARG_OR_NONE(scales), ARG(ids), ARG(group_start), ARG(missing_distance), ARG(n_numeric),
+                            ARG(p), ARG_OR_NONE(source), ARG_OR_NONE(order), ARG_OR_NONE(exact_weights),
+                            ARG_OR_NONE(exact_missing_distance));
+  def_job<Packing<T>>(m, "pack", run_pack<T>, ARG(source), ARG(order), ARG(packed), ARG(fill), ARG_OR_NONE(center),
+                      ARG_OR_NONE(factor), ARG(n_numeric), ARG(p));
+  const auto exact = field_or_none("exact_queries", FIELD(queries.exact));
+  const auto slack = field_or_none("slack", FIELD(queries.slack));
   def_search<SearchJob<T>>(m, "find_k_nearest", run_find_k_nearest<T>, exact, slack, DISTANCE_OF_LISTS, ID_OF_LISTS);
-  def_search<WithinJob<T>>(m, "find_within", run_find_within<T>, exact, slack, WB_ARGUMENT(limits));
-  def_job<SymmetricJob<T>>(m, "compute_symmetric_distances", run_symmetric<T>, WB_ARGUMENT(references),
-                           WB_ARGUMENT(source), WB_ARGUMENT(order), WB_ARGUMENT(first_block), WB_ARGUMENT(missing),
-                           WB_ARGUMENT(distance));
-  def_job<SelectJob<T>>(m, "select_nearest", run_select_nearest<T>, WB_ARGUMENT(pair_distance), WB_ARGUMENT(order),
-                        WB_ARGUMENT(group_start), DISTANCE_OF_LISTS, ID_OF_LISTS);
-  def_job<PairsJob<T>>(m, "measure_pairs", run_measure_pairs<T>, WB_ARGUMENT(rows), WB_ARGUMENT(pairs),
-                       WB_ARGUMENT(distance));
-  def_job<Candidates<T>>(m, "rerank", run_rerank<T>, WB_ARGUMENT(queries), WB_ARGUMENT(source), WB_ARGUMENT(candidates),
-                         WB_ARGUMENT_OR_NONE(weights), WB_ARGUMENT_OR_NONE(weight_row), WB_ARGUMENT_OR_NONE(scales),
-                         WB_ARGUMENT_OR_NONE(own_row), WB_ARGUMENT(missing_distance), WB_ARGUMENT(n_numeric),
-                         WB_ARGUMENT(p), DISTANCE_OF_LISTS, ID_OF_LISTS);
-  def_job<BytesJob<T>>(m, "round_to_bytes", run_round_to_bytes<T>, WB_ARGUMENT(rows), WB_ARGUMENT(low),
-                       WB_ARGUMENT(delta), WB_ARGUMENT(bytes), WB_ARGUMENT(residual));
-  def_job<ByteJob<T>>(m, "find_k_nearest_by_bytes", run_find_by_bytes<T>, WB_ARGUMENT(packed), WB_ARGUMENT(ids),
-                      WB_ARGUMENT(group_start), WB_ARGUMENT(delta), WB_ARGUMENT(largest_residual), WB_ARGUMENT(source),
-                      WB_ARGUMENT(query_words), WB_ARGUMENT(query_residual), WB_ARGUMENT(queries),
-                      WB_ARGUMENT_OR_NONE(own_lane), DISTANCE_OF_LISTS, ID_OF_LISTS);
-  def_object<SparseRows<T>>(m, sparse_rows, "make_sparse_rows", check_sparse_rows<T>, WB_ARGUMENT(start),
-                            WB_ARGUMENT(feature), WB_ARGUMENT(value), WB_ARGUMENT(width));
-  def_job<SparseJob<T>>(m, "find_k_nearest_sparse", run_find_sparse<T>, WB_ARGUMENT(queries), WB_ARGUMENT(references),
-                        WB_ARGUMENT(columns), WB_ARGUMENT_OR_NONE(weights), WB_ARGUMENT(query_norm), WB_ARGUMENT(norm),
-                        WB_ARGUMENT(order), WB_ARGUMENT(group_start), WB_ARGUMENT_OR_NONE(own), WB_ARGUMENT(p),
+  def_search<WithinJob<T>>(m, "find_within", run_find_within<T>, exact, slack, ARG(limits));
+  def_job<SymmetricJob<T>>(m, "compute_symmetric_distances", run_symmetric<T>, ARG(references), ARG(source), ARG(order),
+                           ARG(first_block), ARG(missing), ARG(distance));
+  def_job<SelectJob<T>>(m, "select_nearest", run_select_nearest<T>, ARG(pair_distance), ARG(order), ARG(group_start),
                         DISTANCE_OF_LISTS, ID_OF_LISTS);
-  def_job<LevelsJob<T>>(m, "round_to_levels", run_round_to_levels<T>, WB_ARGUMENT(rows), WB_ARGUMENT(center),
-                        WB_ARGUMENT(factor), WB_ARGUMENT(most), WB_ARGUMENT(times), WB_ARGUMENT(levels),
-                        WB_ARGUMENT(norm), WB_ARGUMENT(residual));
+  def_job<PairsJob<T>>(m, "measure_pairs", run_measure_pairs<T>, ARG(rows), ARG(pairs), ARG(distance));
+  def_job<Candidates<T>>(m, "rerank", run_rerank<T>, ARG(queries), ARG(source), ARG(candidates), ARG_OR_NONE(weights),
+                         ARG_OR_NONE(weight_row), ARG_OR_NONE(scales), ARG_OR_NONE(own_row), ARG(missing_distance),
+                         ARG(n_numeric), ARG(p), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_job<BytesJob<T>>(m, "round_to_bytes", run_round_to_bytes<T>, ARG(rows), ARG(low), ARG(delta), ARG(bytes),
+                       ARG(residual));
+  def_job<ByteJob<T>>(m, "find_k_nearest_by_bytes", run_find_by_bytes<T>, ARG(packed), ARG(ids), ARG(group_start),
+                      ARG(delta), ARG(largest_residual), ARG(source), ARG(query_words), ARG(query_residual),
+                      ARG(queries), ARG_OR_NONE(own_lane), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_object<SparseRows<T>>(m, sparse_rows, "make_sparse_rows", check_sparse_rows<T>, ARG(start), ARG(feature),
+                            ARG(value), ARG(width));
+  def_job<SparseJob<T>>(m, "find_k_nearest_sparse", run_find_sparse<T>, ARG(queries), ARG(references), ARG(columns),
+                        ARG_OR_NONE(weights), ARG(query_norm), ARG(norm), ARG(order), ARG(group_start),
+                        ARG_OR_NONE(own), ARG(p), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_job<LevelsJob<T>>(m, "round_to_levels", run_round_to_levels<T>, ARG(rows), ARG(center), ARG(factor), ARG(most),
+                        ARG(times), ARG(levels), ARG(norm), ARG(residual));
 }
 
 }  // namespace
 
 void bind_search(nb::module_& m) {
   m.def("multiplies_pairs", [] { return level->rounded.multiplies_pairs; });
-  def_job<RoundedJob>(m, "propose_rounded", run_propose_rounded, WB_ARGUMENT(packed), WB_ARGUMENT(norm), WB_ARGUMENT(n),
-                      WB_ARGUMENT(queries), WB_ARGUMENT(query_norm), WB_ARGUMENT_OR_NONE(own), DISTANCE_OF_LISTS,
-                      ID_OF_LISTS);
-  def_job<RoundedPairsJob>(m, "propose_rounded_pairs", run_propose_rounded_pairs, WB_ARGUMENT(packed),
-                           WB_ARGUMENT(norm), WB_ARGUMENT(n), WB_ARGUMENT(square));
+  def_job<RoundedJob>(m, "propose_rounded", run_propose_rounded, ARG(packed), ARG(norm), ARG(n), ARG(queries),
+                      ARG(query_norm), ARG_OR_NONE(own), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_job<RoundedPairsJob>(m, "propose_rounded_pairs", run_propose_rounded_pairs, ARG(packed), ARG(norm), ARG(n),
+                           ARG(square));
   bind_for<float>(m, "ReferencesFloat32", "SparseRowsFloat32");
   bind_for<double>(m, "ReferencesFloat64", "SparseRowsFloat64");
-  def_search<MixedSearchJob>(m, "find_k_nearest_mixed", run_find_k_nearest_mixed, WB_ARGUMENT(exact_queries),
-                             WB_ARGUMENT(source), WB_ARGUMENT_OR_NONE(exact_weights),
-                             WB_ARGUMENT(exact_missing_distance), WB_ARGUMENT(shift), WB_ARGUMENT(scale),
-                             WB_ARGUMENT(most_measured), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_search<MixedSearchJob>(m, "find_k_nearest_mixed", run_find_k_nearest_mixed, ARG(exact_queries), ARG(source),
+                             ARG_OR_NONE(exact_weights), ARG(exact_missing_distance), ARG(shift), ARG(scale),
+                             ARG(most_measured), DISTANCE_OF_LISTS, ID_OF_LISTS);
 }
 
 }  // namespace wb::bindings

@@ -89,48 +89,25 @@ struct ScaledQuery {
   double next_unit = 1;  // The largest weight.
 };
 
-// What one pass over the features sums up for a ScaledQuery, in lanes.
-struct QuerySums {
-  static constexpr std::int64_t LANES = 8;
-  double own[LANES] = {}, moved[LANES] = {}, top[LANES] = {};
-
-  template <bool IN_ORDER>
-  WB_INLINE void add_feature(const Margins& job, const double* row, const double* a, std::int64_t j, int lane,
-                             ScaledQuery& scaled) {
-    const std::int64_t feature = IN_ORDER ? j : job.feature_order[j];
-    const double centred = row[feature] - job.center[feature], value = centred * job.levels[feature];
-    const double weight = a[feature] * job.unit[feature], square = a[feature] * centred * centred;
-    const double share = 1 / scaled.rounding.unit;
-    own[lane] += square == square ? square : 0.0;  // NaN: a missing value.
-    moved[lane] += a[feature] * job.rounding[feature];
-    top[lane] = weight > top[lane] ? weight : top[lane];
-    scaled.weight[std::size_t(j)] = float(weight * share);
-    scaled.query[std::size_t(j)] = float(value);
-  }
-};
-
 // Computes the scaled query of one step, and how its rounding bounds distances. `scaled.rounding.unit` is the largest
 // weight of an earlier step; while that is close enough, values stay in the range of single precision.
-template <bool IN_ORDER>
-WB_INLINE void scale_features(const Margins& job, const double* row, const double* a, ScaledQuery& scaled) {
-  constexpr std::int64_t LANES = QuerySums::LANES;
-  const std::int64_t m = job.rows.width();
-  const double eps = double(std::numeric_limits<float>::epsilon());
-  QuerySums sums;
-  std::int64_t j = 0;
-  for (; j + LANES <= m; j += LANES)
-    for (int i = 0; i < LANES; ++i) sums.add_feature<IN_ORDER>(job, row, a, j + i, i, scaled);
-  for (int i = 0; j + i < m; ++i) sums.add_feature<IN_ORDER>(job, row, a, j + i, i, scaled);
-  const double square = std::accumulate(sums.own, sums.own + LANES, 0.0);
-  const double moved = std::accumulate(sums.moved, sums.moved + LANES, 0.0);
-  scaled.rounding.slack = 2 * eps * std::sqrt(square) + std::sqrt(moved);
-  scaled.rounding.share = eps * double(SCAN_RUN + m / SCAN_RUN + 16);
-  scaled.next_unit = std::max(*std::max_element(sums.top, sums.top + LANES), std::numeric_limits<double>::min());
-}
-
 WB_INLINE void scale_query(const Margins& job, const double* row, const double* a, ScaledQuery& scaled) {
-  if (job.in_order) scale_features<true>(job, row, a, scaled);
-  else scale_features<false>(job, row, a, scaled);
+  const std::int64_t m = job.rows.width();
+  const double eps = double(std::numeric_limits<float>::epsilon()), share = 1 / scaled.rounding.unit;
+  double own = 0, moved = 0, top = std::numeric_limits<double>::min();
+  for (std::int64_t j = 0; j < m; ++j) {
+    const std::int64_t feature = job.feature_order[j];
+    const double centred = row[feature] - job.center[feature], square = a[feature] * centred * centred;
+    const double weight = a[feature] * job.unit[feature];
+    own += square == square ? square : 0.0;  // NaN: a missing value.
+    moved += a[feature] * job.rounding[feature];
+    top = std::max(top, weight);
+    scaled.weight[std::size_t(j)] = float(weight * share);
+    scaled.query[std::size_t(j)] = float(centred * job.levels[feature]);
+  }
+  scaled.rounding.slack = 2 * eps * std::sqrt(own) + std::sqrt(moved);
+  scaled.rounding.share = eps * double(SCAN_RUN + m / SCAN_RUN + 16);
+  scaled.next_unit = top;
 }
 
 // What a scan has found so far: rows that may be the nearest, and an upper bound on the squared distance of the

@@ -89,18 +89,10 @@ WB_INLINE std::uint64_t bits_in_group(const Zones& zones, std::int64_t row, std:
   return c == 0 ? hits : ~hits;
 }
 
-// Writes the positions of the set bits, ascending, and returns their number. It looks up eight bits at a time and
-// always writes eight entries, so it may write up to seven entries beyond the last one.
+// Writes the positions of the set bits, ascending, and returns their number.
 WB_INLINE std::int64_t list_bits(std::uint64_t set, std::uint8_t* out) {
   std::int64_t count = 0;
-  for (int byte = 0; byte < 8; ++byte, set >>= 8) {
-    const auto part = std::uint8_t(set & 255);
-    const std::uint64_t places = BIT_PLACES[part] + 0x0808080808080808u * std::uint64_t(byte);
-    if constexpr (std::endian::native == std::endian::little) std::memcpy(out + count, &places, 8);
-    else
-      for (int i = 0; i < 8; ++i) out[count + i] = std::uint8_t(places >> (8 * i));
-    count += std::popcount(part);
-  }
+  for (; set; set &= set - 1) out[count++] = std::uint8_t(std::countr_zero(set));
   return count;
 }
 
@@ -139,9 +131,9 @@ WB_INLINE void add_rows(const double* rows, std::int64_t stride, const double* x
 // features stay in the first-level cache while all rows x use them.
 WB_INLINE void add_sets(const ZoneRows& job, const Zones& zones, const Bits& sets, std::int64_t words, double sign,
                         double* total, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t PANEL = 32, ROWS = 64, ROOM = ROWS + 8;  // ROOM: list_bits may write beyond.
+  constexpr std::int64_t PANEL = 32, ROWS = 64;
   const std::int64_t count = end - begin, stride = job.rows.width();
-  std::vector<std::uint8_t> listed(std::size_t(count * ROOM));
+  std::vector<std::uint8_t> listed(std::size_t(count * ROWS));
   std::vector<std::int64_t> size(static_cast<std::size_t>(count));
   std::vector<double> scale(static_cast<std::size_t>(count));
   for (std::int64_t c = 0; c < zones.n_groups(); ++c) {
@@ -158,11 +150,11 @@ WB_INLINE void add_sets(const ZoneRows& job, const Zones& zones, const Bits& set
     }
     for (std::int64_t word = from / ROWS; word * ROWS < to; ++word) {
       for (std::int64_t i = 0; i < count; ++i)
-        size[std::size_t(i)] = list_bits(members_of(i, word), listed.data() + i * ROOM);
+        size[std::size_t(i)] = list_bits(members_of(i, word), listed.data() + i * ROWS);
       for (std::int64_t first = 0; first < stride; first += PANEL)
         for (std::int64_t i = 0; i < count; ++i)
           if (size[std::size_t(i)] > 0)
-            add_rows(job.rows[word * ROWS], stride, job.rows[begin + i], listed.data() + i * ROOM, size[std::size_t(i)],
+            add_rows(job.rows[word * ROWS], stride, job.rows[begin + i], listed.data() + i * ROWS, size[std::size_t(i)],
                      scale[std::size_t(i)], first, std::min(first + PANEL, stride), total);
     }
   }

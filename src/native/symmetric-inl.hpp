@@ -74,16 +74,14 @@ WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, const Pai
 
 // Writes the lists of the k nearest lanes of each group, for the queries of the lanes [begin, end). Rows ascend within
 // a group, so of equal distances the first one stays.
-template <class T>
-WB_KERNEL void select_nearest(const Rows<T>& pair_distance, const Values<std::int64_t>& order,
-                              const Values<std::int64_t>& group_start, const Lists<T>& lists, std::int64_t begin,
-                              std::int64_t end) {
+template <class T> WB_KERNEL void select_nearest(const SelectJob<T>& job, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  const Values<std::int64_t>&order = job.order, &group_start = job.group_start;
   for (std::int64_t lane = begin; lane < end; ++lane) {
     if (order[lane] < 0) continue;
-    const T* distance = pair_distance[lane];
-    for (std::int64_t g = 0; g < lists.n_groups(); ++g) {
-      const List<T> list(lists, order[lane], g);
+    const T* distance = job.pair_distance[lane];
+    for (std::int64_t g = 0; g < job.lists.n_groups(); ++g) {
+      const List<T> list(job.lists, order[lane], g);
       list.clear();
       for (std::int64_t at = group_start[g] * LANES; at < group_start[g + 1] * LANES; at += VECTOR_LANES<T>) {
         unsigned near = lane_bits<T>(less<T>(load<T>(distance + at), broadcast<T>(list.worst())));
@@ -101,12 +99,10 @@ WB_KERNEL void select_nearest(const Rows<T>& pair_distance, const Values<std::in
 // Writes the squared distances of the pairs [begin, end) of rows of numbers, each the same sum as above. The lanes of a
 // vector are pairs: differences of several features are taken along the rows and transposed. All pairs add a panel of
 // features before the next, so that the panels of all rows stay in the second-level cache.
-template <class T>
-WB_KERNEL void measure_pairs(const Rows<T>& rows, const Rows<std::int64_t>& pairs, const View<T, 1>& distances,
-                             std::int64_t begin, std::int64_t end) {
+template <class T> WB_KERNEL void measure_pairs(const PairsJob<T>& job, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t WIDE = VECTOR_LANES<T>, CHAINS = 4, AT_ONCE = CHAINS * WIDE, PANEL = 2048 / sizeof(T);
-  const std::int64_t m = rows.width();
-  T* distance = distances.data;
+  const std::int64_t m = job.rows.width();
+  T* distance = job.distance.data;
   std::fill(distance + begin, distance + end, T(0));
   for (std::int64_t panel = 0; panel < m; panel += PANEL) {
     const std::int64_t last = std::min(panel + PANEL, m);
@@ -115,8 +111,8 @@ WB_KERNEL void measure_pairs(const Rows<T>& rows, const Rows<std::int64_t>& pair
       T kept[AT_ONCE];
       for (std::int64_t i = 0; i < AT_ONCE; ++i) {
         const std::int64_t at = std::min(pair + i, end - 1);  // The last pair is repeated, and its copies are not used.
-        one[i] = rows[pairs[at][0]];
-        other[i] = rows[pairs[at][1]];
+        one[i] = job.rows[job.pairs[at][0]];
+        other[i] = job.rows[job.pairs[at][1]];
         kept[i] = distance[at];
       }
       Vec<T> sum[CHAINS];  // Several sums, since each addition waits for the one before.

@@ -208,6 +208,20 @@ template <class T> struct SymmetricJob {
   View<T, 2> distance;  // (n_lanes, n_lanes); p = 2: squared; padding and the diagonal have no meaning
 };
 
+// The k nearest from the distances of all pairs.
+template <class T> struct SelectJob {
+  Rows<T> pair_distance;  // (n_lanes, n_lanes)
+  Values<std::int64_t> order, group_start;
+  Lists<T> lists;
+};
+
+// Pairs of rows whose distances are wanted.
+template <class T> struct PairsJob {
+  Rows<T> rows;
+  Rows<std::int64_t> pairs;  // (n_pairs, 2)
+  View<T, 1> distance;       // (n_pairs,)
+};
+
 // What a search within limits finds: the lists of some queries, one after the other.
 template <class T> struct Hits {
   std::vector<std::int64_t> count;  // the length of each list
@@ -268,6 +282,15 @@ struct RoundedPairsJob {
 // The number of references in a packed block of bytes: two vectors of four words of eight bytes.
 constexpr int BYTE_LANES = 8;
 
+// What `round_to_bytes` reads and writes: byte = round((x - low) / delta).
+template <class T> struct BytesJob {
+  Rows<T> rows;
+  Values<double> low;
+  double delta = 0;
+  View<std::uint8_t, 2> bytes;  // (n, whole words)
+  View<double, 1> residual;     // (n,)
+};
+
 // What `find_k_nearest_by_bytes` reads.
 template <class T> struct ByteJob {
   Blocks<std::uint64_t> packed;      // (n_blocks, words, BYTE_LANES), words of eight features: see accumulate_byte_tile
@@ -326,15 +349,6 @@ struct SparseZoneJob {
   View<double, 1> total, coefficient_sums;  // (m,) and (n,)
 };
 
-// For every byte, the positions of its set bits in ascending order, one byte per position (little-endian).
-constexpr std::array<std::uint64_t, 256> BIT_PLACES = [] {
-  std::array<std::uint64_t, 256> places{};
-  for (unsigned byte = 0; byte < 256; ++byte)
-    for (unsigned bit = 0, at = 0; bit < 8; ++bit)
-      if (byte >> bit & 1) places[byte] |= std::uint64_t(bit) << (8 * at++);
-  return places;
-}();
-
 // The rows of SIMBA (paper 000, algorithm 1), packed for scans as (x - center) * levels, in blocks of one class each.
 struct Margins {
   Rows<double> rows;                   // (n, m)
@@ -348,7 +362,6 @@ struct Margins {
   Values<std::int64_t> ids;            // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
   Values<std::int64_t> block_code;     // (n_blocks,)
   Values<std::int64_t> feature_order;  // (m,)
-  bool in_order = false;               // feature_order counts up
 };
 
 // Steps of SIMBA, and the weights that they change.

@@ -199,7 +199,7 @@ template <class T> void run_add_listed_sparse_differences(const ListedSparseRows
   add_listed_sparse_differences(job, begin, end);
 }
 
-void check_margins(Margins& job) {
+void check_margins(const Margins& job) {
   const int64_t n = job.rows.size(), m = job.rows.width(), blocks = job.packed.size();
   require(job.codes.size() == n, "codes: one per row is needed");
   for (const int64_t size : {job.missing_distance.size(), job.nominal.size(), job.center.size(), job.levels.size(),
@@ -211,8 +211,6 @@ void check_margins(Margins& job) {
           "packed, ids, block_code, feature_order: wrong shape");
   require_below(job.ids, n, "ids: row outside the data");
   require_rows(job.feature_order, m, "feature_order: outside");
-  const int64_t *order = job.feature_order.data, *end = order + m;
-  job.in_order = std::adjacent_find(order, end, std::greater_equal()) == end;
 }
 
 void run_pack_margins(const Margins& job, int64_t begin, int64_t end) {
@@ -230,59 +228,50 @@ void run_take_simba_steps(const MarginSteps& job, int64_t begin, int64_t end) {
 
 // The lists of `add_listed_differences` among the arguments of a function.
 template <class Job, class Run, class... F> void def_listed(nb::module_& m, const char* name, Run run, F... fields) {
-  def_job<Job>(m, name, run, WB_ARGUMENT(rows), fields..., WB_ARGUMENT(query), WB_ARGUMENT(neighbor),
-               WB_ARGUMENT(coefficient), WB_ARGUMENT(output_row), WB_ARGUMENT(total));
+  def_job<Job>(m, name, run, ARG(rows), fields..., ARG(query), ARG(neighbor), ARG(coefficient), ARG(output_row),
+               ARG(total));
 }
 
 template <class T> void bind_rows(nb::module_& m, const char* packed_rows) {
-  const auto rows = WB_OBJECT("rows", PackedRows<T>);
-  def_object<PackedRows<T>>(m, packed_rows, "make_packed_rows", check_packed_rows<T>, WB_ARGUMENT(rows),
-                            WB_ARGUMENT(packed), WB_ARGUMENT(missing_distance), WB_ARGUMENT(n_numeric),
-                            WB_ARGUMENT(missing));
-  def_job<DistancesJob<T>>(m, "compute_distances", run_compute_distances<T>, rows, WB_ARGUMENT_OR_NONE(queries),
-                           field("missing", WB_FIELD(queries_missing)), WB_ARGUMENT(p), WB_ARGUMENT(distance));
-  def_job<ZoneCoefficientsJob<T>>(m, "compute_zone_coefficients", run_compute_zone_coefficients<T>, rows,
-                                  WB_ARGUMENT(zones), WB_ARGUMENT(coefficient));
-  def_job<DifferencesJob<T>>(m, "add_differences", run_add_differences<T>, rows, WB_ARGUMENT(coefficient),
-                             WB_ARGUMENT(total));
-  def_job<DistanceSumsJob<T>>(m, "sum_distances", run_sum_distances<T>, rows, WB_ARGUMENT(sums));
-  def_listed<ListedRows<T>>(m, "add_listed_differences", run_add_listed_differences<T>, WB_ARGUMENT(n_numeric),
-                            WB_ARGUMENT(first_feature), WB_ARGUMENT(last_feature));
+  const auto rows = OBJECT("rows", PackedRows<T>);
+  def_object<PackedRows<T>>(m, packed_rows, "make_packed_rows", check_packed_rows<T>, ARG(rows), ARG(packed),
+                            ARG(missing_distance), ARG(n_numeric), ARG(missing));
+  def_job<DistancesJob<T>>(m, "compute_distances", run_compute_distances<T>, rows, ARG_OR_NONE(queries),
+                           field("missing", FIELD(queries_missing)), ARG(p), ARG(distance));
+  def_job<ZoneCoefficientsJob<T>>(m, "compute_zone_coefficients", run_compute_zone_coefficients<T>, rows, ARG(zones),
+                                  ARG(coefficient));
+  def_job<DifferencesJob<T>>(m, "add_differences", run_add_differences<T>, rows, ARG(coefficient), ARG(total));
+  def_job<DistanceSumsJob<T>>(m, "sum_distances", run_sum_distances<T>, rows, ARG(sums));
+  def_listed<ListedRows<T>>(m, "add_listed_differences", run_add_listed_differences<T>, ARG(n_numeric),
+                            ARG(first_feature), ARG(last_feature));
   def_listed<ListedSparseRows<T>>(m, "add_listed_sparse_differences", run_add_listed_sparse_differences<T>);
-  def_job<RankedLists<T>>(m, "pick_nearest", run_pick_nearest<T>, WB_ARGUMENT(row), WB_ARGUMENT(ranked_distance),
-                          WB_ARGUMENT(codes), WB_ARGUMENT(asked), DISTANCE_OF_LISTS, ID_OF_LISTS, WB_ARGUMENT(lacking));
+  def_job<RankedLists<T>>(m, "pick_nearest", run_pick_nearest<T>, ARG(row), ARG(ranked_distance), ARG(codes),
+                          ARG(asked), DISTANCE_OF_LISTS, ID_OF_LISTS, ARG(lacking));
 }
 
 }  // namespace
 
 void bind_weighers(nb::module_& m) {
-  def_object<Zones>(m, "Zones", "make_zones", check_zones, WB_ARGUMENT(class_start), WB_ARGUMENT(hit_range),
-                    WB_ARGUMENT(factor), WB_ARGUMENT(weight), WB_ARGUMENT(threshold), WB_ARGUMENT(far),
-                    WB_ARGUMENT(tolerance));
+  def_object<Zones>(m, "Zones", "make_zones", check_zones, ARG(class_start), ARG(hit_range), ARG(factor), ARG(weight),
+                    ARG(threshold), ARG(far), ARG(tolerance));
   bind_rows<float>(m, "PackedRowsFloat32");
   bind_rows<double>(m, "PackedRowsFloat64");
-  def_job<SignsJob>(m, "sum_signs", run_sum_signs, WB_OBJECT("rows", PackedRows<double>), WB_ARGUMENT(coefficient),
-                    WB_ARGUMENT(sums));
-  const auto zone_rows = WB_OBJECT("rows", ZoneRows);
-  def_object<ZoneRows>(m, "ZoneRows", "make_zone_rows", check_zone_rows, WB_ARGUMENT(rows), WB_ARGUMENT_OR_NONE(packed),
-                       WB_ARGUMENT_OR_NONE(row_sums), WB_ARGUMENT_OR_NONE(distance), WB_ARGUMENT_OR_NONE(order));
+  def_job<SignsJob>(m, "sum_signs", run_sum_signs, OBJECT("rows", PackedRows<double>), ARG(coefficient), ARG(sums));
+  const auto zone_rows = OBJECT("rows", ZoneRows);
+  def_object<ZoneRows>(m, "ZoneRows", "make_zone_rows", check_zone_rows, ARG(rows), ARG_OR_NONE(packed),
+                       ARG_OR_NONE(row_sums), ARG_OR_NONE(distance), ARG_OR_NONE(order));
   def_job<ZoneDistancesJob>(m, "compute_zone_distances", run_compute_zone_distances, zone_rows,
-                            field("distance", WB_FIELD(distance_to_lanes)));
-  def_job<ZoneDifferencesJob>(m, "add_zone_differences", run_add_zone_differences, zone_rows, WB_ARGUMENT(zones),
-                              WB_ARGUMENT(total));
-  def_job<SparseZoneJob>(m, "add_sparse_zone_differences", run_add_sparse_zone_differences, WB_ARGUMENT(rows),
-                         WB_ARGUMENT(columns), WB_ARGUMENT(norm), WB_ARGUMENT(zones), WB_ARGUMENT(total),
-                         WB_ARGUMENT(coefficient_sums));
-  def_object<Margins>(m, "Margins", "make_margins", check_margins, WB_ARGUMENT(rows), WB_ARGUMENT(codes),
-                      WB_ARGUMENT(missing_distance), WB_ARGUMENT(nominal), WB_ARGUMENT(center), WB_ARGUMENT(levels),
-                      WB_ARGUMENT(unit), WB_ARGUMENT(rounding), WB_ARGUMENT(packed), WB_ARGUMENT(ids),
-                      WB_ARGUMENT(block_code), WB_ARGUMENT(feature_order));
-  const auto margins = WB_OBJECT("margins", Margins);
+                            field("distance", FIELD(distance_to_lanes)));
+  def_job<ZoneDifferencesJob>(m, "add_zone_differences", run_add_zone_differences, zone_rows, ARG(zones), ARG(total));
+  def_job<SparseZoneJob>(m, "add_sparse_zone_differences", run_add_sparse_zone_differences, ARG(rows), ARG(columns),
+                         ARG(norm), ARG(zones), ARG(total), ARG(coefficient_sums));
+  def_object<Margins>(m, "Margins", "make_margins", check_margins, ARG(rows), ARG(codes), ARG(missing_distance),
+                      ARG(nominal), ARG(center), ARG(levels), ARG(unit), ARG(rounding), ARG(packed), ARG(ids),
+                      ARG(block_code), ARG(feature_order));
+  const auto margins = OBJECT("margins", Margins);
   def_job<Margins>(m, "pack_margins", run_pack_margins, margins);
-  def_job<MarginSteps>(m, "take_simba_steps", run_take_simba_steps, margins, WB_ARGUMENT(order), WB_ARGUMENT(step),
-                       WB_ARGUMENT(w));
-  def_call<CountJob>(m, "count_between", run_count_between, WB_ARGUMENT(limits), WB_ARGUMENT(values),
-                     WB_ARGUMENT(counts));
+  def_job<MarginSteps>(m, "take_simba_steps", run_take_simba_steps, margins, ARG(order), ARG(step), ARG(w));
+  def_call<CountJob>(m, "count_between", run_count_between, ARG(limits), ARG(values), ARG(counts));
 }
 
 }  // namespace wb::bindings
