@@ -87,11 +87,11 @@ WB_KERNEL float round_rows(const PopulationJob<T>& job, const std::vector<std::i
     const bool instances = position < out.blocks * LANES;
     std::int32_t* to = out.packed.data() + position / LANES * pairs * LANES + position % LANES;
     for (std::int64_t c = 0; c < pairs; ++c) {
-      const auto round = [&](std::int64_t at) {
-        return round_feature(job.columns[columns[at]], factor[at], position, in_order, row, used, moved);
-      };
-      Ints both = round(2 * c) & 0xffff;
-      if (2 * c + 1 < width) both |= round(2 * c + 1) << 16;
+      Ints both = {};
+      for (std::int64_t at = 2 * c; at < std::min(2 * c + 2, width); ++at) {
+        const Ints level = round_feature(job.columns[columns[at]], factor[at], position, in_order, row, used, moved);
+        both |= (level & 0xffff) << (at % 2 * 16);
+      }
       norm += multiply_pairs(both, both);
       if (instances) store_ints(to + c * LANES, both);
       typedef short Shorts __attribute__((vector_size(VECTOR_BYTES)));

@@ -139,18 +139,18 @@ WB_INLINE void add_sets(const ZoneRows& job, const Zones& zones, const Bits& set
   for (std::int64_t c = 0; c < zones.n_groups(); ++c) {
     const std::int64_t from = zones.numeric() ? 0 : zones.class_start[c];
     const std::int64_t to = zones.numeric() ? zones.size() : zones.class_start[c + 1];
-    const auto members_of = [&](std::int64_t i, std::int64_t word) {
-      return sets[std::size_t(i * words + word)] & bits_in_group(zones, begin + i, c, word);
-    };
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t members = 0;
-      for (std::int64_t word = from / ROWS; word * ROWS < to; ++word) members += std::popcount(members_of(i, word));
+      for (std::int64_t word = from / ROWS; word * ROWS < to; ++word)
+        members += std::popcount(sets[std::size_t(i * words + word)] & bits_in_group(zones, begin + i, c, word));
       scale[std::size_t(i)] =
           sign * zones.factor_of(begin + i, c) * zones.weight[begin + i] / std::max(double(members), 1.0);
     }
     for (std::int64_t word = from / ROWS; word * ROWS < to; ++word) {
-      for (std::int64_t i = 0; i < count; ++i)
-        size[std::size_t(i)] = list_bits(members_of(i, word), listed.data() + i * ROWS);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint64_t members = sets[std::size_t(i * words + word)] & bits_in_group(zones, begin + i, c, word);
+        size[std::size_t(i)] = list_bits(members, listed.data() + i * ROWS);
+      }
       for (std::int64_t first = 0; first < stride; first += PANEL)
         for (std::int64_t i = 0; i < count; ++i)
           if (size[std::size_t(i)] > 0)

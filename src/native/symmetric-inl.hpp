@@ -61,11 +61,12 @@ WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, const Pai
         const T* block = job.references->packed[tile.block - layout.first_block];
         fetch_share(tile, block, last, next, LANES);
         T* tile_sums = sums.data() + (m > PANEL ? i * TILE_SUMS : 0);
-        const auto add_panel = [&](const auto& queries) {
+        if (all_blocks) {
+          const LaneQueries<T> queries{job.references->packed[tile.lane / LANES] + tile.lane % LANES};
           add_pair_panel<T, P, MISSING>(queries, block, features, first, last, tile_sums);
-        };
-        if (all_blocks) add_panel(LaneQueries<T>{job.references->packed[tile.lane / LANES] + tile.lane % LANES});
-        else add_panel(rows_of(job, layout, tile));
+        } else {
+          add_pair_panel<T, P, MISSING>(rows_of(job, layout, tile), block, features, first, last, tile_sums);
+        }
         if (last == m) write_pair_tile(layout, tile, tile_sums, job.distance);
       }
     }
