@@ -109,7 +109,7 @@ def check_covariates(covariates: Any, n: int) -> Covariates:
         unused = ", ".join(repr(name) for name, keep in zip(names, varying, strict=True) if not keep)
         warn(f"constant covariates change nothing and are left out: {unused}", UnusedCovariateWarning)
     kept = tuple(name for name, keep in zip(names, varying, strict=True) if keep)
-    return Covariates(values[:, varying], coder.nominal_of(values)[varying], kept)
+    return Covariates(values[:, varying], coder.nominal[varying], kept)
 
 
 def _as_frame(covariates: Any) -> Any:

@@ -53,6 +53,17 @@ def draw_rows(n: int, n_samples: int | None, random_state: Any) -> IndexArray:
     return np.sort(rng.choice(n, size=int(n_samples), replace=False))
 
 
+def draw_from_groups(groups: IndexArray, most: Any, rng: np.random.Generator) -> IndexArray:
+    """Draw rows of each group without repetition, and return their numbers in ascending order.
+
+    ``groups`` has the group of each row. ``most`` is the largest number of rows of a group, or has one number per
+    group. Of a smaller group, all rows are drawn.
+    """
+    sizes = np.minimum(np.bincount(groups), most)
+    drawn = [rng.choice(np.flatnonzero(groups == c), size, replace=False) for c, size in enumerate(sizes) if size]
+    return np.sort(np.concatenate(drawn))
+
+
 def open_seeds(estimator: Any) -> list[str]:
     """Return the names of the ``random_state`` parameters of an estimator and its parts that are None.
 

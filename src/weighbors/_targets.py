@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils._param_validation import StrOptions
 
 from ._frames import as_vector
@@ -80,6 +81,13 @@ def accepted_target(weigher: Any) -> str | None:
         return None
     accepted: str = getattr(weigher, "_target_type", getattr(weigher, "target_type", "numeric"))
     return accepted
+
+
+def wanted_target(model: Any) -> str:
+    """Return what an estimator inside another one is made for: "classes", "numeric", or "auto" if it takes both."""
+    if is_regressor(model):
+        return "numeric"
+    return "classes" if is_classifier(model) else accepted_target(model) or "auto"
 
 
 def check_target(y: Any, target_type: str | None = None, *, who: str = "") -> Target:

@@ -51,8 +51,7 @@ def warn_unscaled(estimator: Any, rows: Any, nominal: BoolArray, names: list[str
         return
     with np.errstate(over="ignore"):
         span = (np.fmax.reduce(rows, axis=0) - np.fmin.reduce(rows, axis=0)).astype(np.float64)
-    if len(nominal) == len(span):
-        span[nominal] = 1.0
+    span[nominal] = 1.0
     span = np.where(span > 0, span, np.nan)  # constant and empty columns do not count
     if np.isnan(span).all():
         return

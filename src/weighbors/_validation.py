@@ -6,8 +6,7 @@ categories are codes, and missing cells are NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._columns import column_kind, refuse_column
 from ._frames import as_pandas, is_frame
@@ -23,7 +22,7 @@ from ._integers import refuse_rounded_integers
 from ._names import require_text
 from ._typing import AnyArray, BoolArray, FloatArray
 from ._unscaled import warn_unscaled
-from .exceptions import InvalidDataError, UnknownCategoryError, WeighborsError
+from .exceptions import InvalidDataError, UnknownCategoryError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +77,8 @@ class TableCoder:
             # An array of floats needs no conversion, and has no names, categories or rounded integers.
             self.names, self.nominal = [], np.zeros(X.shape[1], dtype=bool)
             rows = _check_float_table(estimator, X, reset=True)
-            _refuse_infinity(rows, self.names)
+            if np.isinf(rows).any():
+                raise _infinity_error(rows, self.names)
         else:
             rows = self._learn(estimator, X)
         if getattr(estimator, "_needs_scaled_columns", False):
@@ -122,20 +122,15 @@ class TableCoder:
             frame.isetitem(j, labels[code])
         return frame if columns is not None else frame.to_numpy(dtype=object)
 
-    def nominal_of(self, X: Any) -> BoolArray:
-        """Return a mask of the nominal columns of a coded table."""
-        return self.nominal if len(self.nominal) == X.shape[1] else np.zeros(X.shape[1], dtype=bool)
-
     def check_same(self, categorical_features: Any, who: str, X: Any) -> None:
         """Raise InvalidDataError if ``categorical_features`` means other columns than the columns learned here.
 
         ``who`` is the estimator that has the parameter, as the message names it. ``X`` is the coded table.
         """
-        nominal = self.nominal_of(X)
         other = TableCoder(categorical_features, names=self.names)._requested(X.shape[1])
-        if np.array_equal(other, nominal):
+        if np.array_equal(other, self.nominal):
             return
-        here, there = ([self._name(j) for j in np.flatnonzero(mask).tolist()] for mask in (nominal, other))
+        here, there = ([self._name(j) for j in np.flatnonzero(mask).tolist()] for mask in (self.nominal, other))
         raise InvalidDataError(
             f"{who} has categorical_features={categorical_features!r}, the columns [{', '.join(there)}], and the "
             f"model those in [{', '.join(here)}]: weights learned under one distance mean nothing under another. "
@@ -199,22 +194,26 @@ class TableCoder:
         # scikit-learn converts tables of plain numbers. It cannot say which column holds something else, so all other
         # tables are coded column by column.
         if self.nominal.any() or "category" in kinds or (kinds and _has_arrow(X)):
-            with _as_our_errors():
-                out: Any = self._code_columns(estimator, X, reset=reset, learn=learn)
+            out: Any = self._code_columns(estimator, X, reset=reset, learn=learn)
         else:
             out = _check_float_table(estimator, X, reset=reset)
-        _refuse_infinity(out, self.names)
-        refuse_rounded_integers(X, out, self.nominal_of(out), self.names)
+        if not len(self.nominal):  # lists of lists have no width before they are converted
+            self.nominal = np.zeros(out.shape[1], dtype=bool)
+        if np.isinf(out.data if sparse.issparse(out) else out).any():
+            raise _infinity_error(out, self.names)
+        refuse_rounded_integers(X, out, self.nominal, self.names)
         return out
 
     def _code_columns(self, estimator: Any, X: Any, *, reset: bool, learn: bool) -> FloatArray:
         """Return the coded rows of a table, coded column by column. ``reset`` and ``learn`` are as in `_code`."""
         import pandas as pd
 
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
-        frame = X
+        try:
+            validate_data(estimator, X, skip_check_array=True, reset=reset)
+            frame = X if is_frame(X) else pd.DataFrame(check_array(X, dtype=None, ensure_all_finite=False))
+        except ValueError as error:
+            raise InvalidDataError(str(error)) from error
         if not is_frame(X):
-            frame = pd.DataFrame(check_array(X, dtype=None, ensure_all_finite=False))
             _check_kinds(frame)
         if frame.shape[1] != len(self.nominal):
             raise InvalidDataError(f"X has {frame.shape[1]} columns; {len(self.nominal)} were there in fit")
@@ -281,7 +280,9 @@ class TakesTables:
 
 
 class SelectsColumns(SelectorMixin):
-    """Base class of the estimators whose ``transform`` returns some columns of a table."""
+    """Base class of the estimators whose ``transform`` returns some columns of a table: those of ``support_``."""
+
+    support_: BoolArray
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of ``X``.
@@ -295,6 +296,11 @@ class SelectsColumns(SelectorMixin):
         array of shape (n_samples, n_features_kept)
         """
         return super().transform(_without_arrow(as_pandas(X)))
+
+    def _get_support_mask(self) -> BoolArray:
+        """Return which columns are selected, for scikit-learn's mixin."""
+        check_is_fitted(self)
+        return self.support_
 
 
 def _without_arrow(X: Any) -> Any:
@@ -358,17 +364,6 @@ def _check_kinds(X: Any) -> list[str]:
     return kinds
 
 
-@contextmanager
-def _as_our_errors() -> Iterator[None]:
-    """Turn a ValueError of scikit-learn into an InvalidDataError with the same message."""
-    try:
-        yield
-    except WeighborsError:
-        raise
-    except ValueError as error:
-        raise InvalidDataError(str(error)) from error
-
-
 def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check a table of numbers and return its rows as floats, in a layout that the compiled core can read.
 
@@ -376,7 +371,7 @@ def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     duplicates, are copied and put in order: SciPy would do that in place. Dense rows that do not begin at a multiple of
     their item size are copied. ``reset`` is True in fit: the columns are learned, not compared.
     """
-    with _as_our_errors():
+    try:
         rows = validate_data(
             estimator,
             X,
@@ -386,6 +381,8 @@ def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
             ensure_all_finite=False,
             reset=reset,
         )
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error
     if not sparse.issparse(rows):
         return np.require(rows, requirements=["C_CONTIGUOUS", "ALIGNED"])
     if not rows.has_canonical_format:
@@ -394,17 +391,14 @@ def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     return rows
 
 
-def _refuse_infinity(X: Any, names: list[str]) -> None:
-    """Raise InvalidDataError if a coded table holds infinity. ``names`` are the column names, or empty."""
-    values = X.data if sparse.issparse(X) else X
-    if values.size == 0 or not np.isinf(values).any():
-        return
+def _infinity_error(X: Any, names: list[str]) -> InvalidDataError:
+    """Return the error for a coded table that holds infinity. ``names`` are the column names, or empty."""
     where = ""
     if not sparse.issparse(X):
         row, j = np.argwhere(np.isinf(X))[0].tolist()
         where = f" (row {row}, column {repr(names[j]) if names else j})"
-    raise InvalidDataError(
-        f"Input X contains infinity or a value too large for {values.dtype}{where}: distances to it mean nothing. "
+    return InvalidDataError(
+        f"Input X contains infinity or a value too large for {X.dtype}{where}: distances to it mean nothing. "
         "Replace it by a number, or by NaN for a missing value"
     )
 

@@ -69,7 +69,7 @@ def test_misaligned_rows_are_copied(dtype, backend):
     odd, queries = misaligned(rows), misaligned(rows[:9])
     assert build_references(odd).rows.flags.aligned
     assert build_references(rows).select(queries).flags.aligned
-    assert Margins.of(odd, np.arange(300) % 2, 2, np.zeros(5, dtype=bool), None).rows.flags.aligned
+    assert Margins(odd, np.arange(300) % 2, 2, np.zeros(5, dtype=bool), None).rows.flags.aligned
     options = {"backend": backend, "p": 1}  # bytes need city-block distances
     found = NeighborEngine(odd, **options).search(queries, 4)
     for one, other in zip(found, NeighborEngine(rows, **options).search(rows[:9], 4), strict=True):

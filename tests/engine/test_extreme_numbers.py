@@ -70,7 +70,7 @@ SIMBAS = [Simba(random_state=0), Simba(2, random_state=0),
 def test_simba_of_large_and_small_numbers_is_that_of_the_loops(exponent):
     rows = X * 10.0**exponent
     order, step = np.random.default_rng(1).permutation(len(X)), np.full(len(X), 1.0)
-    margins = Margins.of(rows, Y.astype(np.int64), 2, np.zeros(3, dtype=bool), None)
+    margins = Margins(rows, Y.astype(np.int64), 2, np.zeros(3, dtype=bool), None)
     found = simba_steps(margins, np.ones(3), order, step)
     expected = naive.simba(rows, Y, order, step)
     np.testing.assert_allclose(found, expected, rtol=1e-7)
@@ -106,7 +106,7 @@ def test_simba_refuses_mixed_tables_that_float32_cannot_hold(exponent, kind):
     else:
         rows[:, 1], nominal[1] = np.arange(40) % 2, True
     with pytest.raises(InvalidDataError, match="which SIMBA cannot compare beside categories or missing values"):
-        Margins.of(rows, Y.astype(np.int64), 2, nominal, None)
+        Margins(rows, Y.astype(np.int64), 2, nominal, None)
 
 
 def test_differences_that_vanish_beside_larger_columns_are_refused():

@@ -6,8 +6,13 @@ from naive import evolution as naive
 
 from weighbors import _native
 from weighbors.engine import population
-from weighbors.engine.population import PopulationNeighbors, Selections, bit_words, choose_population_method
-from weighbors.engine.population_cache import sort_neighbors
+from weighbors.engine.population import (
+    PopulationNeighbors,
+    Selections,
+    bit_words,
+    choose_population_method,
+    sort_neighbors,
+)
 
 RNG = np.random.default_rng
 
@@ -44,6 +49,12 @@ def expected(X, y, w, v, s, t, k, nominal):
         weights = w[i, 0] if w.shape[1] == 1 else {c: w[i, c] for c in range(w.shape[1])}
         told.append([-1 if a is None else a for a in naive.answers(X, y, weights, v[i], s[i], t[i], k, nominal)])
     return np.array(told)
+
+
+def one_of(selections, i):
+    """The i-th individual alone."""
+    parts = (selections.feature_weights, selections.instance_scales, selections.instance_mask)
+    return Selections(1, *(None if part is None else part[[i]] for part in parts))
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -152,7 +163,7 @@ def test_many_rows_in_parts_threads_and_levels(dtype):
                 for jobs in (1, 2, 5):
                     neighbors = PopulationNeighbors(X, y, n_classes=2, n_jobs=jobs)
                     results.append(neighbors.predict(selections))
-                    results.append(np.concatenate([neighbors.predict(selections.take([i])) for i in range(9)]))
+                    results.append(np.concatenate([neighbors.predict(one_of(selections, i)) for i in range(9)]))
             finally:
                 _native.set_cpu_level(level)
         for result in results[1:]:

@@ -47,7 +47,6 @@ LISTS = [
 ]
 NUMERIC = [RReliefF(4), RReliefF(3, sigma=2.0), RReliefF(2, ties="index"), MultiSURF(), SURF()]
 FAMILY = [SURF(), SURFStar(), MultiSURF(), MultiSURFStar(n_jobs=2)]
-OTHERS = [IRelief(), Simba(random_state=0)]
 
 
 def a_table(kind, seed):
@@ -155,13 +154,6 @@ def test_distances_of_the_surf_family(kind, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("weigher", OTHERS, ids=lambda one: type(one).__name__)
-def test_weighers_without_lists_share_the_checked_table(weigher):
-    X, y = a_table("plain", 1)
-    assert_same_bits(weigher, X, y, 1)
-
-
-@pytest.mark.filterwarnings("ignore")
 def test_lists_of_a_few_hundred_of_many_rows(monkeypatch):
     """Lists hold only some rows here, and a rare class is mostly beyond them."""
     random = np.random.default_rng(0)
@@ -179,12 +171,12 @@ def test_weighers_that_fit_in_their_own_way_share_nothing():
             return super().fit(X * 2, y, sample_weight)
 
     class Doubled(ReliefF):
-        def fit_weights(self, table):
-            return 2 * super().fit_weights(table)
+        def score_targets(self, rows, targets):
+            return [2 * weights for weights in super().score_targets(rows, targets)]
 
-    for weigher in (Own(), TuRF(ReliefF(3)), NPDR()):
-        assert fit_together(weigher, X, [y, y]) is None
     np.testing.assert_array_equal(fit_together(Doubled(3), X, [y, y]), [2 * ReliefF(3).fit(X, y).feature_weights_] * 2)
+    for weigher in (Own(), TuRF(ReliefF(3)), NPDR(), IRelief(), Simba()):
+        assert fit_together(weigher, X, [y, y]) is None
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -176,7 +176,7 @@ def check_simba(rng):
     y = labels(rng, n)
     step = np.full(n, 1 / n if rng.random() < 0.5 else 0.3)
     order = rng.permutation(n)
-    margins = Margins.of(X, y, int(y.max()) + 1, np.zeros(m, dtype=bool), None)
+    margins = Margins(X, y, int(y.max()) + 1, np.zeros(m, dtype=bool), None)
     np.testing.assert_allclose(
         simba_steps(margins, np.ones(m), order, step), simba.simba(X, y, order, step), rtol=1e-6, atol=1e-9
     )

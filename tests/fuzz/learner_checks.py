@@ -18,12 +18,11 @@ from weighbors.weighers import rows as relief_rows
 from weighbors.weighers import surf
 from weighbors.weighers.base import fit_targets
 from weighbors.weighers.instances.drop import select_drop3, select_drop5
-from weighbors.weighers.instances.editing import edit_rows
 from weighbors.weighers.instances.fcnn import select_fcnn
 from weighbors.weighers.instances.hmnei import select_hmnei
 from weighbors.weighers.instances.icf import select_icf
 from weighbors.weighers.instances.instance_based import select_ib2, select_ib3
-from weighbors.weighers.instances.rows import LabelledRows
+from weighbors.weighers.instances.rows import LabelledRows, edit_rows
 from weighbors.weighers.scored_table import ScoredTable
 
 

@@ -19,7 +19,7 @@ from weighbors import (
     WeightedNearestNeighbors,
     Weights,
 )
-from weighbors.engine import NeighborEngine, search_radius
+from weighbors.engine import NeighborEngine
 from weighbors.engine import engine as engine_module
 from weighbors.exceptions import BackendError, ForeignWeightsError, InvalidDataError, InvalidWeightsError
 
@@ -158,7 +158,7 @@ def test_lists_within_a_radius_are_the_beginnings_of_all_neighbours(kind, dtype,
     for radius in (0.0, 0.5, 1.0, float(distance[3, 9]), float(distance[4, 11]), 50.0):
         inside = (distance <= radius) & (row >= 0)
         for one, n_jobs in ((engine, 1), (engine, 2), (in_parts, 1)):
-            found = search_radius(one, X, radius, own_row=own, n_jobs=n_jobs)
+            found = one.search_radius(X, radius, own_row=own, n_jobs=n_jobs)
             np.testing.assert_array_equal(found.start, np.append(0, np.cumsum(inside.sum(axis=1))))
             np.testing.assert_array_equal(found.row, row[inside])
             np.testing.assert_array_equal(found.distance, distance[inside])

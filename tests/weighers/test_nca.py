@@ -20,6 +20,7 @@ from weighbors.engine.pairs import PackedRows
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
 from weighbors.weighers.base import CodedTable
 from weighbors.weighers.nca import make_problem, objective
+from weighbors.weighers.rows import weigh_pairs
 
 RNG = np.random.default_rng
 SEEDS = range(24)
@@ -164,7 +165,7 @@ def test_a_knn_gets_the_distances_that_were_learned():
     engine = NeighborEngine(X, weights=model.weights_, p=1, nominal=nominal)
     distance, row = engine.search(X[:10], 60)
     problem, columns, _ = problem_of(X, y, nominal, False, np.ones(60))
-    learned = problem.weighted_pairs(model.feature_weights_[columns] ** 2).distances(0, 10)
+    learned = weigh_pairs(problem.pairs, model.feature_weights_[columns] ** 2).distances(0, 10)
     np.testing.assert_allclose(distance, np.take_along_axis(learned, row, axis=1), rtol=1e-9, atol=1e-9)
 
 

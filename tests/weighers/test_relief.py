@@ -24,6 +24,7 @@ from weighbors import (
 )
 from weighbors.datasets import data_directory, load_dataset
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
+from weighbors.weighers.base import CodedTable
 from weighbors.weighers.rows import Instances
 from weighbors.weighers.surf import surf_scores
 
@@ -231,12 +232,13 @@ def test_sums_over_zones_equal_those_by_coefficients(n, m, multi, star):
     rng = RNG(n)
     X, y = rng.normal(size=(n, m)), np.sort(rng.integers(0, 3, size=n))
     weight = rng.random(n)
-    plain = Instances(X, y, 3, np.zeros(m, bool), scaled=True, p=1, n_jobs=2)
-    mixed = Instances(np.c_[X, np.ones(n)], y, 3, np.arange(m + 1) == m, scaled=True, p=1, n_jobs=1)
+    table = CodedTable(X, y, np.arange(3), np.zeros(m, bool), weight)
+    plain = Instances(X, table.nominal, scaled=True, p=1, n_jobs=2)
+    mixed = Instances(np.c_[X, np.ones(n)], np.arange(m + 1) == m, scaled=True, p=1, n_jobs=1)
     assert plain.plain
     assert not mixed.plain
-    expected = surf_scores(mixed, weight, multi=multi, star=star)[:m]
-    np.testing.assert_allclose(surf_scores(plain, weight, multi=multi, star=star), expected, rtol=1e-11, atol=1e-14)
+    expected = surf_scores(mixed, table, multi=multi, star=star)[:m]
+    np.testing.assert_allclose(surf_scores(plain, table, multi=multi, star=star), expected, rtol=1e-11, atol=1e-14)
 
 
 @pytest.mark.parametrize("weigher", [cls() for cls in ALL], ids=lambda w: type(w).__name__)

@@ -111,13 +111,11 @@ def test_an_extreme_sigma_leaves_the_nearest_neighbor_or_equal_weights(sigma, sa
 def test_weights_of_neighbours_by_hand():
     distance = np.array([1.0, 2.0, 2.0, 4.0, np.inf])
     place = np.exp(1 - np.arange(1, 4) ** 2.0)  # relative to the first
-    found = weigh_by_rank(distance, 3, 1.0, ties="share", tol=1e-10)
+    found = weigh_by_rank(distance, 3, "share", 1.0)
     np.testing.assert_allclose(found, [1, (place[1] + place[2]) / 2, (place[1] + place[2]) / 2, 0, 0])
-    np.testing.assert_allclose(weigh_by_rank(distance, 3, 1.0, ties="index", tol=1e-10), [*place, 0, 0])
+    np.testing.assert_allclose(weigh_by_rank(distance, 3, "index", 1.0), [*place, 0, 0])
     # Of two places, the second is shared by the tied ones.
-    np.testing.assert_allclose(
-        weigh_by_rank(distance, 2, 1.0, ties="share", tol=1e-10), [1, place[1] / 2, place[1] / 2, 0, 0]
-    )
+    np.testing.assert_allclose(weigh_by_rank(distance, 2, "share", 1.0), [1, place[1] / 2, place[1] / 2, 0, 0])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -133,8 +131,8 @@ def test_a_wide_sigma_is_uniform_and_a_narrow_one_takes_the_nearest(seed):
         **CLOSE,
     )
     distance = np.sort(RNG(seed).integers(0, 4, size=(6, 2, 9)).astype(float), axis=-1)
-    wide = weigh_by_rank(distance, 4, 1e9, ties="share", tol=1e-10)
-    np.testing.assert_allclose(wide, share_slots(distance, 4, ties="share", tol=1e-10), **CLOSE)
+    wide = weigh_by_rank(distance, 4, "share", 1e9)
+    np.testing.assert_allclose(wide, share_slots(distance, 4, "share"), **CLOSE)
 
 
 @pytest.mark.parametrize("ties", ["share", "index"])

@@ -120,7 +120,7 @@ def test_sparse_rows():
     [
         (chi2, "chi2 cannot score these features: .*non-negative"),
         (lambda X, y: np.ones(2), r"<lambda> gives scores of shape \(2,\); one per feature \(6\)"),
-        (KNeighborsClassifier(), "has no importance for each of the 6 features"),
+        (KNeighborsClassifier(), "ScoreWeigher needs .* after fit: KNeighborsClassifier has none"),
         ("f", "score_func"),
     ],
 )

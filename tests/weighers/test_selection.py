@@ -106,7 +106,7 @@ def test_what_a_selector_takes():
     weight = np.arange(1.0, 61.0)
     weighed = FeatureSelector(ReliefF(), 2).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(weighed.feature_weights_, ReliefF().fit(X, y, sample_weight=weight).feature_weights_)
-    with pytest.raises(InvalidDataError, match="GaussianNB has none after fit"):
+    with pytest.raises(InvalidDataError, match="GaussianNB has none of feature_weights_"):
         FeatureSelector(GaussianNB()).fit(X, y)
 
 

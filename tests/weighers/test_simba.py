@@ -37,7 +37,7 @@ def generated(seed):
 
 
 def margins_of(X, y):
-    return Margins.of(X, y, int(y.max()) + 1, np.zeros(X.shape[1], dtype=bool), None)
+    return Margins(X, y, int(y.max()) + 1, np.zeros(X.shape[1], dtype=bool), None)
 
 
 @pytest.mark.parametrize("seed", range(40))

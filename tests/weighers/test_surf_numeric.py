@@ -10,6 +10,7 @@ from sklearn.linear_model import Lasso
 
 from weighbors import SURF, MultiSURF, MultiSURFStar, ReliefF, RReliefF, SURFStar, TuRF
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
+from weighbors.weighers.base import CodedTable
 from weighbors.weighers.rows import Instances
 from weighbors.weighers.surf import hit_ranges, surf_scores
 
@@ -39,14 +40,13 @@ def test_sums_over_zones_equal_those_by_coefficients(n, m, cls):
     # a constant category makes the table mixed: that way every pair has its coefficient
     rng = RNG(n)
     X, y, weight = rng.normal(size=(n, m)), np.sort(rng.normal(size=n)), rng.random(n)
-    codes = np.zeros(n, dtype=np.int64)
-    plain = Instances(X, codes, 1, np.zeros(m, bool), scaled=True, p=1, n_jobs=2)
-    mixed = Instances(np.c_[X, np.ones(n)], codes, 1, np.arange(m + 1) == m, scaled=True, p=1, n_jobs=1)
-    plain.target = mixed.target = y
+    table = CodedTable(X, np.zeros(n, dtype=np.int64), np.zeros(0), np.zeros(m, bool), weight, y)
+    plain = Instances(X, table.nominal, scaled=True, p=1, n_jobs=2)
+    mixed = Instances(np.c_[X, np.ones(n)], np.arange(m + 1) == m, scaled=True, p=1, n_jobs=1)
     assert plain.plain
     assert not mixed.plain
-    expected = surf_scores(mixed, weight, **FAMILY[cls])[:m]
-    np.testing.assert_allclose(surf_scores(plain, weight, **FAMILY[cls]), expected, rtol=1e-11, atol=1e-14)
+    expected = surf_scores(mixed, table, **FAMILY[cls])[:m]
+    np.testing.assert_allclose(surf_scores(plain, table, **FAMILY[cls]), expected, rtol=1e-11, atol=1e-14)
 
 
 def test_two_classes_far_apart_are_two_targets_far_apart():

@@ -103,13 +103,9 @@ def test_what_says_nothing_of_features_is_refused():
         TuRF(GaussianNB()).fit(X, Y)
 
     class Broken(ReliefF):
-        @property
-        def feature_weights_(self):
-            return np.full(self.n_features_in_, np.nan)
-
-        @feature_weights_.setter
-        def feature_weights_(self, value):
-            pass
+        def fit(self, X, y):
+            super().fit(X, y).feature_weights_[0] = np.nan
+            return self
 
     with pytest.raises(InvalidDataError, match="one finite weight per feature"):
         TuRF(Broken()).fit(X, Y)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -25,6 +25,11 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     return max(1, int(joblib.effective_n_jobs(n_jobs)))
 
 
+def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
+    """Return ranges of ``size`` numbers from 0 to ``n``. They do not depend on the number of threads."""
+    return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
+
+
 def row_ranges(n: int, n_jobs: int, *, least: int = 48, most: int = 1020) -> list[tuple[int, int]]:
     """Cut ``n`` rows into ranges: about four per thread, each of about ``least`` to ``most`` rows.
 
@@ -35,8 +40,7 @@ def row_ranges(n: int, n_jobs: int, *, least: int = 48, most: int = 1020) -> lis
     """
     # Four ranges per thread even out their times.
     size = min(max(-(-n // (4 * n_jobs)), least), most)
-    size = -(-size // 6) * 6  # whole tiles of six queries
-    return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
+    return fixed_ranges(n, -(-size // 6) * 6)  # whole tiles of six queries
 
 
 def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]], n_jobs: int) -> list[Result]:
@@ -77,3 +81,10 @@ def run_ranges(task: Callable[[int, int], Result], ranges: list[tuple[int, int]]
     for future in begun:
         future.result()
     return [results[number] for number in range(len(ranges))]
+
+
+def run_kernel(
+    kernel: Callable[..., Result], ranges: list[tuple[int, int]], n_jobs: int, **arguments: Any
+) -> list[Result]:
+    """Run a function of the compiled core for every range, as `run_ranges` does. It takes ``begin`` and ``end``."""
+    return run_ranges(lambda begin, end: kernel(**arguments, begin=begin, end=end), ranges, n_jobs)

@@ -66,11 +66,6 @@ class ColumnCoding:
         """Return the coded rows of a piece, with the columns and categories learned before."""
         return self.coder.transform(TableShape(header), table)
 
-    def nominal(self, width: int) -> BoolArray:
-        """Return a mask of the columns that hold categories, out of ``width`` columns."""
-        nominal = self.table.nominal
-        return nominal if len(nominal) == width else np.zeros(width, dtype=bool)
-
     def merged(self, others: Sequence[Any]) -> Any:
         """Return one coding with the categories of all codings, in the order in which the categories first appear.
 
@@ -131,7 +126,7 @@ def encode_block(block: Block, header: Header, coding: ColumnCoding) -> EncodedB
         raise InvalidDataError("Found array with 0 sample(s): a block of the table is empty")
     own = coding.blank()
     rows = own.learn(header, piece.table)
-    return EncodedBlock(piece.table, rows, np.asarray(piece.labels), own.nominal(header.width))
+    return EncodedBlock(piece.table, rows, np.asarray(piece.labels), own.table.nominal)
 
 
 def take_block(

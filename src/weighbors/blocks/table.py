@@ -125,7 +125,7 @@ class BlockTable(RowBlocks):
             check_classes(profile.labels, profile.rows)
             self.classes, self.codes = profile.labels, profile.codes
         self.coder, self.broken = profile.coding.coder, profile.broken
-        self.nominal: BoolArray = profile.coding.nominal(header.width)
+        self.nominal: BoolArray = profile.coding.table.nominal
         low, high = (np.nan_to_num(end, nan=0.0).astype(profile.dtype) for end in profile.column_range[:2])
         self.measured = ColumnRanges(low, high, profile.column_range.missing)
         encoder = BlockEncoder(header, profile.coding, np.dtype(profile.dtype), self.classes)

@@ -13,47 +13,48 @@ from ..blocks import BlockEngine, BlockTable
 from ..engine import ColumnRanges
 from ..engine.listed import LISTS, ListedPairs, sum_listed
 from ..engine.references import compute_missing_distance
-from ..weighers.rows import Expectation, RangeScale, TrainingRows
+from ..weighers.base import CodedTable
+from ..weighers.rows import Expectation, Instances, scale_by_range
 
 
 @dataclass(frozen=True)
 class Arranged:
-    """A transform that puts numeric columns first, and scales them if ``scale`` is given."""
+    """A transform that puts numeric columns first, and scales them to the ranges ``scaled`` if these are given."""
 
     columns: IndexArray
-    scale: RangeScale | None
+    n_numeric: int
+    scaled: ColumnRanges | None
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Return coded rows with their columns reordered and scaled."""
         if not np.array_equal(self.columns, np.arange(rows.shape[1])):
             rows = np.ascontiguousarray(rows[:, self.columns])
-        arranged: FloatArray = rows if self.scale is None else self.scale(rows)
-        return arranged
+        return rows if self.scaled is None else scale_by_range(rows, self.scaled, self.n_numeric)[0]
 
 
-class BlockInstances(TrainingRows):
+class BlockInstances(Instances):
     """`Instances` for a `BlockTable`: the same neighbours and the same sums, in the same order.
 
-    ``asked`` are the numbers of the rows whose neighbours are searched, by default all rows. Neighbours are searched
-    among all rows. The rows of some neighbour lists at a time are read from the blocks and summed in this process.
+    Neighbours are searched among all rows. The rows of some neighbour lists at a time are read from the blocks and
+    summed in this process.
     """
 
     cells = 2**25  # large, because every `take` is a round of tasks
 
-    def __init__(self, table: BlockTable, *, scaled: bool, p: int, asked: IndexArray | None = None) -> None:
-        asked = np.arange(table.n) if asked is None else asked
-        # Rows with a numeric target are of one class.
-        codes = table.codes if len(table.classes) else np.zeros(table.n, dtype=np.int64)
-        super().__init__(asked, codes, max(1, len(table.classes)), table.nominal, p=p, n_jobs=None)
-        self.table = table
-        self.dtype = table.dtype
+    def __init__(self, table: BlockTable, *, scaled: bool, p: int) -> None:
+        nominal = table.nominal
+        self.table, self.dtype, self.p, self.sparse = table, table.dtype, p, False
+        self.n, self.n_features = table.n, len(nominal)
+        self.columns = np.concatenate([np.flatnonzero(~nominal), np.flatnonzero(nominal)])
+        self.n_numeric = int((~nominal).sum())
         measured = table.measured.of(self.columns)
-        self.missing = bool(measured.missing.any())
-        self.transform = Arranged(self.columns, RangeScale.of(measured, self.n_numeric) if scaled else None)
-        if self.transform.scale is not None:  # scaling and rounding keep the order of values
-            low, high = (self.transform.scale(end[None])[0] for end in (measured.low, measured.high))
+        self.transform = Arranged(self.columns, self.n_numeric, measured if scaled else None)
+        if scaled:  # scaling and rounding keep the order of values
+            low, high = (scale_by_range(end[None], measured, self.n_numeric)[0][0] for end in measured[:2])
             measured = ColumnRanges(low, high, measured.missing)
-        self.measured = measured
+        self.measured, self.incomplete = measured, measured.missing
+        self.missing = bool(measured.missing.any())
+        self.plain = not (nominal.any() or self.missing)
 
     def take(self, rows: IndexArray) -> FloatArray:
         """Return the transformed rows with the numbers ``rows``."""
@@ -63,9 +64,8 @@ class BlockInstances(TrainingRows):
         """Return column number ``at`` of all transformed rows, in float64."""
         return self.table.column(at, self.transform)
 
-    @cached_property
-    def engine(self) -> BlockEngine:
-        """The engine that finds the nearest rows of each class."""
+    def make_engine(self, target: CodedTable) -> BlockEngine:
+        """Return the engine that finds the nearest rows of each class of the block table."""
         nominal = np.arange(self.n_features) >= self.n_numeric
         return BlockEngine(
             self.table,
@@ -76,15 +76,15 @@ class BlockInstances(TrainingRows):
             by_class=len(self.table.classes) > 0,
         )
 
-    @property
+    @cached_property
     def missing_distance(self) -> FloatArray:
         """The missing distance of each column."""
         return compute_missing_distance(self.measured, self.n_numeric, self.dtype)
 
-    def expectations(self) -> Iterator[tuple[int, Expectation]]:
-        """Yield the number and the `Expectation` of each column with missing values, one column in memory at a time."""
-        for j in np.flatnonzero(self.measured.missing).tolist():
-            yield j, Expectation(self.column(j), self.codes, self.n_classes, bool(j >= self.n_numeric))
+    def expectations(self, target: CodedTable) -> Iterator[tuple[int, Expectation]]:
+        """Yield the expected differences of each column with missing values, one column in memory at a time."""
+        for j in np.flatnonzero(self.incomplete).tolist():
+            yield j, Expectation(self.column(j), target.codes, target.n_groups, j >= self.n_numeric)
 
     def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
         """Return the sums of listed pairs, in which columns with missing values are 0."""
@@ -103,7 +103,7 @@ class BlockInstances(TrainingRows):
             # A row that is in several lists is read once.
             rows = np.unique(np.concatenate([query, named[named >= 0]]))
             values = self.take(rows)
-            values[:, self.measured.missing] = 0.0  # columns with missing values are added elsewhere
+            values[:, self.incomplete] = 0.0  # columns with missing values are added elsewhere
             at = np.where(named >= 0, np.searchsorted(rows, named), -1)
             read = ListedPairs(
                 np.searchsorted(rows, query), at, lists.coefficient[some], lists.output_row[some], lists.n_output_rows

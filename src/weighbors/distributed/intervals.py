@@ -163,7 +163,7 @@ class IntegerCoding(ColumnCoding):
     def blank(self) -> IntegerCoding:
         """Return a coding with the same settings that has learned nothing yet."""
         own = self.coder
-        return IntegerCoding(IntegerCoder(own.discretize, own.n_bins, own.categorical_features, own.handle_unknown))
+        return IntegerCoding(IntegerCoder(own.discretize, own.n_bins, own.categorical_features))
 
     def learn(self, header: Header, table: Any) -> Any:
         """Learn the columns of a piece and return its coded rows."""

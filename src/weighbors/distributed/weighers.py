@@ -21,7 +21,6 @@ from ..engine.pairs import distance_sums
 from ..exceptions import InvalidDataError
 from ..weighers.base import CodedTable, warn_of_few_neighbors, warn_of_singletons
 from ..weighers.mbiw import inverse_weights, margin_vectors
-from ..weighers.relief import score
 from ..weights import Weights, fingerprint
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, SAMPLE_CONSTRAINTS, OverBlocks, sample_weights
 from ._instances import BlockInstances
@@ -65,11 +64,12 @@ class _BlockWeigher(OverBlocks):
         if table.targets is not None:
             numbers = check_numeric_target(table.targets, who=type(self).__name__)
             self.target_type_ = "numeric"
-        rows = BlockInstances(table, scaled=self._scaled, p=self._p)
         weight = np.ones(table.n) if sample_weight is None else sample_weight
-        target = self._target(CodedTable(None, rows.codes, table.classes, table.nominal, weight, numbers))
-        (sums,) = score(rows, [target], self._rule, self.n_neighbors, **self._search())
-        self._publish(table, self._finish(sums), **self._metric_parts())
+        # Rows with a numeric target are of one class.
+        codes = table.codes if numbers is None else np.zeros(table.n, dtype=np.int64)
+        coded = CodedTable(None, codes, table.classes, table.nominal, weight, numbers)
+        rows = BlockInstances(table, scaled=self._scaled, p=self._p)
+        self._publish(table, self.score_targets(rows, [self.choose_rows(coded)])[0])
 
     def transform(self, X: Any) -> Any:
         """Return the selected features of ``X``. The result of a dask collection is lazy.
@@ -264,13 +264,16 @@ class MBIW(OverBlocks, weighers.MBIW):
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
         self.sample_indices_ = draw_rows(table.n, self.n_samples, self.random_state)
-        instances = BlockInstances(table, scaled=False, p=2, asked=self.sample_indices_)
-        margins = margin_vectors(instances, None if self.n_neighbors == "all" else int(self.n_neighbors))
+        drawn = CodedTable(
+            None, table.codes, table.classes, table.nominal, np.ones(table.n), drawn=self.sample_indices_
+        )
+        rows = BlockInstances(table, scaled=False, p=2)
+        margins = margin_vectors(rows, drawn, None if self.n_neighbors == "all" else int(self.n_neighbors))
         sums = _distance_sums(np.ascontiguousarray(margins), table.executor, effective_n_jobs(self.n_jobs))
         self.instance_weights_ = inverse_weights(sums)
         number = len(self.instance_weights_)
-        rows: Any = LazyRows(table) if self.n_samples is None else table.take(self.sample_indices_)
-        self.weights_ = Weights(votes=self.instance_weights_ * number, n_samples=number, fingerprint=fingerprint(rows))
+        kept: Any = LazyRows(table) if self.n_samples is None else table.take(self.sample_indices_)
+        self.weights_ = Weights(votes=self.instance_weights_ * number, n_samples=number, fingerprint=fingerprint(kept))
 
 
 def _distance_sums(margins: FloatArray, executor: Executor, n_jobs: int) -> FloatArray:

@@ -1,11 +1,8 @@
 """The neighbour engine: it stores references, plans a search, runs a backend, and turns neighbours into votes."""
 
 from .contributions import contributions
-from .engine import NeighborEngine
-from .lists import NeighborLists, merge_lists
+from .engine import NeighborEngine, NeighborLists, SearchEngine, merge_lists
 from .plan import Plan, make_plan
-from .protocol import SearchEngine
-from .radius import search_radius
 from .references import ColumnRanges, References, build_references
 from .votes import combine_votes, decide, distance_votes, mass_votes, mean_targets, tally
 
@@ -25,6 +22,5 @@ __all__ = [
     "mass_votes",
     "mean_targets",
     "merge_lists",
-    "search_radius",
     "tally",
 ]

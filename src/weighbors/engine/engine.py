@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from .._parallel.threads import effective_n_jobs
-from .._typing import BoolArray, FloatArray, IndexArray
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights
 from .backends.backend import Batch
-from .lists import NeighborLists
 from .plan import make_plan
 from .references import ColumnRanges, References, build_references
 
@@ -21,6 +21,90 @@ from .references import ColumnRanges, References, build_references
 # may take for that.
 _QUERIES, _QUERY_BYTES = 192, 256 * 2**20
 _MOST_FOUND = 20_000_000  # how many neighbours within limits may be in memory at the same time
+
+
+class NeighborLists(NamedTuple):
+    """Lists of neighbours of different lengths, one after the other: the parts of a CSR matrix."""
+
+    distance: FloatArray  # (total,)
+    row: IndexArray  # (total,) row numbers of the training data
+    start: IndexArray  # (n_queries + 1,) where the list of each query begins
+
+    def split(self, values: AnyArray) -> AnyArray:
+        """Return an array of objects with the part of ``values`` that belongs to each query."""
+        lists = np.empty(len(self.start) - 1, dtype=object)
+        for number, (begin, end) in enumerate(pairwise(self.start.tolist())):
+            lists[number] = values[begin:end]
+        return lists
+
+
+def merge_lists(parts: Sequence[tuple[FloatArray, IndexArray]]) -> tuple[FloatArray, IndexArray]:
+    """Merge lists of nearest rows into one list, equal to the result of one search in all rows.
+
+    Parameters
+    ----------
+    parts : sequence of (ranked, row)
+        Lists as `NeighborEngine.ranked` gives them, all of one shape (..., k), each sorted by distance and
+        then row. Row numbers of a later part must be higher than those of an earlier part. So a stable sort by
+        distance leaves rows of equal distance in the order of row numbers.
+
+    Returns
+    -------
+    ranked, row : ndarrays of shape (..., k)
+
+    Examples
+    --------
+    >>> near = np.array([[1.0, 4.0]]), np.array([[3, 0]])
+    >>> merge_lists([near, (np.array([[1.0, np.inf]]), np.array([[7, -1]]))])
+    (array([[1., 1.]]), array([[3, 7]]))
+    """
+    if len(parts) == 1:
+        return parts[0]
+    k = parts[0][0].shape[-1]
+    ranked = np.concatenate([part[0] for part in parts], axis=-1)
+    row = np.concatenate([part[1] for part in parts], axis=-1)
+    # A stable sort keeps rows with equal distances in the order of their row numbers.
+    order = np.argsort(ranked, axis=-1, kind="stable")[..., :k]
+    return np.take_along_axis(ranked, order, axis=-1), np.take_along_axis(row, order, axis=-1)
+
+
+class SearchEngine(Protocol):
+    """Interface of an engine that finds the nearest stored rows under some `Weights`."""
+
+    @property
+    def plan(self) -> Any:
+        """Backend of a search and the reason for it. It can be printed."""
+
+    @property
+    def n_references(self) -> int:
+        """Number of rows that can be neighbours."""
+
+    @property
+    def stored_rows(self) -> IndexArray:
+        """Row numbers of the rows that can be neighbours, ascending."""
+
+    def search(
+        self,
+        queries: Any,
+        k: int,
+        *,
+        own_row: IndexArray | None = None,
+        n_jobs: int | None = None,
+        grouped: bool = False,
+    ) -> tuple[FloatArray, IndexArray]:
+        """Return distances and row numbers of the k nearest rows of each query, arrays of shape (n_queries, k).
+
+        With ``grouped`` they are the k nearest of each group, arrays of shape (n_queries, n_groups, k).
+        """
+
+    def references_of(self, rows: IndexArray) -> References:
+        """Return references that include at least the rows ``rows``."""
+
+    def query_limit(self, k: int) -> int | None:
+        """Return the number of queries that a caller should pass at once for ``k`` neighbours, or None if any."""
+
+    def reference_limit(self) -> int | None:
+        """Return the number of rows that a caller should ask `references_of` for at once, or None if any."""
 
 
 class NeighborEngine:
@@ -181,6 +265,37 @@ class NeighborEngine:
         for part, batch in self._batches(queries, own_row, min(size, self._batch), threads, nearest=False):
             distance, slot, count = self._backend.scan.search_within(batch, limits[part])
             yield part, NeighborLists(distance, references.row_of_slot[slot], np.cumsum(np.append(0, count)))
+
+    def search_radius(
+        self, queries: Any, radius: float, *, own_row: IndexArray | None = None, n_jobs: int | None = None
+    ) -> NeighborLists:
+        """Return all rows whose distance is at most ``radius``. Equal distances are ordered by row number.
+
+        Parameters
+        ----------
+        queries, own_row, n_jobs
+            As in `search`. The engine must have one group.
+        radius : float
+
+        Examples
+        --------
+        >>> engine = NeighborEngine(np.array([[0.0], [1.0], [3.0]]))
+        >>> engine.search_radius(np.array([[1.2], [9.0]]), 1.2)
+        NeighborLists(distance=array([0.2, 1.2]), row=array([1, 0]), start=array([0, 2, 2]))
+        """
+        dtype, p = self.references.dtype, self.references.p
+        # The search compares squares for p = 2. Its limit is a little too wide, and the roots are compared afterwards.
+        with np.errstate(over="ignore"):
+            limit = np.array((radius * (1 + 8 * np.finfo(dtype).eps)) ** p + np.finfo(dtype).tiny).astype(dtype)
+        limits = np.full(queries.shape[0], limit)
+        distance, row, count = [np.empty(0, dtype=dtype)], [np.empty(0, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
+        for _, lists in self.search_within(queries, limits, own_row=own_row, n_jobs=n_jobs):
+            found = np.sqrt(lists.distance) if p == 2 else lists.distance
+            inside = found <= radius
+            distance.append(found[inside])
+            row.append(lists.row[inside])
+            count.append(np.diff(np.append(0, np.cumsum(inside))[lists.start]))
+        return NeighborLists(np.concatenate(distance), np.concatenate(row), np.cumsum(np.concatenate(count)))
 
     def _batches(
         self, queries: Any, own_row: IndexArray | None, size: int, n_jobs: int, *, nearest: bool = True

@@ -17,7 +17,7 @@ from .. import _native
 from .._parallel.threads import run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import aligned_empty
-from .compressed import compress_rows
+from .references import compress_rows
 
 LISTS = 512  # lists per chunk
 _LEAST_FEATURES = 512  # fewest features that a thread gets
@@ -87,12 +87,7 @@ def _add_lists(
     sums.fill(0)
     arrays: dict[str, Any] = {
         name: np.ascontiguousarray(np.concatenate([getattr(lists, name) for lists in several], dtype=kind))
-        for name, kind in (
-            ("query", np.int64),
-            ("neighbor", np.int64),
-            ("coefficient", np.float64),
-            ("output_row", np.int64),
-        )
+        for name, kind in (("query", "i8"), ("neighbor", "i8"), ("coefficient", "f8"), ("output_row", "i8"))
     }
     arrays["output_row"] += np.repeat(first_rows, sizes)[:, None]
     compressed = compress_rows(rows) if sparse.issparse(rows) else None

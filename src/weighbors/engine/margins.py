@@ -6,39 +6,29 @@ algorithm 1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import _native
-from .._parallel.threads import effective_n_jobs, run_ranges
+from .._parallel.threads import effective_n_jobs, fixed_ranges, run_kernel
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from .backends.scan import aligned_empty, lane_layout
-from .pairs import fixed_ranges
 from .references import build_references, column_ranges
 
 _CHUNK = 256  # steps after which rows are packed again, and after twice as many each time
 
 
-@dataclass
 class Margins:
-    """Rows and classes, prepared for the search of the near hit and near miss in each step."""
+    """Rows and classes of a dense coded table, prepared for the search of the near hit and near miss in each step."""
 
-    rows: FloatArray  # (n, m) float64
-    codes: IndexArray
-    n_classes: int
-    nominal: BoolArray
-    n_jobs: int | None = None
-
-    @classmethod
-    def of(cls, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, n_jobs: int | None) -> Margins:
-        """Build margins from a dense coded table."""
-        rows = np.require(X, dtype=np.float64, requirements=["C_CONTIGUOUS", "ALIGNED"])
-        return cls(rows, np.asarray(codes, dtype=np.int64), n_classes, nominal, n_jobs)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, X: Any, codes: IndexArray, n_classes: int, nominal: BoolArray, n_jobs: int | None = None
+    ) -> None:
+        self.rows = np.require(X, dtype=np.float64, requirements=["C_CONTIGUOUS", "ALIGNED"])
+        self.codes, self.n_classes = np.asarray(codes, dtype=np.int64), n_classes
+        self.nominal, self.n_jobs = nominal, n_jobs
         # Numbers whose squares leave the range of float64 are refused, as in every search.
         build_references(self.rows, nominal=self.nominal)
         low, high, missing = column_ranges(self.rows)
@@ -93,18 +83,10 @@ class Margins:
             block_code=self._block_code,
             feature_order=np.argsort(-part, kind="stable") if gathered else np.arange(m),
         )
-
-        def task(begin: int, end: int) -> None:
-            """Pack the blocks [begin, end)."""
-            _native.pack_margins(margins=packed, begin=begin, end=end)
-
         n_blocks = len(self._block_code)
-        run_ranges(task, fixed_ranges(n_blocks, max(1, n_blocks // 16)), effective_n_jobs(self.n_jobs))
+        ranges = fixed_ranges(n_blocks, max(1, n_blocks // 16))
+        run_kernel(_native.pack_margins, ranges, effective_n_jobs(self.n_jobs), margins=packed)
         return packed
-
-    def take_steps(self, w: FloatArray, order: IndexArray, step: FloatArray, begin: int, end: int) -> None:
-        """Take the steps ``begin`` to ``end`` of ``order`` and change w in place. As in `simba_steps`."""
-        _native.take_simba_steps(margins=self.pack(w), order=order, step=step, w=w, begin=begin, end=end)
 
 
 def simba_steps(margins: Margins, w: FloatArray, order: IndexArray, step: FloatArray) -> FloatArray:
@@ -136,7 +118,7 @@ def simba_steps(margins: Margins, w: FloatArray, order: IndexArray, step: FloatA
     begin = 0
     while begin < len(order):
         end = min(max(_CHUNK, 2 * begin), len(order))
-        margins.take_steps(w, order, step, begin, end)
+        _native.take_simba_steps(margins=margins.pack(w), order=order, step=step, w=w, begin=begin, end=end)
         begin = end
     return w
 

@@ -14,18 +14,13 @@ import numpy as np
 from scipy import sparse
 
 from .. import _native
-from .._parallel.threads import run_ranges
+from .._parallel.threads import fixed_ranges, run_kernel, run_ranges
 from .._typing import FloatArray
 from .backends.scan import aligned_empty
 from .references import BLOCK_LANES
 
 _CHUNK_BYTES = 2**20  # of distances in memory per thread
 _CLOSE_PAIRS = 512  # pairs of sparse rows whose differences are computed at once
-
-
-def fixed_ranges(n: int, size: int) -> list[tuple[int, int]]:
-    """Return ranges of ``size`` numbers from 0 to ``n``. They do not depend on the number of threads."""
-    return [(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
 
 class PackedRows:
@@ -147,12 +142,8 @@ def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None
     packed = PackedRows(rows, n_numeric=rows.shape[1])
     sums = np.zeros(packed.n)
     end = packed.n if end is None else end
-
-    def task(first: int, last: int) -> None:
-        """Write the sums of some rows to ``sums``."""
-        _native.sum_distances(rows=packed.native, sums=sums, begin=begin + first, end=begin + last)
-
-    run_ranges(task, fixed_ranges(end - begin, 252), n_jobs)
+    ranges = [(begin + first, begin + last) for first, last in fixed_ranges(end - begin, 252)]
+    run_kernel(_native.sum_distances, ranges, n_jobs, rows=packed.native, sums=sums)
     return sums[begin:end]
 
 

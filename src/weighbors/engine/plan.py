@@ -101,20 +101,19 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
     """
     if backend not in BACKENDS:
         raise BackendError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")
-    if backend == "auto":
-        against = {kind: kind.obstacle(references, asked=False) for kind in ORDER}
-        kinds = tuple(kind for kind, reason in against.items() if reason is None)
-        tried = tuple((kind.name, str(against[kind])) for kind in ORDER[: ORDER.index(kinds[0])])
-        reason = kinds[0].description
-    else:
-        wanted = _KINDS[backend]
-        obstacle = wanted.obstacle(references, asked=True)
-        if obstacle is not None:
+    asked = backend != "auto"
+    kinds: list[str] = []
+    tried: list[tuple[str, str]] = []
+    for kind in ORDER if not asked else dict.fromkeys((_KINDS[backend], _KINDS["scan"])):
+        obstacle = kind.obstacle(references, asked=asked)
+        if obstacle is None:
+            kinds.append(kind.name)
+        elif asked:
             raise BackendError(
                 f"backend='{backend}' cannot serve this search: {obstacle}. Use backend='auto' or 'scan'"
             )
-        kinds, tried = (Scan,) if wanted is Scan else (wanted, Scan), ()
-        reason = "asked for" if wanted is Scan else f"asked for; {wanted.description}"
+        elif not kinds:
+            tried.append((kind.name, obstacle))
     # The last block of a group may have padding.
     counts = np.array([references.n]) if references.groups is None else np.bincount(references.groups)
     blocks = int(np.sum(-(-counts // references.lanes)))
@@ -125,9 +124,9 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
     elif references.cells is not None:
         weights = "a weight per instance and feature"
     return Plan(
-        kinds=tuple(kind.name for kind in kinds),
-        tried=tried,
-        reason=reason,
+        kinds=tuple(kinds),
+        tried=tuple(tried),
+        reason=("asked for; " if asked else "") + _KINDS[kinds[0]].description,
         n_references=references.n,
         n_features=references.m,
         dtype=str(references.dtype),

@@ -82,8 +82,7 @@ class CellWeights:
         return np.concatenate([self.lookup.find(self._rows(slots), self.row_of_slot[slots]) for slots in ranges])
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(NamedTuple):
     """The transformation ``(x − center) · factor``, which turns weighted distances into plain ones, up to rounding."""
 
     center: FloatArray
@@ -160,21 +159,29 @@ class References:
         largest = 1.0 if table.normalize == "instance" else float(table.weight.max())
         return np.full(self.m, largest + table.smoothing)
 
-    def fold(self) -> Fold:
+    @property
+    def half_range(self) -> FloatArray:
+        """Half of the range of each column, in float64. Each bound is halved before the difference could overflow."""
+        half: FloatArray = self.high.astype(np.float64) / 2 - self.low.astype(np.float64) / 2
+        return half
+
+    def fold(self, dtype: Any = None) -> Fold:
         """Return the shift and scale of the numeric columns under which plain distances equal the weighted ones.
 
-        The distances are equal up to rounding. All instances must have the same ``feature_weights``.
+        The distances are equal up to rounding. All instances must have the same ``feature_weights``, if any. ``dtype``
+        is that of the computation, by default that of the rows.
         """
-        assert self.feature_weights is not None
+        dtype = self.dtype if dtype is None else dtype
         # Centred values are small beside large offsets, so that folding loses fewer digits. Half of each bound is
         # taken before the sum, which might overflow.
         numeric = np.arange(self.m) < self.n_numeric
-        root = np.sqrt(self.feature_weights) if self.p == 2 else self.feature_weights
-        center = np.where(numeric, self.low / 2 + self.high / 2, 0)
+        weights = np.ones(self.m, dtype) if self.feature_weights is None else self.feature_weights.astype(dtype)
+        root = np.sqrt(weights) if self.p == 2 else weights
+        center = np.where(numeric, self.low.astype(dtype) / 2 + self.high.astype(dtype) / 2, 0)
         return Fold(
-            center.astype(self.dtype),
-            np.where(numeric, root, 1).astype(self.dtype),
-            (self.missing_distance * root).astype(self.dtype),
+            center.astype(dtype),
+            np.where(numeric, root, 1).astype(dtype),
+            (self.missing_distance * root).astype(dtype),
         )
 
     def select(self, X: Any) -> Any:
@@ -214,6 +221,25 @@ def as_rows(X: Any, dtype: Any = None) -> Any:
         return X.astype(dtype, copy=False)
     # The compiled core reads each number at a multiple of its size.
     return np.require(X, dtype=dtype, requirements=["C_CONTIGUOUS", "ALIGNED"])
+
+
+def ascending_rows(rows: Any) -> Any:
+    """Return CSR rows with ascending columns, each given once. The rows of the caller are not changed."""
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def compress_rows(rows: Any) -> _native.SparseRows:
+    """Return CSR rows as the compiled core takes them."""
+    rows = ascending_rows(rows)
+    return _native.make_sparse_rows(
+        start=rows.indptr.astype(np.int64),
+        feature=rows.indices.astype(np.int32),
+        value=np.require(rows.data, requirements=["C_CONTIGUOUS", "ALIGNED"]),
+        width=rows.shape[1],
+    )
 
 
 def build_references(
@@ -382,20 +408,17 @@ def _attach(
         # Weights of 1 are left out, so that the plain and faster kernel is used.
         return (None if (a == 1).all() else _cast(a, dtype)), None
     if weights.kind == "instance":
-        table = weights.feature_weights
         row = row_of_slot
-    else:
-        if class_of_row is None:
-            raise InvalidWeightsError(f"weights per {weights.kind} need the class of every stored instance")
-        table = weights.feature_weights
+    elif class_of_row is not None:
         row = np.asarray(class_of_row, dtype=np.int64)[row_of_slot]
-    if weights.kind == "interval":
-        assert weights.intervals is not None
+    else:
+        raise InvalidWeightsError(f"weights per {weights.kind} need the class of every stored instance")
+    if weights.intervals is not None:
         low, high, _ = column_ranges(kept)
         lookup = IntervalLookup.of(weights.intervals, low, high, integral(kept), kept.shape[0])
         return None, CellWeights(None, row, lookup, columns, kept)
-    assert table is not None
-    return None, CellWeights(_cast(table[:, columns], dtype), np.ascontiguousarray(row))
+    assert weights.feature_weights is not None
+    return None, CellWeights(_cast(weights.feature_weights[:, columns], dtype), np.ascontiguousarray(row))
 
 
 def _refuse_overflow(largest: FloatArray, references: References) -> None:

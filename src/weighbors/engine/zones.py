@@ -1,74 +1,30 @@
-"""Zones of near and far neighbours, as the SURF family has them, and sums of differences over these zones."""
+"""Sums of differences over the zones of near and far neighbours, as the SURF family has them.
+
+`_native.Zones` says which neighbours are near, which are far, and how much each of them counts. Rows must be ordered by
+class, or by a numeric target. A neighbour is near if its city-block distance is below the threshold and far if it is
+above. A near neighbour of class c has the coefficient ``weight[row] * factor[own, c]``, divided by the number of near
+neighbours of its class. A far neighbour has the opposite sign. With a numeric target, the hits and the misses of a row
+take the place of classes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .. import _native
-from .._parallel.threads import run_ranges
+from .._parallel.threads import fixed_ranges, run_kernel, run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import align_rows
-from .pairs import PackedRows, fixed_ranges
+from .pairs import PackedRows
+from .references import compress_rows
 
 
-@dataclass(frozen=True)
-class Zones:
-    """Which neighbours are near, which are far, and how much each of them counts.
-
-    Rows must be ordered by class, or by a numeric target. A neighbour is near if its city-block distance is below
-    ``threshold`` and far if it is above. A near neighbour of class c has the coefficient ``weight[row] *
-    factor[own, c]``, divided by the number of near neighbours of its class. A far neighbour has the opposite sign. With
-    a numeric target, the hits and the misses of a row take the place of classes.
-
-    Attributes
-    ----------
-    class_start : int ndarray of shape (n_classes + 1,)
-        The first row of each class, and the number of rows. With a numeric target all rows are of one class.
-    hit_range : int ndarray of shape (n, 2), or (0, 2) for classes
-        For each row, the number of its first hit and that of the row after its last hit. All others are misses.
-    factor : ndarray of shape (n_classes, n_classes), or (1, 2)
-        How much a neighbour of each class counts for a row of each class; or how much hits and misses count.
-    weight : ndarray of shape (n,)
-        How much each row counts.
-    threshold : float or None
-        The limit between near and far. None gives each row limits of its own: the mean of its distances less (plus)
-        half their standard deviation.
-    far : bool
-        Whether far neighbours count at all.
-    tolerance : float
-        Relative difference up to which a distance counts as equal to a limit.
-    """
-
-    class_start: IndexArray
-    hit_range: IndexArray
-    factor: FloatArray
-    weight: FloatArray
-    threshold: float | None
-    far: bool
-    tolerance: float
-
-    @cached_property
-    def native(self) -> _native.Zones:
-        """The attributes as the compiled core takes them."""
-        # A negative threshold stands for "each row has limits of its own".
-        return _native.make_zones(
-            class_start=self.class_start,
-            hit_range=self.hit_range,
-            factor=self.factor,
-            weight=self.weight,
-            threshold=-1.0 if self.threshold is None else self.threshold,
-            far=self.far,
-            tolerance=self.tolerance,
-        )
-
-
-def zone_coefficients(pairs: PackedRows, zones: Zones, begin: int, end: int) -> FloatArray:
+def zone_coefficients(pairs: PackedRows, zones: _native.Zones, begin: int, end: int) -> FloatArray:
     """Return the coefficients of rows [begin, end) with all rows, for `PackedRows.sum_differences`."""
     out = np.empty((end - begin, pairs.width), dtype=pairs.rows.dtype)
-    _native.compute_zone_coefficients(rows=pairs.native, zones=zones.native, coefficient=out, begin=begin, end=end)
+    _native.compute_zone_coefficients(rows=pairs.native, zones=zones, coefficient=out, begin=begin, end=end)
     return out
 
 
@@ -118,26 +74,74 @@ class ZoneRows:
         """Return the city-block distances of all pairs, of shape (n, n). No bit depends on the order of rows."""
         n = len(self.rows)
         distance = np.empty((n, self._width))
-
-        def task(begin: int, end: int) -> None:
-            """Compute the distances of rows [begin, end)."""
-            _native.compute_zone_distances(rows=self._native, distance=distance, begin=begin, end=end)
-
-        run_ranges(task, fixed_ranges(n, 48), n_jobs)
+        run_kernel(_native.compute_zone_distances, fixed_ranges(n, 48), n_jobs, rows=self._native, distance=distance)
         return np.ascontiguousarray(distance[:, :n])
 
-    def sum_differences(self, zones: Zones, n_jobs: int) -> FloatArray:
+    def sum_differences(self, zones: _native.Zones, n_jobs: int) -> FloatArray:
         """Return the sum over all pairs of coefficient · |difference| for each feature."""
         n = len(self.rows)
-        native_zones = zones.native  # made once, before threads share it
 
         def task(begin: int, end: int) -> FloatArray:
             """Return the sums of rows [begin, end)."""
             total = np.zeros(self.rows.shape[1])
-            _native.add_zone_differences(rows=self._native, zones=native_zones, total=total, begin=begin, end=end)
+            _native.add_zone_differences(rows=self._native, zones=zones, total=total, begin=begin, end=end)
             return total
 
         size = min(240, max(48, n // 16 // 48 * 48))  # many rows share what is read, and threads share the rows
         parts = run_ranges(task, fixed_ranges(n, size), n_jobs)
         total: FloatArray = np.sum(parts, axis=0, dtype=np.float64)
         return total[: self.m]
+
+
+class SparseZoneRows:
+    """Sparse rows of numbers of which none is missing, by row and by feature, as the kernel of sparse zones reads them.
+
+    Parameters
+    ----------
+    rows : CSR of shape (n, m)
+        Numbers that are divided by the range of their column, so that a column with zeros has none beyond 1.
+    """
+
+    def __init__(self, rows: Any) -> None:
+        self.n, self.m = rows.shape
+        columns = rows.astype(np.float64).tocsc()
+        columns.sum_duplicates()
+        # The kernel adds |x| and |z| and takes off what is too much. This costs no digits if no number is beyond 1.
+        # Larger ones are only in columns without zeros, and keep their differences if the smallest is subtracted.
+        for j in np.flatnonzero(np.diff(columns.indptr) == self.n):
+            entries = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
+            entries -= entries.min()
+        self.columns = columns
+        self.sizes = abs(columns)
+        self.norm = np.asarray(self.sizes.sum(axis=1), dtype=np.float64).ravel()
+
+    def mean_distance(self) -> float:
+        """Return the mean city-block distance of all pairs of rows."""
+        # Σ over pairs of |x − z| = Σ_r (2 r − n + 1) x_(r), from the sorted values of a feature. Zeros add nothing, but
+        # positive values stand behind them.
+        count = np.diff(self.columns.indptr)
+        column = np.repeat(np.arange(self.m), count)
+        order = np.lexsort((self.columns.data, column))
+        value = self.columns.data[order]
+        rank = np.arange(len(value)) - np.repeat(self.columns.indptr[:-1], count)
+        rank = np.where(value > 0, rank + np.repeat(self.n - count, count), rank)
+        return float(np.sum((2.0 * rank - (self.n - 1)) * value)) / (self.n * (self.n - 1) / 2)
+
+    def sum_differences(self, zones: _native.Zones, n_jobs: int) -> FloatArray:
+        """Return the sum over all pairs of coefficient · |difference| for each feature."""
+        rows, columns = compress_rows(self.columns.tocsr()), compress_rows(self.columns.T)
+
+        def task(begin: int, end: int) -> FloatArray:
+            """Return the sums of rows [begin, end): one for each feature, and one for each row."""
+            sums = np.zeros(self.m + self.n)
+            _native.add_sparse_zone_differences(
+                rows=rows, columns=columns, norm=self.norm, zones=zones,
+                total=sums[: self.m], coefficient_sums=sums[self.m :], begin=begin, end=end,
+            )  # fmt: skip
+            return sums
+
+        parts = run_ranges(task, fixed_ranges(self.n, max(48, -(-self.n // 16))), n_jobs)
+        sums: FloatArray = np.sum(parts, axis=0, dtype=np.float64)
+        # What the sizes of single entries add is a product with the coefficients of all pairs that a row is in.
+        total: FloatArray = sums[: self.m] + self.sizes.T @ sums[self.m :]
+        return total

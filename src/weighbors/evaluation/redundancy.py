@@ -192,7 +192,7 @@ def redundancy_groups(
     coder = TableCoder(categorical_features)
     rows = coder.fit_transform(ColumnNames(), X)
     scores = _check_scores(scores, rows.shape[1])
-    similarity = FeatureSimilarity(rows, coder.nominal_of(rows), correlation=correlation)
+    similarity = FeatureSimilarity(rows, coder.nominal, correlation=correlation)
     seeds = seed_sequence(random_state)
     found = find_groups(similarity, threshold, n_permutations=n_permutations, seeds=seeds, n_jobs=n_jobs)
     names = tuple(f"x{j}" for j in range(rows.shape[1])) if columns is None else tuple(str(name) for name in columns)

@@ -199,7 +199,7 @@ def _prepare(
     table = CurveTable(
         X,
         rows,
-        coder.nominal_of(rows),
+        coder.nominal,
         _check_sizes(sizes, rows.shape[1]),
         None if estimator is None else told_model(estimator, y, kind),
         get_scorer(scoring or ("r2" if kind == "numeric" else "accuracy")),

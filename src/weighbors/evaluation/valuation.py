@@ -205,7 +205,7 @@ def data_values(
             "votes; got weights per class, interval or instance, or a selection of instances. Use for example "
             "Weights(feature_weights=model.feature_importances_)"
         )
-    references = build_references(rows, weights=weights, p=p, nominal=coder.nominal_of(rows))
+    references = build_references(rows, weights=weights, p=p, nominal=coder.nominal)
     metric = Metric(references, effective_n_jobs(n_jobs))
     own = X_test is None
     queries = rows if own else coder.transform(estimator, X_test)

@@ -133,7 +133,7 @@ class BaseLearnedVotes(TakesTables, BaseEstimator, ABC):
             trusted = weights.votes / weights.votes.mean()
             repetition = trusted if repetition is None else repetition * trusted
             repetition = np.maximum(repetition, 1e-6)
-        training = self._table_of(rows, coder.nominal_of(rows), targets, codes, _scaled(repetition))
+        training = self._table_of(rows, coder.nominal, targets, codes, _scaled(repetition))
         settings = VotesSettings(
             self.n_neighbors, int(self.p), self.width, self.ridge,
             effective_n_jobs(self.n_jobs),

@@ -316,7 +316,7 @@ class KStar(LazyClassifier):
         known = ~np.isnan(asked)
         table = np.zeros((len(asked), len(values) + 1))
         if known.any() and len(values):
-            chances = nominal_log_chances if self._coder.nominal_of(self._rows)[j] else numeric_log_chances
+            chances = nominal_log_chances if self._coder.nominal[j] else numeric_log_chances
             log, informative = chances(asked[known], values, repetition, float(self.blend) / 100)
             table[known, :-1] = log
             table[known, -1] = special.logsumexp(log, b=repetition / repetition.sum(), axis=1)

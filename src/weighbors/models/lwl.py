@@ -150,7 +150,7 @@ class LWL(LazyClassifier):
         self
         """
         self._store(X, y, sample_weight)
-        nominal = self._coder.nominal_of(self._rows)
+        nominal = self._coder.nominal
         self.weights_ = range_weights(self._rows, nominal)
         self._engine = NeighborEngine(
             self._rows, weights=self.weights_, nominal=nominal if nominal.any() else None, backend="scan"

@@ -49,7 +49,7 @@ class UnitRanges(BaseEstimator):
         """Compute the weights from the column ranges of ``X``."""
         coder = TableCoder(self.categorical_features)
         rows = coder.fit_transform(self, X)
-        self.weights_ = range_weights(rows, coder.nominal_of(rows))
+        self.weights_ = range_weights(rows, coder.nominal)
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -15,7 +15,7 @@ from .._frames import as_pandas
 from .._labels import check_labels
 from .._typing import FloatArray, IndexArray
 from .._validation import TableCoder, TakesTables
-from ..engine import NeighborEngine, NeighborLists, Plan, search_radius
+from ..engine import NeighborEngine, NeighborLists, Plan
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..weights import Weights
@@ -317,7 +317,7 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
         wanted = self.radius if radius is None else radius
         if isinstance(wanted, bool) or not isinstance(wanted, Real) or not wanted >= 0:
             raise InvalidDataError(f"radius must be a number of at least 0; got {wanted!r}")
-        return search_radius(self._engine, queries, float(wanted), own_row=own, n_jobs=self.n_jobs)
+        return self._engine.search_radius(queries, float(wanted), own_row=own, n_jobs=self.n_jobs)
 
     def _queries(self, X: Any) -> tuple[Any, IndexArray | None]:
         """Return the coded queries, and the row that each query must not find, or None if ``X`` is given."""

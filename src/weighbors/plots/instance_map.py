@@ -121,7 +121,7 @@ class InstanceMapDisplay(Display):
         coder = TableCoder(getattr(estimator, "categorical_features", "from_dtype"))
         rows = coder.fit_transform(BaseEstimator(), X.toarray() if hasattr(X, "toarray") else X)
         check_consistent_length(rows, y, omega)
-        coordinates, explained = project(rows, coder.nominal_of(rows))
+        coordinates, explained = project(rows, coder.nominal)
         names = getattr(X, "index", None)
         kind = getattr(estimator, "target_type_", "auto")
         return cls(coordinates, omega, y, rows=names, explained=explained, target_type=kind).plot(ax, mark=mark)

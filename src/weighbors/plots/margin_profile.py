@@ -118,7 +118,7 @@ class MarginProfileDisplay(Display):
         rows = coder.fit_transform(BaseEstimator(), X)
         _, codes = check_labels(y)
         check_consistent_length(rows, codes)
-        options: dict[str, Any] = {"nominal": coder.nominal_of(rows), "n_jobs": n_jobs}
+        options: dict[str, Any] = {"nominal": coder.nominal, "n_jobs": n_jobs}
         margins = {
             "no weights": relative_margins(rows, codes, **options),
             type(estimator).__name__: relative_margins(rows, codes, weights=weights, **options),

@@ -219,7 +219,7 @@ def prepare_report_data(
     _check_groups(part, target)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     names = tuple(coder.names or [f"x{j}" for j in range(rows.shape[1])])
-    nominal = coder.nominal_of(rows).copy()
+    nominal = coder.nominal.copy()
     categories = dict(coder.categories)
     return ReportData(rows, nominal, codes, target.classes, names, row_names, categories, part, target.numbers)
 

@@ -14,10 +14,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from .._parallel.threads import run_ranges
+from .._parallel.threads import fixed_ranges, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine, build_references
-from ..engine.pairs import PackedRows, fixed_ranges
+from ..engine.pairs import PackedRows
 from ..weights import Weights
 from .choice import RIDGES, WIDTHS, choose_parameters, median_distance
 from .metric import Metric

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._parallel.threads import run_ranges
+from .._parallel.threads import fixed_ranges, run_ranges
 from .._typing import FloatArray, IndexArray
 from ..engine import References
-from ..engine.pairs import PackedRows, fixed_ranges
+from ..engine.pairs import PackedRows
 from ..exceptions import InvalidWeightsError
 from ..weights import Weights
 

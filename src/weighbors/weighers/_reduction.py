@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._typing import BoolArray
 from ..exceptions import InvalidDataError
+from ..weights import Weights
 from .base import WarningSelector, kept_part
 from .sampler import NUMERIC_TARGET, InstanceSampler
 
@@ -19,10 +20,7 @@ class RowReducer:
     """Adds ``reduce`` and ``as_sampler`` to a weigher that selects rows."""
 
     n_features_in_: int
-
-    @abstractmethod
-    def _instance_mask(self) -> BoolArray:
-        """Return which rows of the fit are kept. Raise an error if the fit selects neither rows nor columns."""
+    weights_: Weights
 
     def _feature_mask(self) -> BoolArray:
         """Return which columns are kept. Here these are all columns."""
@@ -52,9 +50,10 @@ class RowReducer:
             If ``X`` holds other rows than those of the fit.
         """
         check_is_fitted(self, "weights_")
-        kept = self._instance_mask()
         self._check_same_rows(X)
-        return kept_part(X, y, np.flatnonzero(kept), self._feature_mask())
+        mask = self.weights_.instance_mask
+        rows = np.arange(_num_samples(X)) if mask is None else np.flatnonzero(mask)
+        return kept_part(X, y, rows, self._feature_mask())
 
     def as_sampler(self) -> InstanceSampler:
         """Return a sampler for imbalanced-learn's pipelines: ``fit_resample`` keeps the selected rows.
@@ -81,9 +80,10 @@ class RowReducer:
 class TableReducer(RowReducer, WarningSelector):
     """Adds ``reduce`` and ``as_sampler`` to a weigher that selects rows and columns."""
 
-    @abstractmethod
     def _feature_mask(self) -> BoolArray:
         """Return which columns are kept."""
+        mask = self.weights_.feature_mask
+        return super()._feature_mask() if mask is None else mask.copy()
 
     def _get_support_mask(self) -> BoolArray:
         """Return which columns are kept, for scikit-learn's mixin."""

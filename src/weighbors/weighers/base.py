@@ -51,7 +51,7 @@ class WarningSelector(SelectsColumns):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -62,29 +62,27 @@ class WarningSelector(SelectsColumns):
         return selected
 
     def _warn_of_unselected(self) -> None:
-        """Emit the message of `_unselected_message`, if there is one, once per fit."""
-        message = self._unselected_message()
-        if message and _WARNED_OF.get(self) is not self.weights_:
-            _WARNED_OF[self] = self.weights_
-            warn(message, NothingSelectedWarning)
-
-    def _unselected_message(self) -> str:
-        """Return a message: what `transform` does not change, and what to use instead. It is "" without a reason."""
+        """Warn, once per fit, of what `transform` does not change, and say what to use instead."""
         name, weights = type(self).__name__, self.weights_
+        if _WARNED_OF.get(self) is weights:
+            return
         numeric = getattr(self, "target_type_", "classes") == "numeric"
         knn = f"WeightedKNeighbors{'Regressor' if numeric else 'Classifier'}(weigher={name}(...))"
         if weights.instance_mask is not None or weights.instance_scales is not None:
             done = "selected" if weights.instance_mask is not None else "weighed"
-            return (
+            message = (
                 f"{name} {done} rows, but transform passes all rows on: a step of a pipeline cannot drop or weigh "
                 f"them. Use {knn} or reduce(X, y)"
                 + ("" if numeric else ", or as_sampler() in a pipeline of imbalanced-learn")
             )
-        if weights.feature_mask is None:
-            return (
+        elif weights.feature_mask is None:
+            message = (
                 f"transform of {name} keeps all columns as they are. {self._how_to_select()}, or use the weights: {knn}"
             )
-        return ""
+        else:
+            return
+        _WARNED_OF[self] = weights
+        warn(message, NothingSelectedWarning)
 
     def _how_to_select(self) -> str:
         """Return advice for a message: what to change so that `transform` drops columns."""
@@ -105,21 +103,22 @@ class CodedTable:
     nominal: BoolArray  # (M,) columns that hold categories
     sample_weight: FloatArray  # (n,) how much each row contributes, 1 where nothing was given
     target: FloatArray | None = None  # (n,) the numeric target, finite and not constant; None for classes
+    drawn: IndexArray | None = None  # the rows that contribute, in ascending order; None: all of them
 
     @property
     def n_groups(self) -> int:
         """Number of groups of rows that ``codes`` tells apart: the classes, or 1 for a numeric target."""
         return max(1, len(self.classes))
 
+    def without_classes(self) -> CodedTable:
+        """Return the table with all rows in one group, for methods whose neighbours may be of any class."""
+        return replace(self, codes=np.zeros(len(self.codes), dtype=np.int64), classes=self.classes[:0])
+
     def take(self, rows: IndexArray) -> CodedTable:
         """Return the table of some rows, in this order."""
         target = None if self.target is None else self.target[rows]
         return replace(
-            self,
-            rows=self.rows[rows],
-            codes=self.codes[rows],
-            sample_weight=self.sample_weight[rows],
-            target=target,
+            self, rows=self.rows[rows], codes=self.codes[rows], sample_weight=self.sample_weight[rows], target=target
         )
 
 
@@ -145,9 +144,6 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         "n_jobs": [None, Integral],
     }
 
-    #: Whether the paper's norm has w², so that the k-NN gets the squares of the published weights.
-    _squares_weights: ClassVar[bool] = False
-
     #: Whether the weigher takes numeric targets. It then finds the numbers in ``table.target``, and has the attribute
     #: ``target_type_`` after fit. If it takes classes, too, it needs the parameter ``target_type`` (constraint
     #: `TARGET_TYPES`); without this parameter it takes numeric targets only.
@@ -166,19 +162,8 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         -------
         self
         """
-        return self._fit(X, y, None)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, **data: Any) -> Any:
-        """Check and code the table, learn the weights, and publish them.
-
-        ``data`` are further arguments of `fit_weights`, such as covariates.
-        """
-        rows, target, self._coder = check_table(self, X, y)
-        self._take_target(target)
-        weight: FloatArray = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        table = CodedTable(rows, target.codes, target.classes, self._coder.nominal_of(rows), weight, target.numbers)
-        self._publish(rows, self.fit_weights(table, **data), **self._metric_parts())
-        return self
+        table = code_table(self, X, y)
+        return self._publish(table.rows, self.fit_weights(table))
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Return the weights of the features, learned from ``table``. Every weigher must define this method.
@@ -194,43 +179,17 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         """
         raise NotImplementedError(f"{type(self).__name__} has no fit_weights")
 
-    def _metric_parts(self) -> dict[str, Any]:
-        """Return what ``weights_`` holds beside or instead of the published vector; called after `fit_weights`."""
-        return {}
-
-    def _take_target(self, target: Target) -> None:
-        """Set ``classes_`` unless the target is numeric, and ``target_type_`` if it could be."""
-        if target.numbers is None:
-            self.classes_ = target.classes
-        else:
-            self.__dict__.pop("classes_", None)  # an earlier fit may have had classes
-        if self._takes_numeric_targets:
-            self.target_type_, self.target_statement_ = target.type, target.statement
-
-    @classmethod
-    def fit_tables(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
-        """Return what `fit_weights` returns for each weigher and its table. All tables have the same rows.
-
-        The weighers may differ in ``random_state`` only. A weigher that can learn from one set of distances for all
-        targets overrides this method.
-        """
-        return [weigher.fit_weights(table) for weigher, table in zip(weighers, tables, strict=True)]
-
-    def _publish(self, X: Any, published: FloatArray, **parts: Any) -> None:
-        """Set the published weights, the selected features, and the `Weights` for a k-NN.
-
-        ``parts`` are further arguments of `Weights`, in place of the metric that the published weights make.
-        """
+    def _publish(self, X: Any, published: FloatArray) -> Any:
+        """Set the published weights, the selected features, and the `Weights` for a k-NN, and return the estimator."""
         self.feature_weights_ = published
         # Without a request to select there is no mask, from which `transform` knows that it should warn.
         selecting = self.n_features_to_select is not None
         everything = np.ones(len(published), dtype=bool)
         self.support_ = select_best(published, self.n_features_to_select) if selecting else everything
         names = getattr(self, "feature_names_in_", None)
-        if "feature_weights" not in parts:
-            parts["feature_weights"] = self._metric_weights(published)
+        parts = self._metric_parts()
         # Only weights that belong to rows must be checked against the rows of a k-NN.
-        bound = parts.get("votes") is not None
+        bound = "votes" in parts
         self.weights_ = Weights(
             feature_mask=self.support_ if selecting else None,
             feature_names=None if names is None else tuple(names),
@@ -238,16 +197,11 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
             fingerprint=fingerprint(X) if bound else None,
             **parts,
         )
+        return self
 
-    def _metric_weights(self, published: FloatArray) -> FloatArray:
-        """Return the weights ``a`` of the distance, made from the published weights; called after the selection."""
-        return metric_weights(published, self.support_, square=self._squares_weights)
-
-    def _get_support_mask(self) -> BoolArray:
-        """Return which features are selected, for scikit-learn's mixin."""
-        check_is_fitted(self)
-        support: BoolArray = self.support_
-        return support
+    def _metric_parts(self) -> dict[str, Any]:
+        """Return what ``weights_`` holds for a k-NN: by default the published weights, with negative ones set to 0."""
+        return {"feature_weights": metric_weights(self.feature_weights_, self.support_)}
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -279,32 +233,29 @@ class ContributionWeigher(FeatureWeigher):
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        table = code_table(self, X, y, sample_weight)
+        return self._publish(table.rows, self.fit_weights(table))
 
 
 def fit_targets(weighers: Sequence[FeatureWeigher], X: Any, targets: Sequence[Any]) -> list[FloatArray] | None:
     """Return the ``feature_weights_`` that each weigher would learn from the rows of ``X`` and its own target.
 
-    They have the same bits as those of separate fits, but rows are checked and coded once, and compared with each other
-    once if the weigher can do that (`FeatureWeigher.fit_tables`). The weighers are of one class and differ in
-    ``random_state`` only. They get attributes such as ``classes_``, but no ``feature_weights_``. Return None if the
-    weighers fit in a way of their own, so that nothing can be shared.
+    They have the same bits as those of separate fits, but rows are checked, coded and compared with each other only
+    once, by a method ``fit_tables``. The weighers are of one class and differ in ``random_state`` only. Return None if
+    their class has no such method, or if a subclass fits in a way of its own.
     """
     first = weighers[0]
-    kind = type(first)
-    usual = kind.fit in (FeatureWeigher.fit, ContributionWeigher.fit)
-    if not (usual and kind._fit is FeatureWeigher._fit and kind._publish is FeatureWeigher._publish):
+    own = {"fit", "fit_weights", "fit_tables"}
+    decides = next(kind for kind in type(first).__mro__ if own & vars(kind).keys())
+    if "fit_tables" not in vars(decides):
         return None
-    rows, _, coder = check_table(first, X, targets[0])
-    learned = {name: getattr(first, name) for name in ("n_features_in_", "feature_names_in_") if hasattr(first, name)}
-    weight, tables = np.ones(rows.shape[0]), []
-    for weigher, y in zip(weighers, targets, strict=True):
-        target = check_target(y, accepted_target(weigher), who=kind.__name__)
-        check_consistent_length(rows, target.codes)
-        weigher.__dict__ |= {**learned, "_coder": coder}
-        weigher._take_target(target)
-        tables.append(CodedTable(rows, target.codes, target.classes, coder.nominal_of(rows), weight, target.numbers))
-    return kind.fit_tables(weighers, tables)
+    table, tables = code_table(first, X, targets[0]), []
+    for y in targets:
+        target = check_target(y, accepted_target(first), who=type(first).__name__)
+        check_consistent_length(table.rows, target.codes)
+        tables.append(replace(table, codes=target.codes, classes=target.classes, target=target.numbers))
+    weights: list[FloatArray] = decides.fit_tables(weighers, tables)  # type: ignore[attr-defined]
+    return weights
 
 
 def number_to_select(wanted: float | None, n_features: int, parameter: str = "n_features_to_select") -> int | None:
@@ -330,24 +281,32 @@ def select_best(weights: FloatArray, wanted: float | None) -> BoolArray:
     return keep
 
 
-def check_table(weigher: Any, X: Any, y: Any) -> tuple[Any, Target, TableCoder]:
-    """Validate table and target, and return the coded rows, the target, and the column coding.
+def code_table(weigher: Any, X: Any, y: Any, sample_weight: Any = None) -> CodedTable:
+    """Check and code the training table of a weigher, and set what it knows of columns and target after fit.
 
     A numeric target is refused unless the weigher says that it takes numeric targets.
     """
     if y is None:
         require_labels(weigher, y)
-    coder = TableCoder(weigher.categorical_features)
-    X = coder.fit_transform(weigher, X)
+    coder, who = TableCoder(weigher.categorical_features), type(weigher).__name__
+    rows = coder.fit_transform(weigher, X)
     if getattr(weigher, "_takes_numeric_targets", False):
-        target = check_target(y, accepted_target(weigher), who=type(weigher).__name__)
+        target = check_target(y, accepted_target(weigher), who=who)
     else:
-        classes, codes = check_labels(y, who=type(weigher).__name__)
+        classes, codes = check_labels(y, who=who)
         target = Target(codes, classes)
-    check_consistent_length(X, target.codes)
+    check_consistent_length(rows, target.codes)
+    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    # All is checked: a fit that fails leaves what an earlier one has learned.
+    weigher._coder = coder
+    if getattr(weigher, "_takes_numeric_targets", False):
+        weigher.target_type_, weigher.target_statement_ = target.type, target.statement
     if target.numbers is None:
+        weigher.classes_ = target.classes
         warn_of_singletons(target.classes, np.bincount(target.codes, minlength=len(target.classes)))
-    return X, target, coder
+    else:
+        weigher.__dict__.pop("classes_", None)  # an earlier fit may have had classes
+    return CodedTable(rows, target.codes, target.classes, coder.nominal, weight, target.numbers)
 
 
 def warn_of_singletons(classes: AnyArray, count: IndexArray) -> None:
@@ -376,6 +335,25 @@ def published_scores(model: Any) -> FloatArray | None:
         return None
     coefficients = coefficients.toarray() if hasattr(coefficients, "toarray") else coefficients
     return np.atleast_2d(np.abs(np.asarray(coefficients, dtype=np.float64))).sum(axis=0)
+
+
+def require_scores(model: Any, n_features: int, who: str) -> FloatArray:
+    """Return the `published_scores` of a fitted model. Raise InvalidDataError unless each feature has a finite one.
+
+    ``who`` is the estimator that needs them, as the message names it.
+    """
+    scores, name = published_scores(model), type(model).__name__
+    if scores is None:
+        raise InvalidDataError(
+            f"{who} needs one finite weight per feature after fit: {name} has none of feature_weights_, "
+            "feature_importances_ and coef_"
+        )
+    if scores.shape != (n_features,) or not np.isfinite(scores).all():
+        raise InvalidDataError(
+            f"{who} needs one finite weight per feature ({n_features}); {name} gives shape {scores.shape}, "
+            f"{np.count_nonzero(~np.isfinite(scores))} of them not finite"
+        )
+    return scores
 
 
 def warn_of_few_neighbors(classes: AnyArray, codes: IndexArray, k: int | str, *, misses: str) -> None:

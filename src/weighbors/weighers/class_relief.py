@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
@@ -13,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._labels import known_codes
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
-from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..exceptions import InvalidDataError
 from ..weights import Weights
-from .base import metric_weights
+from .base import CodedTable, metric_weights
 from .neighbors import Neighbors
-from .relief import FitSums, NeighborWeigher, relief
-from .rows import TrainingRows
+from .relief import NeighborWeigher, relief, score
+from .rows import Instances
 
 
 def agreement(class_weights: FloatArray) -> tuple[FloatArray, dict[int, str]]:
@@ -67,43 +68,25 @@ def class_margins(
     **search
         Further arguments of `NeighborEngine`, such as ``nominal``, the columns that differ by 0 or 1.
     """
-    _check_vectors(weights, n_classes, X.shape[1])
     rows = np.arange(len(codes)) if rows is None else rows
-    of_class = [rows[codes[rows] == c] for c in range(n_classes)]
     # With one vector for all classes, one search of all rows is enough.
-    together = [np.concatenate(of_class)] if len(weights) == 1 else of_class
-    known = []
-    for vector, some in zip(weights, together, strict=True):
+    classes_of = [range(n_classes)] if len(weights) == 1 else [[c] for c in range(n_classes)]
+    margins = np.zeros(n_classes)
+    for vector, classes in zip(weights, classes_of, strict=True):
         a = metric_weights(vector, np.ones(len(vector), dtype=bool))
         engine = NeighborEngine(
             X, weights=Weights(feature_weights=a), groups=codes, n_groups=n_classes, backend="scan", **search
         )
+        some = rows[np.isin(codes[rows], classes)]
         distance, _ = engine.search(X[some], k, own_row=some, grouped=True)
-        known.append(np.where(np.isfinite(distance), distance, 0.0).astype(np.float64).sum(axis=2))
-    nearest = np.concatenate(known)  # rows stand class after class, so that a class is one range
-    margins, begin = np.zeros(n_classes), 0
-    for c, some in enumerate(of_class):
-        total = nearest[begin : begin + len(some)].sum(axis=0)
-        # ``total`` has hits in the column of the own class and misses in the others. If only some rows were searched,
-        # their sum is scaled to the size of the class.
-        margins[c] = (total.sum() - 2 * total[c]) * (np.count_nonzero(codes == c) / max(1, len(some)))
-        begin += len(some)
+        near = np.where(np.isfinite(distance), distance, 0.0).astype(np.float64).sum(axis=2)
+        for c in classes:
+            members = codes[some] == c
+            total = near[members].sum(axis=0)
+            # ``total`` has hits in the column of the own class and misses in the others. If only some rows were
+            # searched, their sum is scaled to the size of the class.
+            margins[c] = (total.sum() - 2 * total[c]) * (np.count_nonzero(codes == c) / max(1, members.sum()))
     return margins
-
-
-def _check_vectors(weights: FloatArray, n_classes: int, n_features: int) -> None:
-    """Raise InvalidWeightsError if weight vectors do not fit these classes and columns, or are not finite."""
-    if weights.shape not in ((1, n_features), (n_classes, n_features)):
-        raise InvalidWeightsError(
-            f"margins need one weight vector of {n_features} features, or one for each of the {n_classes} classes; "
-            f"got shape {weights.shape}"
-        )
-    if not np.isfinite(weights).all():
-        row, column = np.argwhere(~np.isfinite(weights))[0].tolist()
-        raise InvalidWeightsError(
-            f"margins need finite weights; got {weights[row, column]} for feature {column} in row {row}. "
-            "Use 0 for a feature that should not count"
-        )
 
 
 @dataclass(eq=False, repr=False)
@@ -172,35 +155,33 @@ class ClassRelief(NeighborWeigher):
         "ranking": [StrOptions({"sum", "variance"})],
     }
 
-    def _rule(self, near: Neighbors, rows: TrainingRows) -> FloatArray:
-        """Return the coefficients of the neighbours: those of RELIEF."""
-        return relief(near, rows)
+    def score_targets(self, rows: Instances, targets: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return the ranked vector for each target. The attributes are those of the last target."""
 
-    def _search(self) -> dict[str, Any]:
-        """Return further arguments of `score`: the sum has one part per class."""
-        return {
-            **super()._search(),
-            "skip_zero": self.skip_zero,
-            "output_row": self._class_of_term,
-            "n_outputs": len(self.classes_),
-        }
+        def class_of_term(near: Neighbors, target: CodedTable) -> IndexArray:
+            """Return the class to which each term is added: w_c as paper 001 prints it, or as its figures show it."""
+            of_instance: IndexArray = target.codes[near.query][:, None, None]
+            return of_instance if self.credit == "instance" else np.arange(target.n_groups)[:, None]
 
-    def _class_of_term(self, near: Neighbors, rows: TrainingRows) -> IndexArray:
-        """Return the class to which each term is added: paper 001's w_c as it is printed, or as its figures show it."""
-        of_instance: IndexArray = rows.codes[near.query][:, None, None]
-        return of_instance if self.credit == "instance" else np.arange(rows.n_classes)[:, None]
-
-    def _finish(self, sums: FitSums) -> FloatArray:
-        """Return the ranked vector, and set what the classes say of the features."""
-        per_class = sums.differences
+        weights, classes = [], targets[-1].classes
+        for per_class, _ in score(
+            rows,
+            targets,
+            relief,
+            self.n_neighbors,
+            ties=self.ties,
+            skip_zero=self.skip_zero,
+            output_row=class_of_term,
+            n_outputs=len(classes),
+        ):
+            weights.append(
+                per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
+            )
         self.class_feature_weights_ = per_class
         self.class_correlations_, reasons = agreement(per_class)
-        self.agreement_reasons_ = {self.classes_[c]: why for c, why in reasons.items()}
+        self.agreement_reasons_ = {classes[c]: why for c, why in reasons.items()}
         known = self.class_correlations_[~np.isnan(self.class_correlations_)]
         self.agreement_ = float(known.max()) if len(known) else float("nan")
-        weights: FloatArray = (
-            per_class.sum(axis=0) if self.ranking == "sum" else per_class[np.argmax(per_class.var(axis=1))]
-        )
         return weights
 
     def class_margins(self, X: Any, y: Any) -> FloatArray:
@@ -239,13 +220,12 @@ class ClassRelief(NeighborWeigher):
                 f"y lacks the classes {self.classes_[lacking].tolist()[:5]}: margins are measured between all classes "
                 "of fit. Give rows of each of them"
             )
-        nominal = self._coder.nominal_of(rows)
         return class_margins(
             rows,
             codes,
             len(self.classes_),
             self.class_feature_weights_,
             self.n_neighbors,
-            nominal=nominal if nominal.any() else None,
+            nominal=self._coder.nominal,
             n_jobs=self.n_jobs,
         )

@@ -117,26 +117,24 @@ def _variances_of_classes(X: FloatArray, y: AnyArray) -> tuple[FloatArray, Float
     """Return the mean squares between and within classes of each column, from the rows in which it is known."""
     indicators = (np.unique(y)[:, None] == y).astype(np.float64)
     known = ~np.isnan(X)
-    if known.all():  # the same with less work
-        counts = indicators.sum(axis=1)
-        n, present = len(X), len(counts)
-        with np.errstate(all="ignore"):  # squares of numbers near 1e300 overflow, and the score is not defined
+    with np.errstate(all="ignore"):  # squares of numbers near 1e300 overflow, and the score is not defined
+        if known.all():  # the same with less work
+            counts = indicators.sum(axis=1)
+            n, present = len(X), len(counts)
             centred = X - X.mean(axis=0, dtype=np.float64)
             means = (indicators @ centred) / counts[:, None]
             between = counts @ means**2
-            # Summed from differences, not as total minus between, which would lose digits.
-            within = np.square(centred - means[indicators.argmax(axis=0)]).sum(axis=0)
-            rounding = _rounding(X, n)
-            between, within = (np.where(part > rounding, part, 0.0) for part in (between, within))
-            return between / (present - 1), within / (n - present)
-    counts = indicators @ known
-    n, present = counts.sum(axis=0), (counts > 0).sum(axis=0)
-    with np.errstate(all="ignore"):
-        # Without its mean, a column with large values does not lose digits in the squares.
-        centred = np.where(known, X - np.where(known, X, 0.0).sum(axis=0) / n, 0.0)
-        means = np.where(counts > 0, (indicators @ centred) / counts, 0.0)
-        between = (counts * means**2).sum(axis=0)
-        within = np.square(centred - np.where(known, indicators.T @ means, 0.0)).sum(axis=0)
+            own = means[indicators.argmax(axis=0)]
+        else:
+            counts = indicators @ known
+            n, present = counts.sum(axis=0), (counts > 0).sum(axis=0)
+            # Without its mean, a column with large values does not lose digits in the squares.
+            centred = np.where(known, X - np.where(known, X, 0.0).sum(axis=0) / n, 0.0)
+            means = np.where(counts > 0, (indicators @ centred) / counts, 0.0)
+            between = (counts * means**2).sum(axis=0)
+            own = np.where(known, indicators.T @ means, 0.0)
+        # Summed from differences, not as total minus between, which would lose digits.
+        within = np.square(centred - own).sum(axis=0)
         rounding = _rounding(X, n)
         between, within = (np.where(part > rounding, part, 0.0) for part in (between, within))
         return between / (present - 1), within / (n - present)

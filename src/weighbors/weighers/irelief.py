@@ -14,12 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import BoolArray, FloatArray
 from .._warnings import warn
-from ..engine.pairs import PackedRows
 from .base import CodedTable, FeatureWeigher
-from .rows import Instances
+from .rows import Instances, weigh_pairs
+from .surf import mean_distance
 
 
-def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> FloatArray:
+def expected_margins(instances: Instances, target: CodedTable, w: FloatArray, sigma: float) -> FloatArray:
     """Return the margin of each feature under the weights ``w``: the vector ν of Sun (2007), one round of I-RELIEF.
 
     For every instance, the expected difference to its nearest hit is subtracted from that to its nearest
@@ -27,20 +27,8 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
     nearest hit (miss) is proportional to exp(−d / σ) with d = Σ w_j |x_j − z_j|, normalised over hits
     (misses). γ is the probability that the instance is no outlier: the share of the hits in all these terms.
     """
-    # Weights are folded into the rows, so that the plain city-block kernel computes the weighted distances.
-    # Categories differ by 0 or 1 and cannot be scaled. Their weight is instead the distance of two different
-    # categories, which is what ``missing_distance`` means for nominal columns.
-    ordered = w[instances.columns].astype(np.float64)
-    base = instances.pairs.rows
-    factor = np.where(np.arange(instances.n_features) < instances.n_numeric, ordered, 1.0)
-    missing_distance = instances.pairs.missing_distance.astype(np.float64) * ordered
-    weighted = PackedRows(
-        (base * factor).astype(base.dtype),
-        n_numeric=instances.n_numeric,
-        missing_distance=missing_distance,
-        missing=instances.missing,
-    )
-    n, codes = instances.n, instances.codes
+    weighted = weigh_pairs(instances.pairs, w[instances.columns].astype(np.float64))
+    n, codes = instances.n, target.codes
 
     def coefficients(begin: int, end: int) -> FloatArray:
         """Return the coefficients of rows [begin, end) with all rows."""
@@ -64,7 +52,7 @@ def expected_margins(instances: Instances, w: FloatArray, sigma: float) -> Float
         out[:, :n] = gamma * share / n
         return out
 
-    return instances.sum_pairs(coefficients)
+    return instances.sum_pairs(coefficients, target)
 
 
 def rank_columns(rows: Any, nominal: BoolArray) -> FloatArray:
@@ -172,16 +160,18 @@ class IRelief(FeatureWeigher):
 
         Return the weights and the number of rounds.
         """
-        instances = Instances.of(table, scaled=True, p=1, n_jobs=self.n_jobs)
+        instances = Instances(table.rows, table.nominal, scaled=True, p=1, n_jobs=self.n_jobs)
         M = instances.n_features
         w = np.full(M, 1 / np.sqrt(M))
-        self.sigma_ = self._width(instances, w)
-        moved = np.inf
+        if self.sigma == "scale":
+            self.sigma_ = mean_distance(instances) * w[0] or 1.0  # rows may all be equal
+        else:
+            self.sigma_ = float(self.sigma)
         rounds = 0
         for _ in range(self.max_iter):
             rounds += 1
             # Sun (2007): w = (ν)⁺ / ‖(ν)⁺‖ maximises wᵀν under ‖w‖ = 1, w ≥ 0.
-            positive = np.maximum(expected_margins(instances, w, self.sigma_), 0.0)
+            positive = np.maximum(expected_margins(instances, table, w, self.sigma_), 0.0)
             length = np.linalg.norm(positive)
             new = positive / length if length > 0 else positive
             moved, w = float(np.linalg.norm(new - w)), new
@@ -194,12 +184,3 @@ class IRelief(FeatureWeigher):
                 ConvergenceWarning,
             )
         return w, rounds
-
-    def _width(self, instances: Instances, w: FloatArray) -> float:
-        """Return σ as the user gave it, or else the mean distance of all pairs under equal weights."""
-        if self.sigma != "scale":
-            return float(self.sigma)
-        from .surf import mean_distance
-
-        mean = mean_distance(instances) * w[0]
-        return mean if mean > 0 else 1.0

@@ -7,7 +7,7 @@ has no maximum; Firth's penalised likelihood, which always has one, takes its pl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,15 +30,15 @@ def expit(eta: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class DesignFit:
-    """The regression on the common columns alone."""
+class BatchFit:
+    """The regressions of a batch of features."""
 
-    coefficients: FloatArray  # (n_columns,)
-    information_root: FloatArray  # (n_pairs,) root of the weight of each pair in the information matrix
-    separated: bool
+    coefficients: FloatArray  # (n_features, n_columns + 1) that of the feature is last
+    errors: FloatArray  # (n_features,) standard errors of the coefficients of the features
+    separated: BoolArray  # (n_features,)
 
 
-def fit_design(design: FloatArray, outcome: FloatArray, weight: FloatArray) -> DesignFit:
+def fit_design(design: FloatArray, outcome: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Fit the regression without any feature, by Firth's method if it is separated.
 
     Parameters
@@ -48,29 +48,18 @@ def fit_design(design: FloatArray, outcome: FloatArray, weight: FloatArray) -> D
     outcome : ndarray of shape (n_pairs,)
         0 or 1.
     weight : ndarray of shape (n_pairs,)
+
+    Returns
+    -------
+    coefficients : ndarray of shape (n_columns,)
+    information_root : ndarray of shape (n_pairs,)
+        Root of the weight of each pair in the information matrix.
     """
     # The last column takes the place of the feature.
-    start = np.zeros(design.shape[1] - 1)
     feature = np.ascontiguousarray(design[:, -1])[None]
-    found = fit_batch(feature, design[:, :-1], outcome, weight, start)
-    predicted = expit(design @ found.all_coefficients[0])
-    return DesignFit(
-        found.all_coefficients[0], np.sqrt(weight * predicted * (1.0 - predicted)), bool(found.separated[0])
-    )
-
-
-@dataclass(frozen=True)
-class BatchFit:
-    """The regressions of a batch of features."""
-
-    all_coefficients: FloatArray  # (n_features, n_columns + 1) the feature is last
-    errors: FloatArray  # (n_features,) standard errors of the coefficients of the features
-    separated: BoolArray  # (n_features,)
-
-    @property
-    def coefficients(self) -> FloatArray:
-        """The coefficients of the features."""
-        return self.all_coefficients[:, -1]
+    found = fit_batch(feature, design[:, :-1], outcome, weight, np.zeros(design.shape[1] - 1)).coefficients[0]
+    predicted = expit(design @ found)
+    return found, np.sqrt(weight * predicted * (1.0 - predicted))
 
 
 def fit_batch(
@@ -90,149 +79,118 @@ def fit_batch(
         Coefficients to begin with, for example those of the regression without a feature.
     """
     n, width = len(features), design.shape[1] + 1
+    products = np.ascontiguousarray((design[:, :, None] * design[:, None, :]).reshape(len(design), -1))
+    whole = Regressions(features, design, products, outcome, weight, firth=False)
     beta = np.zeros((n, width))
     beta[:, :-1] = start
-    errors, converged = np.ones(n), np.zeros(n, dtype=bool)
-    _maximize(features, design, outcome, weight, beta, errors, converged, careful=False, firth=False)
+    errors, converged = whole.maximize(beta, careful=False)
     separated = np.zeros(n, dtype=bool)
     for firth in (False, True):
         at = np.flatnonzero(~converged)
         if not len(at):
             break
         separated[at] = firth
-        again, again_errors, done = np.zeros((len(at), width)), np.ones(len(at)), np.zeros(len(at), dtype=bool)
-        _maximize(features[at], design, outcome, weight, again, again_errors, done, careful=True, firth=firth)
-        beta[at], errors[at], converged[at] = again, again_errors, done
+        again = np.zeros((len(at), width))
+        errors[at], converged[at] = replace(whole.take(at), firth=firth).maximize(again, careful=True)
+        beta[at] = again
     return BatchFit(beta, errors, separated)
 
 
-def _maximize(
-    features: FloatArray,
-    design: FloatArray,
-    outcome: FloatArray,
-    weight: FloatArray,
-    beta: FloatArray,
-    errors: FloatArray,
-    converged: BoolArray,
-    *,
-    careful: bool,
-    firth: bool,
-) -> None:
-    """Maximise the likelihood of each regression, and write to ``beta``, ``errors`` and ``converged``.
+@dataclass(frozen=True)
+class Regressions:
+    """Logistic regressions of one outcome on common columns and one feature each."""
 
-    The first four parameters are those of `fit_batch`. ``careful`` says whether steps are shortened until the
-    likelihood grows, ``firth`` whether it is penalised by the root of the determinant of the information matrix.
-    """
-    products = _column_products(design)
-    active: IndexArray = np.arange(len(features))
-    for _ in range(_CAREFUL_STEPS if careful else _STEPS):
-        part = features if len(active) == len(features) else features[active]
-        slope, information = _derivatives(part, design, products, outcome, weight, beta[active], firth=firth)
-        diagonal = np.einsum("ijj->ij", information)
-        diagonal += _RIDGE * diagonal.sum(axis=1, keepdims=True) + 1e-300
-        inverse = np.linalg.inv(information)
-        step = np.einsum("ijk,ik->ij", inverse, slope)
-        length = np.abs(step).sum(axis=1)
-        if careful:
-            step = _shorten(part, design, products, outcome, weight, beta[active], step, firth=firth)
-        beta[active] += step
-        errors[active] = np.sqrt(np.maximum(inverse[:, -1, -1], 1e-300))
-        done = length <= _SMALL
-        converged[active[done]] = True
-        active = active[~done]
-        if not len(active):
-            return
+    features: FloatArray  # (n_features, n_pairs)
+    design: FloatArray  # (n_pairs, n_columns) the common columns
+    products: FloatArray  # (n_pairs, n_columns ** 2) the products of all pairs of common columns
+    outcome: FloatArray  # (n_pairs,)
+    weight: FloatArray  # (n_pairs,)
+    firth: bool  # whether the likelihood is penalised by the root of the determinant of the information matrix
 
+    def take(self, at: IndexArray) -> Regressions:
+        """Return the regressions on some features."""
+        return self if len(at) == len(self.features) else replace(self, features=self.features[at])
 
-def _shorten(
-    features: FloatArray,
-    design: FloatArray,
-    products: FloatArray,
-    outcome: FloatArray,
-    weight: FloatArray,
-    beta: FloatArray,
-    step: FloatArray,
-    *,
-    firth: bool,
-) -> FloatArray:
-    """Return the steps, each halved until the likelihood is not smaller than before.
+    def maximize(self, beta: FloatArray, *, careful: bool) -> tuple[FloatArray, BoolArray]:
+        """Maximise the likelihoods from the coefficients ``beta`` on, which are changed in place.
 
-    ``beta`` are the coefficients before the step. The other parameters are those of `_derivatives`.
-    """
+        ``careful`` says whether steps are shortened until the likelihood grows. Return the standard error of the
+        coefficient of each feature, and which regressions converged.
+        """
+        errors, converged = np.ones(len(beta)), np.zeros(len(beta), dtype=bool)
+        active: IndexArray = np.arange(len(beta))
+        for _ in range(_CAREFUL_STEPS if careful else _STEPS):
+            part = self.take(active)
+            slope, information = part.derivatives(beta[active])
+            diagonal = np.einsum("ijj->ij", information)
+            diagonal += _RIDGE * diagonal.sum(axis=1, keepdims=True) + 1e-300
+            inverse = np.linalg.inv(information)
+            step = np.einsum("ijk,ik->ij", inverse, slope)
+            length = np.abs(step).sum(axis=1)
+            beta[active] += part.shorten(beta[active], step) if careful else step
+            errors[active] = np.sqrt(np.maximum(inverse[:, -1, -1], 1e-300))
+            done = length <= _SMALL
+            converged[active[done]] = True
+            active = active[~done]
+            if not len(active):
+                break
+        return errors, converged
 
-    def height(at: IndexArray, coefficients: FloatArray) -> FloatArray:
-        """Return the likelihood of some regressions."""
-        eta = features[at] * coefficients[:, -1:] + coefficients[:, :-1] @ design.T
-        value = (eta * outcome - np.logaddexp(0.0, eta)) @ weight
-        if not firth:
+    def shorten(self, beta: FloatArray, step: FloatArray) -> FloatArray:
+        """Return the steps from ``beta``, each halved until the likelihood is not smaller than before."""
+        at = np.arange(len(beta))
+        before = self.likelihood(beta)
+        # Rounding must not stop the last, very short steps.
+        least = before - 1e-12 * np.abs(before) - 1e-300
+        for _ in range(_HALVINGS):
+            at = at[~(self.take(at).likelihood(beta[at] + step[at]) >= least[at])]
+            if not len(at):
+                break
+            step[at] /= 2
+        return step
+
+    def likelihood(self, beta: FloatArray) -> FloatArray:
+        """Return the log likelihood of each regression, with the penalty if there is one."""
+        eta = self.features * beta[:, -1:] + beta[:, :-1] @ self.design.T
+        value: FloatArray = (eta * self.outcome - np.logaddexp(0.0, eta)) @ self.weight
+        if not self.firth:
             return value
-        information = _derivatives(features[at], design, products, outcome, weight, coefficients, firth=False)[1]
-        sign, log = np.linalg.slogdet(information)
+        sign, log = np.linalg.slogdet(replace(self, firth=False).derivatives(beta)[1])
         return value + np.where(sign > 0, log / 2, -np.inf)
 
-    step, at = step.copy(), np.arange(len(beta))
-    before = height(at, beta)
-    # Rounding must not stop the last, very short steps.
-    least = before - 1e-12 * np.abs(before) - 1e-300
-    for _ in range(_HALVINGS):
-        at = at[~(height(at, beta[at] + step[at]) >= least[at])]
-        if not len(at):
-            break
-        step[at] /= 2
-    return step
+    def derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the slope of the log likelihood and the information matrix of each regression."""
+        n, width = beta.shape
+        predictor = self.features * beta[:, -1:]
+        predictor += beta[:, :-1] @ self.design.T
+        predicted = expit(predictor)
+        rest = self.outcome - predicted
+        rest *= self.weight
+        curve = 1.0 - predicted
+        curve *= predicted
+        curve *= self.weight
+        information = np.empty((n, width, width))
+        information[:, :-1, :-1] = (curve @ self.products).reshape(n, width - 1, width - 1)
+        curved = curve * self.features
+        information[:, :-1, -1] = information[:, -1, :-1] = curved @ self.design
+        information[:, -1, -1] = np.einsum("ij,ij->i", curved, self.features)
+        if self.firth:
+            # Firth (1993): each pair counts for both outcomes by half its leverage.
+            rest += self.leverages(curve, information) * (0.5 - predicted)
+        slope = np.empty((n, width))
+        slope[:, :-1] = rest @ self.design
+        slope[:, -1] = np.einsum("ij,ij->i", rest, self.features)
+        return slope, information
 
+    def leverages(self, curve: FloatArray, information: FloatArray) -> FloatArray:
+        """Return the leverage of each pair in each regression, of shape (n_features, n_pairs).
 
-def _column_products(design: FloatArray) -> FloatArray:
-    """Return the products of all pairs of columns, of shape (n_pairs, n_columns ** 2)."""
-    return np.ascontiguousarray((design[:, :, None] * design[:, None, :]).reshape(len(design), -1))
-
-
-def _derivatives(
-    features: FloatArray,
-    design: FloatArray,
-    products: FloatArray,
-    outcome: FloatArray,
-    weight: FloatArray,
-    beta: FloatArray,
-    *,
-    firth: bool,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the slope of the log likelihood and the information matrix of each regression.
-
-    ``products`` are the products of the columns of ``design``. The other parameters are those of `_maximize`.
-    """
-    n, width = beta.shape
-    predictor = features * beta[:, -1:]
-    predictor += beta[:, :-1] @ design.T
-    predicted = expit(predictor)
-    rest = outcome - predicted
-    rest *= weight
-    curve = 1.0 - predicted
-    curve *= predicted
-    curve *= weight
-    information = np.empty((n, width, width))
-    information[:, :-1, :-1] = (curve @ products).reshape(n, width - 1, width - 1)
-    curved = curve * features
-    information[:, :-1, -1] = information[:, -1, :-1] = curved @ design
-    information[:, -1, -1] = np.einsum("ij,ij->i", curved, features)
-    if firth:
-        # Firth (1993): each pair counts for both outcomes by half its leverage.
-        rest += _leverages(features, design, curve, information) * (0.5 - predicted)
-    slope = np.empty((n, width))
-    slope[:, :-1] = rest @ design
-    slope[:, -1] = np.einsum("ij,ij->i", rest, features)
-    return slope, information
-
-
-def _leverages(features: FloatArray, design: FloatArray, curve: FloatArray, information: FloatArray) -> FloatArray:
-    """Return the leverage of each pair in each regression, of shape (n_features, n_pairs).
-
-    ``curve`` has the weights of the pairs in the information matrices ``information``.
-    """
-    out = np.empty_like(curve)
-    ridge = np.einsum("ijj->i", information) * _RIDGE + 1e-300
-    for row, feature in enumerate(features):
-        columns = np.column_stack([design, feature])
-        inverse = np.linalg.inv(information[row] + ridge[row] * np.eye(columns.shape[1]))
-        out[row] = np.einsum("ij,jk,ik->i", columns, inverse, columns, optimize=True) * curve[row]
-    return out
+        ``curve`` has the weights of the pairs in the information matrices ``information``.
+        """
+        out = np.empty_like(curve)
+        ridge = np.einsum("ijj->i", information) * _RIDGE + 1e-300
+        for row, feature in enumerate(self.features):
+            columns = np.column_stack([self.design, feature])
+            inverse = np.linalg.inv(information[row] + ridge[row] * np.eye(columns.shape[1]))
+            out[row] = np.einsum("ij,jk,ik->i", columns, inverse, columns, optimize=True) * curve[row]
+        return out

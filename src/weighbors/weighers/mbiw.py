@@ -12,17 +12,17 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._parallel.threads import effective_n_jobs
-from .._typing import BoolArray, FloatArray, IndexArray
+from .._typing import FloatArray, IndexArray
 from .._validation import TakesTables
 from ..engine.pairs import distance_sums
 from ..weights import Weights, fingerprint
-from .base import check_table, warn_of_few_neighbors
+from .base import CodedTable, code_table, warn_of_few_neighbors
 from .neighbors import find_neighbors
-from .rows import Instances, TrainingRows, refuse_dense
+from .rows import Instances, absolute_sums, count_equal, refuse_dense
 
 
-def margin_vectors(instances: TrainingRows, n_neighbors: int | None = 1) -> Any:
-    """Return the margin vector x′ = |x − m(x)| − |x − h(x)| of each row that is asked for.
+def margin_vectors(rows: Instances, target: CodedTable, n_neighbors: int | None = 1) -> Any:
+    """Return the margin vector x′ = |x − m(x)| − |x − h(x)| of each row that contributes.
 
     The result has shape (n, n_features) and is float64. m(x) is the nearest miss and h(x) the nearest hit.
 
@@ -30,16 +30,17 @@ def margin_vectors(instances: TrainingRows, n_neighbors: int | None = 1) -> Any:
     other classes together; None means all hits and misses. An instance without hits has no hit term. The result is
     CSR if the rows are sparse and complete and ``n_neighbors`` is a number.
     """
-    shape = (len(instances.asked), instances.n_features)
-    as_sparse = instances.sparse and instances.plain and n_neighbors is not None
-    if not as_sparse and isinstance(instances, Instances):
-        refuse_dense(instances.rows, "MBIW over all hits and misses, or with missing values,")
+    asked = np.arange(rows.n) if target.drawn is None else target.drawn
+    shape = (len(asked), rows.n_features)
+    as_sparse = rows.sparse and rows.plain and n_neighbors is not None
+    if not as_sparse and rows.sparse:
+        refuse_dense(rows.rows, "MBIW over all hits and misses, or with missing values,")
     if n_neighbors is None:
-        return _margins_to_all(instances)
+        return _margins_to_all(rows, target, asked)
     out = sparse.csr_matrix(shape) if as_sparse else np.zeros(shape)
-    for found in find_neighbors(instances, n_neighbors, ties="index"):
-        own, at = instances.codes[found.query], np.searchsorted(instances.asked, found.query)
-        hit = np.arange(found.row.shape[1])[None, :] == own[:, None]
+    for found in find_neighbors(rows, target, n_neighbors, ties="index"):
+        own, at = target.codes[found.query], np.searchsorted(asked, found.query)
+        hit = np.arange(target.n_groups) == own[:, None]
         # paper 000: the differences to the misses are added, those to the hits subtracted.
         for sign, mask in ((-1.0, hit), (1.0, ~hit)):
             distance = np.where(mask[:, :, None], found.distance, np.inf).reshape(len(own), -1)
@@ -55,28 +56,50 @@ def margin_vectors(instances: TrainingRows, n_neighbors: int | None = 1) -> Any:
                 # A selection matrix adds rows at their places and keeps the result sparse.
                 if as_sparse:
                     place = (part, (at, np.arange(len(part))))
-                    pairs = instances.differences(found.query, row[:, slot])
+                    pairs = rows.differences(found.query, row[:, slot])
                     out = out + sparse.csr_matrix(place, shape=(shape[0], len(part))) @ pairs
                     continue
                 # In parts whose differences stay in the cache.
-                for some in np.array_split(np.arange(len(part)), max(1, len(part) * shape[1] // instances.cells)):
-                    pairs = instances.differences(found.query[some], row[some, slot])
+                for some in np.array_split(np.arange(len(part)), max(1, len(part) * shape[1] // rows.cells)):
+                    pairs = rows.differences(found.query[some], row[some, slot])
                     out[at[some]] += part[some, None] * pairs
     return out
 
 
-def _margins_to_all(instances: TrainingRows) -> FloatArray:
-    """Return, for each feature, the mean difference to all misses less the mean difference to all hits."""
-    asked = instances.asked
-    out = np.zeros((len(asked), instances.n_features))
-    counts = np.bincount(instances.codes, minlength=instances.n_classes)
-    codes = instances.codes[asked]
-    hits, misses = (counts - 1)[codes], (instances.n - counts)[codes]
-    for j in range(instances.n_features):
+def _margins_to_all(rows: Instances, target: CodedTable, asked: IndexArray) -> FloatArray:
+    """Return, for each row of ``asked``, the mean difference to all misses less that to all hits."""
+    out = np.empty((len(asked), rows.n_features))
+    counts = np.bincount(target.codes, minlength=target.n_groups)
+    own = target.codes[asked]
+    hits, misses = (counts - 1)[own], (rows.n - counts)[own]
+    for at, j in enumerate(rows.columns):
         # The shape is (n_classes, n). A row is among the hits, but its difference to itself is 0.
-        sums = instances.class_difference_sums(j)[:, asked]
-        own = sums[codes, np.arange(len(asked))]
-        out[:, j] = (sums.sum(axis=0) - own) / np.maximum(misses, 1) - own / np.maximum(hits, 1)
+        sums = _class_difference_sums(rows, target, at)[:, asked]
+        to_hits = sums[own, np.arange(len(asked))]
+        out[:, j] = (sums.sum(axis=0) - to_hits) / np.maximum(misses, 1) - to_hits / np.maximum(hits, 1)
+    return out
+
+
+def _class_difference_sums(rows: Instances, target: CodedTable, at: int) -> FloatArray:
+    """Return, for column ``at`` of the rows, the sum of the differences of every row to all rows of each class.
+
+    The result has shape (n_classes, n). A missing value is at the missing distance of its column. The difference of a
+    row to itself is 0.
+    """
+    column, missing_distance = rows.column(at), float(rows.missing_distance[at])
+    known = ~np.isnan(column)
+    out = np.empty((target.n_groups, rows.n))
+    for c in range(target.n_groups):
+        members = target.codes == c
+        values = column[members & known]
+        lacking = float((members & ~known).sum())
+        # A value differs by 1 from all members of the class but those that have the same category.
+        nominal = at >= rows.n_numeric
+        sums = len(values) - count_equal(column, values) if nominal else absolute_sums(column, values)
+        # A row that lacks the value is at the missing distance from all known values, and all rows are at that
+        # distance from members that lack theirs. Only the difference of a row to itself is 0.
+        sums = np.where(known, sums, missing_distance * len(values))
+        out[c] = sums + missing_distance * lacking - np.where(members & ~known, missing_distance, 0.0)
     return out
 
 
@@ -102,35 +125,14 @@ def inverse_weights(sums: FloatArray) -> FloatArray:
     return weights
 
 
-def mbiw(
-    X: Any,
-    codes: IndexArray,
-    n_classes: int,
-    nominal: BoolArray,
-    *,
-    n_neighbors: int | None = 1,
-    n_jobs: int | None = None,
-) -> FloatArray:
-    """Return the margin-based instance weights of coded rows.
+def mbiw(table: CodedTable, n_neighbors: int | str = 1, n_jobs: int | None = None) -> FloatArray:
+    """Return the margin-based instance weights of a table, which sum to 1.
 
-    Parameters
-    ----------
-    X : array or CSR of shape (n, M)
-    codes : ndarray of shape (n,)
-        Class of each row.
-    n_classes : int
-    nominal : bool ndarray of shape (M,)
-    n_neighbors : int or None
-        Hits and misses per instance; None: all.
-    n_jobs : int or None
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        They sum to 1.
+    ``n_neighbors`` is the number of hits and of misses per instance, or "all".
     """
-    instances = Instances(X, codes, n_classes, nominal, scaled=False, p=2, n_jobs=n_jobs)
-    return instance_weights(margin_vectors(instances, n_neighbors), effective_n_jobs(n_jobs))
+    rows = Instances(table.rows, table.nominal, scaled=False, p=2, n_jobs=n_jobs)
+    k = None if n_neighbors == "all" else int(n_neighbors)
+    return instance_weights(margin_vectors(rows, table, k), effective_n_jobs(n_jobs))
 
 
 @dataclass(eq=False, repr=False)
@@ -196,13 +198,9 @@ class MBIW(TakesTables, BaseEstimator):
         -------
         self
         """
-        X, target, coder = check_table(self, X, y)
-        codes, self.classes_ = target.codes, target.classes
-        warn_of_few_neighbors(self.classes_, codes, self.n_neighbors, misses="together")
-        k = None if self.n_neighbors == "all" else int(self.n_neighbors)
-        self.instance_weights_ = mbiw(
-            X, codes, len(self.classes_), coder.nominal_of(X), n_neighbors=k, n_jobs=self.n_jobs
-        )
+        table = code_table(self, X, y)
+        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
+        self.instance_weights_ = mbiw(table, self.n_neighbors, self.n_jobs)
         votes = self.instance_weights_ * len(self.instance_weights_)
-        self.weights_ = Weights(votes=votes, n_samples=X.shape[0], fingerprint=fingerprint(X))
+        self.weights_ = Weights(votes=votes, n_samples=len(votes), fingerprint=fingerprint(table.rows))
         return self

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,8 +17,8 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..engine.pairs import PackedRows
 from ..engine.references import column_ranges, compute_missing_distance
-from .base import CodedTable, ContributionWeigher
-from .rows import RangeScale, to_dense
+from .base import CodedTable, ContributionWeigher, metric_weights
+from .rows import scale_by_range, to_dense, weigh_pairs
 
 #: Largest component of the gradient at which L-BFGS over w ends, and that over w² begins.
 COARSE = 1e-3
@@ -29,36 +28,10 @@ COARSE = 1e-3
 class Problem:
     """Rows and their target, as the objective of NCA needs them."""
 
-    rows: FloatArray  # (n, m) float64: numbers first, categories (as codes) last; NaN where missing
-    n_numeric: int
-    missing_distance: FloatArray  # (m,) difference of a missing value from all others: the column range, or 1
+    pairs: PackedRows  # (n, m) float64: numbers first, categories (as codes) last; NaN where missing
     codes: IndexArray  # (n,) class of each row
     target: FloatArray | None  # (n,) numeric target, or None for classes
     share: FloatArray  # (n,) what each row contributes; sums to 1
-
-    @cached_property
-    def missing(self) -> bool:
-        """Whether any value is missing."""
-        return bool(np.isnan(self.rows).any())
-
-    @cached_property
-    def pairs(self) -> PackedRows:
-        """The rows, packed for sums of differences over all pairs."""
-        return PackedRows(
-            self.rows, n_numeric=self.n_numeric, missing_distance=self.missing_distance, missing=self.missing
-        )
-
-    def weighted_pairs(self, a: FloatArray) -> PackedRows:
-        """Return packed rows whose city-block distances are d = Σ a |difference|."""
-        # Weights are folded into numbers. Categories are codes and cannot be scaled: their weight is the distance of
-        # two different categories. Columns of weight 0, often most of them, are left out.
-        kept = np.flatnonzero(a > 0)
-        n_numeric = int(np.searchsorted(kept, self.n_numeric))
-        factor = np.where(np.arange(len(kept)) < n_numeric, a[kept], 1.0)
-        rows = self.rows[:, kept] * factor
-        return PackedRows(
-            rows, n_numeric=n_numeric, missing_distance=self.missing_distance[kept] * a[kept], missing=self.missing
-        )
 
     def rewards(self, begin: int, end: int) -> FloatArray:
         """Return how well each row predicts the rows [begin, end): 1 or 0 for classes, −|y − y'| for numbers."""
@@ -66,15 +39,6 @@ class Problem:
             return (self.codes[begin:end, None] == self.codes).astype(np.float64)
         reward: FloatArray = np.subtract.outer(self.target[begin:end], self.target)
         return np.negative(np.abs(reward, out=reward), out=reward)
-
-
-class Fit(NamedTuple):
-    """Weights that maximise the objective."""
-
-    w: FloatArray  # (m,) not negative
-    value: float  # of the objective, with its penalty
-    n_iter: int
-    converged: bool
 
 
 def neighbor_probabilities(distance: FloatArray) -> None:
@@ -96,7 +60,7 @@ def objective(problem: Problem, a: FloatArray, n_jobs: int = 1) -> tuple[float, 
     R_i = Σ_j p_ij r_ij (Yang et al. 2012, eq. 4). Its gradient is Σ_ij s_i p_ij (R_i − r_ij) |Δ_ijk|, and
     2 w_k times this in w_k (eq. 6).
     """
-    weighted, n = problem.weighted_pairs(a), len(problem.rows)
+    weighted, n = weigh_pairs(problem.pairs, a), problem.pairs.n
     expected = np.empty(n)
 
     def coefficients(begin: int, end: int) -> FloatArray:
@@ -118,7 +82,9 @@ def objective(problem: Problem, a: FloatArray, n_jobs: int = 1) -> tuple[float, 
     return float(np.sum(problem.share * expected)), gradient
 
 
-def maximize_objective(problem: Problem, regularization: float, *, max_iter: int, tol: float, n_jobs: int = 1) -> Fit:
+def maximize_objective(
+    problem: Problem, regularization: float, *, max_iter: int, tol: float, n_jobs: int = 1
+) -> tuple[FloatArray, float, int, bool]:
     """Maximise the objective less ``regularization`` · Σ w², from weights of 1.
 
     L-BFGS over w, as in the paper, comes near a maximum. There a weight only creeps towards 0, since its gradient is
@@ -136,6 +102,15 @@ def maximize_objective(problem: Problem, regularization: float, *, max_iter: int
         L-BFGS stops when no component of the gradient is larger, bounds considered.
     n_jobs : int
         Threads.
+
+    Returns
+    -------
+    w : ndarray of shape (m,)
+        The weights, not negative.
+    value : float
+        The objective with its penalty.
+    n_iter : int
+    converged : bool
     """
     from scipy.optimize import minimize
 
@@ -151,9 +126,9 @@ def maximize_objective(problem: Problem, regularization: float, *, max_iter: int
         limits = {"maxiter": iterations, "maxfun": 20 * iterations, "gtol": tolerance, "ftol": 1e-14}
         return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
 
-    m = problem.rows.shape[1]
+    m = problem.pairs.m
     if m == 0:
-        return Fit(np.zeros(0), objective(problem, np.zeros(0), n_jobs)[0], 0, True)
+        return np.zeros(0), objective(problem, np.zeros(0), n_jobs)[0], 0, True
     with one_blas_thread():  # the vectors of L-BFGS are short
         coarse = run(by_weight, np.ones(m), max(COARSE, tol), max_iter)
         left = max(1, max_iter - int(coarse.nit))
@@ -162,7 +137,7 @@ def maximize_objective(problem: Problem, regularization: float, *, max_iter: int
         a = np.where((fine.x <= min(tol, 1e-5)) & (fine.jac > 0), 0.0, fine.x)
         value = -by_square(a)[0]
     # Status 1 of scipy means that the iterations were used up.
-    return Fit(np.sqrt(a), value, int(coarse.nit + fine.nit), fine.status != 1)
+    return np.sqrt(a), value, int(coarse.nit + fine.nit), fine.status != 1
 
 
 def make_problem(table: CodedTable) -> tuple[Problem, IndexArray, FloatArray]:
@@ -178,15 +153,14 @@ def make_problem(table: CodedTable) -> tuple[Problem, IndexArray, FloatArray]:
     n_numeric = int((~table.nominal).sum())
     rows = rows[:, columns]
     measured = column_ranges(rows)
-    unit = RangeScale.of(measured, n_numeric)  # raises an error for ranges that overflow
     missing_distance = compute_missing_distance(measured, n_numeric, np.float64)
     factor = np.ones(len(columns))
     # The deviation is taken after the range is 1, where squares neither overflow nor underflow.
-    rows, numeric_range = unit(rows), missing_distance[:n_numeric]
+    (rows, unit), numeric_range = scale_by_range(rows, measured, n_numeric), missing_distance[:n_numeric]
     deviation = _deviations(rows[:, :n_numeric])
     deviation[numeric_range == 0] = 1.0  # constant columns, which are left out below
     rows[:, :n_numeric] /= deviation
-    factor[:n_numeric] = np.where(numeric_range > 0, unit.factor[:n_numeric] / deviation, 1.0)
+    factor[:n_numeric] = np.where(numeric_range > 0, unit[:n_numeric] / deviation, 1.0)
     missing_distance[:n_numeric] = (numeric_range > 0) / deviation
     varying: BoolArray = np.where(
         np.arange(len(columns)) < n_numeric, missing_distance > 0, (measured.high > measured.low) | measured.missing
@@ -197,15 +171,14 @@ def make_problem(table: CodedTable) -> tuple[Problem, IndexArray, FloatArray]:
         target = target / target.std()
     by_column = np.ones(len(columns))
     by_column[columns] = factor
-    problem = Problem(
-        rows=np.ascontiguousarray(rows[:, varying]),
+    pairs = PackedRows(
+        rows[:, varying],
         n_numeric=int(varying[:n_numeric].sum()),
         missing_distance=missing_distance[varying],
-        codes=table.codes,
-        target=target,
-        share=table.sample_weight / table.sample_weight.sum(),
+        missing=bool(np.isnan(rows[:, varying]).any()),
     )
-    return problem, columns[varying], by_column
+    share = table.sample_weight / table.sample_weight.sum()
+    return Problem(pairs, table.codes, target, share), columns[varying], by_column
 
 
 def _deviations(rows: FloatArray) -> FloatArray:
@@ -293,7 +266,6 @@ class NCAWeights(ContributionWeigher):
     max_iter: int = 1000
     tol: float = 1e-6
 
-    _squares_weights: ClassVar[bool] = True
     _takes_numeric_targets: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ContributionWeigher._parameter_constraints,
@@ -307,23 +279,22 @@ class NCAWeights(ContributionWeigher):
         """Learn the weights."""
         problem, columns, self._factor = make_problem(table)
         self.regularization_ = 1.0 / len(table.codes) if self.regularization is None else float(self.regularization)
-        found = maximize_objective(
+        w, self.objective_, self.n_iter_, converged = maximize_objective(
             problem,
             self.regularization_,
             max_iter=self.max_iter,
             tol=self.tol,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
-        self.objective_, self.n_iter_ = found.value, found.n_iter
-        if not found.converged:
+        if not converged:
             warn(
                 f"L-BFGS did not converge in max_iter={self.max_iter} iterations; raise max_iter or tol",
                 ConvergenceWarning,
             )
         weights = np.zeros(table.rows.shape[1])
-        weights[columns] = found.w
+        weights[columns] = w
         return weights
 
-    def _metric_weights(self, published: FloatArray) -> FloatArray:
+    def _metric_parts(self) -> dict[str, Any]:
         """Return w² in units of the table as it was given, so that the distances of a k-NN are those learned."""
-        return super()._metric_weights(published) * self._factor
+        return {"feature_weights": metric_weights(self.feature_weights_, self.support_, square=True) * self._factor}

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .. import _native
 from .._typing import FloatArray, IndexArray
-from ..engine.listed import ListedPairs
-from .rows import FitTarget, TrainingRows
+from .base import CodedTable
+from .rows import Instances
 
 LIST_BYTES = 256 * 2**20  # memory for ranked lists
+#: Relative tolerance within which two distances count as tied.
+TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
 
 
 @dataclass(frozen=True)
@@ -29,40 +30,14 @@ class Neighbors:
     share: FloatArray  # of the same shape; the share of a slot that is filled, or the weight by rank
     distance: FloatArray  # of the same shape
 
-    def list_pairs(self, coefficient: FloatArray, output_row: IndexArray, n_outputs: int) -> ListedPairs:
-        """Return the terms coefficient · |x − z| of the rows and their neighbours, as the engine takes them.
 
-        Parameters
-        ----------
-        coefficient : ndarray of shape (n, n_lists, width)
-            ``n_lists`` is the number of classes, or any number if there is one class: the neighbours are then repeated.
-        output_row : ndarray
-            The row of the result to which each term is added. It broadcasts to the shape of ``coefficient``.
-        n_outputs : int
-            Number of rows of the result.
-        """
-        flat = (len(self.query), -1)
-        row = np.broadcast_to(self.row, coefficient.shape).reshape(flat)
-        # Places without a neighbour must not add anything, whatever coefficient they have.
-        return ListedPairs(
-            self.query,
-            row,
-            np.where(row >= 0, coefficient.reshape(flat), 0.0),
-            np.broadcast_to(output_row, coefficient.shape).reshape(flat),
-            n_outputs,
-        )
-
-
-@dataclass(frozen=True)
-class RankedRows:
-    """The nearest other rows of each row, whatever their class is, nearest first."""
-
-    row: IndexArray  # (n, length)
-    distance: FloatArray  # of the same shape
+#: The nearest other rows of each row, whatever their class is, nearest first: their distances and numbers.
+RankedRows = tuple[FloatArray, IndexArray]
 
 
 def find_neighbors(
-    rows: TrainingRows,
+    rows: Instances,
+    target: CodedTable,
     k: int,
     *,
     ties: str = "share",
@@ -70,13 +45,15 @@ def find_neighbors(
     sigma: float | None = None,
     ranked: RankedRows | None = None,
 ) -> Iterator[Neighbors]:
-    """Yield the k nearest rows of each class for every row that is asked for, in batches.
+    """Yield the k nearest rows of each class for every row that contributes, in batches.
 
     A row is not its own neighbour.
 
     Parameters
     ----------
-    rows : TrainingRows
+    rows : Instances
+    target : CodedTable
+        Its classes, and which rows contribute.
     k : int
         Neighbours per class.
     ties : {"share", "index"}
@@ -88,18 +65,21 @@ def find_neighbors(
     ranked : RankedRows or None
         Result of `rank_rows`, if there is one.
     """
-    tol = tolerance(rows.dtype)
+    tol = TOLERANCE[rows.dtype]
+    asked = np.arange(rows.n) if target.drawn is None else target.drawn
+    engine = rows.make_engine(target) if ranked is None else None
     # A batch has at most about 4 million neighbours, which keeps its arrays at some 100 MB.
-    size = max(64, int(4e6) // (rows.n_classes * (k + 1)))
-    for begin in range(0, len(rows.asked), size):
+    size = max(64, int(4e6) // (target.n_groups * (k + 1)))
+    for begin in range(0, len(asked), size):
         # One more than k shows whether ties end there, and another one makes up for a neighbour at distance 0.
-        batch, width = rows.asked[begin : begin + size], k + (ties == "share") + skip_zero
+        batch, width = asked[begin : begin + size], k + (ties == "share") + skip_zero
         while len(batch):
             width = min(width, rows.n)
-            if ranked is None:
-                distance, found = rows.engine.search(rows.take(batch), width, own_row=batch, grouped=True)
+            if engine is not None:
+                distance, found = engine.search(rows.take(batch), width, own_row=batch, grouped=True)
             else:
-                distance, found = _pick_nearest(rows, batch, width, ranked)
+                assert ranked is not None
+                distance, found = _pick_nearest(rows, target, batch, width, ranked)
             last = distance[..., -1]  # inf: the class has no further row
             if skip_zero:
                 distance, found = _without_zeros(distance, found)
@@ -109,10 +89,7 @@ def find_neighbors(
             done = known.all(axis=1) | (width == rows.n)
             if done.any():
                 far = distance[done]
-                if sigma is None:
-                    share = share_slots(far, k, ties=ties, tol=tol)
-                else:
-                    share = weigh_by_rank(far, k, sigma, ties=ties, tol=tol)
+                share = share_slots(far, k, ties) if sigma is None else weigh_by_rank(far, k, ties, sigma)
                 yield Neighbors(batch[done], found[done], share, far)
             # The others are searched again with a longer list. Few rows have so many ties, so it costs little.
             batch, width = batch[~done], 4 * width
@@ -128,7 +105,7 @@ def _without_zeros(distance: FloatArray, found: IndexArray) -> tuple[FloatArray,
     return distance, np.where(zero, -1, np.take_along_axis(found, order, axis=-1))
 
 
-def rank_rows(rows: TrainingRows, target: FitTarget, k: int) -> RankedRows:
+def rank_rows(rows: Instances, target: CodedTable, k: int) -> RankedRows:
     """Rank the nearest rows of each row, so that nearly all lists have k rows of every class and one more.
 
     ``target`` is any of the targets of the fits. If labels are exchanged at random, the number of rows of a class in a
@@ -141,22 +118,22 @@ def rank_rows(rows: TrainingRows, target: FitTarget, k: int) -> RankedRows:
     length = n - 1 if 2 * length > n else length
     length = max(1, min(length, LIST_BYTES // (12 * n)))
     everyone = np.arange(n)
-    together = rows.with_target(FitTarget(np.zeros(n, dtype=np.int64), 1, target.weight, everyone))
-    distance, row = together.engine.search(together.take(everyone), length, own_row=everyone, grouped=True)
-    return RankedRows(row[:, 0].astype(np.int32), np.ascontiguousarray(distance[:, 0]))
+    engine = rows.make_engine(target.without_classes())
+    distance, row = engine.search(rows.take(everyone), length, own_row=everyone, grouped=True)
+    return np.ascontiguousarray(distance[:, 0]), row[:, 0].astype(np.int32)
 
 
 def _pick_nearest(
-    rows: TrainingRows, batch: IndexArray, width: int, ranked: RankedRows
+    rows: Instances, target: CodedTable, batch: IndexArray, width: int, ranked: RankedRows
 ) -> tuple[FloatArray, IndexArray]:
     """Return the nearest rows of each class, from the ranked lists as far as these are long enough."""
-    distance = np.full((len(batch), rows.n_classes, width), np.inf, dtype=rows.dtype)
+    distance = np.full((len(batch), target.n_groups, width), np.inf, dtype=rows.dtype)
     found = np.full(distance.shape, -1, dtype=np.int64)
     lacking = np.empty(len(batch), dtype=bool)
     _native.pick_nearest(
-        row=ranked.row,
-        ranked_distance=ranked.distance,
-        codes=rows.codes,
+        row=ranked[1],
+        ranked_distance=ranked[0],
+        codes=target.codes,
         asked=np.ascontiguousarray(batch, dtype=np.int64),
         distance=distance,
         id=found,
@@ -164,19 +141,15 @@ def _pick_nearest(
         begin=0,
         end=len(batch),
     )
-    if ranked.row.shape[1] < rows.n - 1 and lacking.any():
+    if ranked[1].shape[1] < rows.n - 1 and lacking.any():
         # Rows beyond the lists may be of the classes that are short of rows.
         short = batch[lacking]
-        distance[lacking], found[lacking] = rows.engine.search(rows.take(short), width, own_row=short, grouped=True)
+        engine = rows.make_engine(target)
+        distance[lacking], found[lacking] = engine.search(rows.take(short), width, own_row=short, grouped=True)
     return distance, found
 
 
-def tolerance(dtype: Any) -> float:
-    """Return the relative tolerance within which two distances count as tied."""
-    return 1e-10 if dtype == np.float64 else 1e-5
-
-
-def share_slots(distance: FloatArray, k: int, *, ties: str, tol: float) -> FloatArray:
+def share_slots(distance: FloatArray, k: int, ties: str) -> FloatArray:
     """Return the share of the k slots that each neighbour fills.
 
     Parameters
@@ -188,9 +161,8 @@ def share_slots(distance: FloatArray, k: int, *, ties: str, tol: float) -> Float
     ties : {"share", "index"}
         With "index" the first k neighbours fill one slot each. With "share" the neighbours tied at the k-th distance
         share the slots that the nearer ones leave, and the list must contain all of them.
-    tol : float
-        Distances that differ by less than this share of themselves are tied.
     """
+    tol = TOLERANCE[distance.dtype]
     # Padding has an infinite distance and fills no slot.
     real = np.isfinite(distance)
     first = real & (np.arange(distance.shape[-1]) < k)
@@ -207,13 +179,13 @@ def share_slots(distance: FloatArray, k: int, *, ties: str, tol: float) -> Float
     return np.where(np.isfinite(kth), share, first)
 
 
-def weigh_by_rank(distance: FloatArray, k: int, sigma: float, *, ties: str, tol: float) -> FloatArray:
+def weigh_by_rank(distance: FloatArray, k: int, ties: str, sigma: float) -> FloatArray:
     """Return the weight of each neighbour by its rank: exp(−(r / σ)²) for rank r, and 0 beyond k.
 
     With ``ties="share"`` tied neighbours share their ranks: each counts the mean of the ranks that they hold together.
     The other parameters are those of `share_slots`.
     """
-    width = distance.shape[-1]
+    width, tol = distance.shape[-1], TOLERANCE[distance.dtype]
     place = np.arange(1, width + 1)
     # The factor exp(1 / σ²) cancels when weights are normalised; without it, all could underflow to 0. The square
     # of an extreme σ would over- or underflow, so each factor of 1 − r² = (1 − r)(1 + r) is divided by σ.

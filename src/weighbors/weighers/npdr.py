@@ -20,8 +20,8 @@ from .._random import generators
 from .._targets import TARGET_TYPES
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._warnings import warn
-from ..exceptions import FewNeighborsWarning, InvalidDataError, SeparatedPairsWarning, UnusedCovariateWarning
-from .base import TIES, CodedTable, FeatureWeigher
+from ..exceptions import InvalidDataError, SeparatedPairsWarning, UnusedCovariateWarning
+from .base import TIES, CodedTable, FeatureWeigher, code_table, warn_of_few_neighbors
 from .pair_regression import NeighborPairs, PairModel, find_pairs, regress_pairs, score_statistics
 from .rows import Instances
 
@@ -210,43 +210,42 @@ class NPDR(FeatureWeigher):
         -------
         self
         """
-        self._fit(X, y, None, covariates=covariates)
+        table = code_table(self, X, y)
+        self._publish(table.rows, self.fit_weights(table, covariates))
         return self
 
     def fit_weights(self, table: CodedTable, covariates: Any = None) -> FloatArray:
         """Learn the weights from pairs of neighbours. ``covariates`` are those of `fit`."""
-        n = len(table.codes)
+        n, numeric = len(table.codes), table.target is not None
+        y = table.codes if table.target is None else table.target
         known = None if covariates is None else check_covariates(covariates, n)
-        self.n_neighbors_ = self._count_neighbors(n)
-        # One group of rows: neighbours and expected differences must not know the classes.
-        instances = Instances(
-            table.rows, np.zeros(n, dtype=np.int64), 1, table.nominal, scaled=True, p=1, n_jobs=self.n_jobs
-        )
-        pairs = find_pairs(instances, self.n_neighbors_, ties=self.ties, unique=self.pairs == "unique")
-        self.n_pairs_ = len(pairs.first)
-        model = self._model(pairs, table, known)
-        self.__dict__.pop("permutation_scheme_", None)  # an earlier fit may have had permutations
-        return self._fit_each(pairs, model, table, known)
-
-    def _count_neighbors(self, n: int) -> int:
-        """Return the number of neighbours for a table of ``n`` rows."""
         if n < 2:
             raise InvalidDataError(f"NPDR needs pairs of rows; got {n} row")
-        if self.n_neighbors == "auto":
-            return expected_neighbors(n)
-        k = int(self.n_neighbors)
-        if k > n - 1:
-            warn(
-                f"n_neighbors={k} is more than the {n - 1} other rows; all of them are used. Take "
-                f"n_neighbors={n - 1} or less",
-                FewNeighborsWarning,
-            )
-        return min(k, n - 1)
+        # One group of rows: neighbours and expected differences must not know the classes.
+        together = table.without_classes()
+        k = expected_neighbors(n) if self.n_neighbors == "auto" else int(self.n_neighbors)
+        warn_of_few_neighbors(together.classes, together.codes, k, misses="each")
+        self.n_neighbors_ = min(k, n - 1)
+        rows = Instances(table.rows, table.nominal, scaled=True, p=1, n_jobs=self.n_jobs)
+        pairs = find_pairs(rows, together, self.n_neighbors_, ties=self.ties, unique=self.pairs == "unique")
+        self.n_pairs_ = len(pairs.first)
+        model = self._model(pairs, pair_outcomes(y, pairs.first, pairs.second, numeric=numeric), not numeric, known)
+        self.coefficients_, statistics, self.separated_ = regress_pairs(pairs, model)
+        self._warn_of_separation(model)
+        tail = norm.sf if model.logistic else student(model.residual_degrees).sf
+        # A feature without any difference has the statistic 0, which is no evidence for it.
+        self.regression_p_values_ = np.where(statistics == 0, 1.0, tail(statistics))
+        self.p_values_ = self.regression_p_values_
+        self.__dict__.pop("permutation_scheme_", None)  # an earlier fit may have had permutations
+        if self.n_permutations:
+            self.p_values_ = self._permute(pairs, model, y, known)
+        self.q_values_ = np.asarray(false_discovery_control(self.p_values_))
+        return statistics
 
-    def _model(self, pairs: NeighborPairs, table: CodedTable, covariates: Covariates | None) -> PairModel:
+    def _model(
+        self, pairs: NeighborPairs, outcome: FloatArray, logistic: bool, covariates: Covariates | None
+    ) -> PairModel:
         """Return outcomes and common columns of the regressions. Covariates that follow from others are left out."""
-        numeric = table.target is not None
-        y = table.target if table.target is not None else table.codes
         design = np.ones((len(pairs.first), 1))
         self.covariate_names_: tuple[str, ...] = ()
         if covariates is not None and len(covariates):
@@ -262,8 +261,7 @@ class NPDR(FeatureWeigher):
                 )
             self.covariate_names_ = tuple(name for name, kept in named if kept)
             design = np.column_stack([design, differences[:, keep]])
-        outcome = pair_outcomes(y, pairs.first, pairs.second, numeric=numeric)
-        model = PairModel(outcome, design, pairs.weight, not numeric)
+        model = PairModel(outcome, design, pairs.weight, logistic)
         if model.residual_degrees < 1:
             raise InvalidDataError(
                 f"{model.weight.sum():g} pairs of neighbours are too few for a regression with {design.shape[1] + 1} "
@@ -271,31 +269,11 @@ class NPDR(FeatureWeigher):
             )
         return model
 
-    def _fit_each(
-        self, pairs: NeighborPairs, model: PairModel, table: CodedTable, covariates: Covariates | None
-    ) -> FloatArray:
-        """Fit one regression per feature, and set what is known of the features.
-
-        ``model`` has the outcomes and common columns. ``covariates`` are needed for permutations.
-        """
-        found = regress_pairs(pairs, model)
-        self.coefficients_, self.separated_ = found.coefficients, found.separated
-        self._warn_of_separation(model)
-        tail = norm.sf if model.logistic else student(model.residual_degrees).sf
-        # A feature without any difference has the statistic 0, which is no evidence for it.
-        self.regression_p_values_ = np.where(found.statistics == 0, 1.0, tail(found.statistics))
-        self.p_values_ = self.regression_p_values_
-        if self.n_permutations:
-            self.p_values_ = self._permute(pairs, model, table, covariates)
-        self.q_values_ = np.asarray(false_discovery_control(self.p_values_))
-        return found.statistics
-
     def _permute(
-        self, pairs: NeighborPairs, model: PairModel, table: CodedTable, covariates: Covariates | None
+        self, pairs: NeighborPairs, model: PairModel, y: AnyArray, covariates: Covariates | None
     ) -> FloatArray:
-        """Return p-values from permutations of the target. The parameters are those of `_fit_each`."""
-        numeric = table.target is not None
-        y = table.target if table.target is not None else table.codes
+        """Return p-values from permutations of the target ``y``."""
+        numeric = not model.logistic
         first, *others = generators(self.random_state, self.n_permutations + 1)
         permuter = choose_permuter(y, numeric=numeric, covariates=covariates, random=first)
         self.permutation_scheme_ = permuter.scheme

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._parallel.threads import effective_n_jobs, run_ranges
+from .._parallel.threads import effective_n_jobs, fixed_ranges, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
-from ..engine.pairs import fixed_ranges
+from .base import CodedTable
 from .logistic_batches import expit, fit_batch, fit_design
 from .neighbors import find_neighbors
-from .rows import Instances
+from .rows import Expectation, Instances
 
 _BATCH_CELLS = 2**16  # cells of a batch: about ten arrays of this size stay in the cache
 _SCORE_CELLS = 2**20  # cells of a batch for many outcomes, whose arrays are then read less often
@@ -37,6 +37,7 @@ class NeighborPairs:
     first: IndexArray  # (n_pairs,)
     second: IndexArray  # (n_pairs,)
     weight: FloatArray  # (n_pairs,) how often a pair counts: 2 for neighbours of each other, less for shared slots
+    expected: dict[int, Expectation]  # expected differences of the columns that have missing values
 
     @cached_property
     def _columns(self) -> Any:
@@ -57,9 +58,8 @@ class NeighborPairs:
         np.abs(out, out=out)
         nominal = max(self.instances.n_numeric, begin) - begin
         out[nominal:] = out[nominal:] != 0
-        for j, expected in self.instances.expectations():
-            if begin <= j < end:
-                out[j - begin] = expected.differences(self.first, self.second)
+        for j in self.expected.keys() & range(begin, end):
+            out[j - begin] = self.expected[j].differences(self.first, self.second)
         return out
 
     def map_features(self, task: Callable[[FloatArray], FloatArray], cells: int = _BATCH_CELLS) -> FloatArray:
@@ -81,12 +81,13 @@ class NeighborPairs:
         return out
 
 
-def find_pairs(instances: Instances, k: int, *, ties: str, unique: bool) -> NeighborPairs:
+def find_pairs(instances: Instances, target: CodedTable, k: int, *, ties: str, unique: bool) -> NeighborPairs:
     """Return the pairs of all rows with their k nearest rows.
 
     Parameters
     ----------
     instances : Instances
+    target : CodedTable
         All rows are of one group, so that neighbours are sought whatever their class is.
     k : int
     ties : {"share", "index"}
@@ -95,7 +96,7 @@ def find_pairs(instances: Instances, k: int, *, ties: str, unique: bool) -> Neig
         Whether a pair of rows that are neighbours of each other counts once, by its larger weight, or twice.
     """
     lists = []
-    for found in find_neighbors(instances, k, ties=ties):
+    for found in find_neighbors(instances, target, k, ties=ties):
         listed = found.share[:, 0] > 0
         query = np.repeat(found.query, listed.sum(axis=1))
         lists.append((query, found.row[:, 0][listed], found.share[:, 0][listed]))
@@ -106,7 +107,8 @@ def find_pairs(instances: Instances, k: int, *, ties: str, unique: bool) -> Neig
     first, second, weight = first[order], second[order], weight[order]
     begins = np.flatnonzero(np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0)))
     combined = (np.maximum if unique else np.add).reduceat(weight, begins)
-    return NeighborPairs(instances, first[begins], second[begins], combined)
+    expected = dict(instances.expectations(target))
+    return NeighborPairs(instances, first[begins], second[begins], combined, expected)
 
 
 @dataclass(frozen=True)
@@ -129,20 +131,21 @@ class PairModel:
         return bool(np.ptp(self.outcome) <= 1e-12 * self.outcome.max())
 
 
-@dataclass(frozen=True)
-class PairStatistics:
-    """Coefficients and statistics of the regressions of all features. One that never differs has coefficient 0."""
+def regress_pairs(pairs: NeighborPairs, model: PairModel) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Regress the outcome on each feature: by logistic or by linear regressions.
 
-    coefficients: FloatArray  # (n_features,)
-    statistics: FloatArray  # (n_features,) coefficient / standard error; score statistic where separated
-    separated: BoolArray  # (n_features,) no finite maximum of the likelihood: Firth's estimate is given
-
-
-def regress_pairs(pairs: NeighborPairs, model: PairModel) -> PairStatistics:
-    """Return the coefficient and statistic of each feature: of a logistic or of a linear regression."""
+    Returns
+    -------
+    coefficients : ndarray of shape (n_features,)
+        0 for a feature that never differs.
+    statistics : ndarray of shape (n_features,)
+        Coefficient / standard error, or the score statistic where hits and misses are separated.
+    separated : bool ndarray of shape (n_features,)
+        Whether the likelihood has no finite maximum, so that Firth's estimate is given.
+    """
     fit = _logistic_task(model) if model.logistic else _linear_task(model)
     coefficients, statistics, separated = pairs.map_features(fit).T
-    return PairStatistics(coefficients.copy(), statistics.copy(), separated > 0)
+    return coefficients.copy(), statistics.copy(), separated > 0
 
 
 def _linear_task(model: PairModel) -> Callable[[FloatArray], FloatArray]:
@@ -174,8 +177,8 @@ def _linear_task(model: PairModel) -> Callable[[FloatArray], FloatArray]:
 
 def _logistic_task(model: PairModel) -> Callable[[FloatArray], FloatArray]:
     """Return the function that regresses the outcome on each feature of a batch, by logistic regressions."""
-    null = fit_design(model.design, model.outcome, model.weight)
-    score = _score_task(model, null.coefficients, null.information_root)
+    start, information_root = fit_design(model.design, model.outcome, model.weight)
+    score = _score_task(model, start, information_root)
 
     def fit(differences: FloatArray) -> FloatArray:
         """Return coefficient, statistic and whether the feature is separated, for each feature."""
@@ -185,11 +188,12 @@ def _logistic_task(model: PairModel) -> Callable[[FloatArray], FloatArray]:
             return out
         # At a standard deviation of 1, steps of all features are judged alike.
         scaled = differences[usable] / scale[usable, None]
-        found = fit_batch(scaled, model.design, model.outcome, model.weight, null.coefficients)
+        found = fit_batch(scaled, model.design, model.outcome, model.weight, start)
+        coefficients = found.coefficients[:, -1]
         # Under separation the standard error grows faster than the coefficient, so that their quotient, Wald's
         # statistic, would be 0 for the best features. The score statistic has no such flaw.
-        value = np.where(found.separated, statistic[usable], found.coefficients / found.errors)
-        out[usable] = np.column_stack([found.coefficients / scale[usable], value, found.separated])
+        value = np.where(found.separated, statistic[usable], coefficients / found.errors)
+        out[usable] = np.column_stack([coefficients / scale[usable], value, found.separated])
         return out
 
     return fit
@@ -279,9 +283,9 @@ def _logistic_scores(model: PairModel, outcomes: FloatArray) -> Callable[[FloatA
         # Without covariates all pairs have the same probability, and the statistic is that of a linear regression.
         return _linear_scores(model, outcomes)
     fits = [fit_design(model.design, outcome, model.weight) for outcome in outcomes]
-    predicted = np.array([expit(model.design @ fit.coefficients) for fit in fits])
+    predicted = np.array([expit(model.design @ coefficients) for coefficients, _ in fits])
     rest = (model.weight * (outcomes - predicted)).T
-    roots = np.array([fit.information_root for fit in fits])
+    roots = np.array([root for _, root in fits])
     information = np.ascontiguousarray(np.square(roots).T)
     # One basis of the other columns per outcome, multiplied by the roots once more, since the differences are not.
     bases = np.hstack([np.linalg.qr(model.design * root[:, None])[0] * root[:, None] for root in roots])

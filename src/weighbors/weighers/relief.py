@@ -8,55 +8,56 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from .._random import draw_rows
 from .._typing import FloatArray, IndexArray
 from ..engine.listed import LISTS, ListedPairs
 from ..exceptions import InvalidDataError
-from .base import TIES, CodedTable, ContributionWeigher, warn_of_few_neighbors
-from .neighbors import Neighbors, find_neighbors, rank_rows, share_slots, tolerance
-from .rows import FitTarget, Instances, TrainingRows
+from .base import TIES, CodedTable, FeatureWeigher, code_table, warn_of_few_neighbors
+from .neighbors import Neighbors, find_neighbors, rank_rows, share_slots
+from .rows import Instances
 
 _MOST_TOGETHER = 16  # fits whose sums are computed together; more of them gain less than 5 %
 _TOGETHER_BYTES = 64 * 2**20  # memory for them
 
 #: A method: the coefficient of each neighbour, of shape (n, n_lists, width). A feature gains by differences to
 #: neighbours whose coefficient is positive.
-Rule = Callable[[Neighbors, TrainingRows], FloatArray]
+Rule = Callable[[Neighbors, CodedTable], FloatArray]
 
 
-def relief(near: Neighbors, rows: TrainingRows) -> FloatArray:
+def relief(near: Neighbors, target: CodedTable) -> FloatArray:
     """Return RELIEF's coefficients (paper 001, algorithm 1).
 
     Σ_x Σ_{c ≠ l(x)} Σ_{z ∈ KNN(x, c)} |x − z| − Σ_{z ∈ KNN(x, l(x))} |x − z|.
     """
-    own = rows.codes[near.query]
-    sign = np.where(np.arange(near.row.shape[1])[None, :] == own[:, None], -1.0, 1.0)
-    signed: FloatArray = sign[:, :, None] * near.share * rows.weight[near.query][:, None, None]
+    own = target.codes[near.query]
+    sign = np.where(np.arange(target.n_groups) == own[:, None], -1.0, 1.0)
+    signed: FloatArray = sign[:, :, None] * near.share * target.sample_weight[near.query][:, None, None]
     return signed
 
 
-def relievedf(near: Neighbors, rows: TrainingRows, k: int, ties: str) -> FloatArray:
+def relievedf(near: Neighbors, target: CodedTable, k: int, ties: str) -> FloatArray:
     """Return RELIEF's coefficients with the k nearest misses of all other classes together (paper 000, section 2)."""
-    own = rows.codes[near.query]
-    hit = np.arange(near.row.shape[1])[None, :] == own[:, None]
+    own = target.codes[near.query]
+    hit = np.arange(target.n_groups) == own[:, None]
     # A hit must not take the slot of a miss: at an infinite distance it comes last.
     distance = np.where(hit[:, :, None], np.inf, near.distance).reshape(len(own), -1)
     row = np.where(np.isfinite(distance), near.row.reshape(len(own), -1), np.iinfo(np.int64).max)
     # Misses of all classes are merged by distance and row, and then share the slots as those of one class do.
     order = np.lexsort((row, distance), axis=-1)
-    ranked = np.take_along_axis(distance, order, axis=-1)
-    share = np.empty_like(ranked, dtype=np.float64)
-    slots = share_slots(ranked, k, ties=ties, tol=tolerance(rows.dtype))
+    share = np.empty(distance.shape)
     # Shares go back to the places of the neighbours before the sort, where the kernel expects them.
+    slots = share_slots(np.take_along_axis(distance, order, axis=-1), k, ties)
     np.put_along_axis(share, order, slots, axis=-1)
     signed: FloatArray = np.where(hit[:, :, None], -near.share, share.reshape(near.share.shape))
-    return signed * rows.weight[near.query][:, None, None]
+    return signed * target.sample_weight[near.query][:, None, None]
 
 
 def prior_ratios(codes: IndexArray, n_classes: int) -> FloatArray:
@@ -70,63 +71,56 @@ def prior_ratios(codes: IndexArray, n_classes: int) -> FloatArray:
     return ratio
 
 
-def relieff(near: Neighbors, rows: TrainingRows) -> FloatArray:
+def relieff(near: Neighbors, target: CodedTable) -> FloatArray:
     """Return the coefficients of Kononenko's ReliefF.
 
     The mean difference to the k nearest misses of each class, weighed by the prior of the class, less the mean
     difference to the k nearest hits; the result is the mean over all instances.
     """
-    own = rows.codes[near.query]
+    own = target.codes[near.query]
     # Kononenko: misses of class c count P(c) / (1 − P(own class)), hits count −1.
-    sign = prior_ratios(rows.codes, rows.n_classes)[own]
+    sign = prior_ratios(target.codes, target.n_groups)[own]
     sign[np.arange(len(own)), own] = -1.0
     filled = np.maximum(near.share.sum(axis=2), 1e-300)  # A class without neighbours adds 0, not 0 / 0.
-    scale = sign / filled * rows.weight[near.query][:, None] / rows.weight.sum()
+    scale = sign / filled * target.sample_weight[near.query][:, None] / target.sample_weight.sum()
     signed: FloatArray = scale[:, :, None] * near.share
     return signed
 
 
-def rrelieff(near: Neighbors, rows: TrainingRows) -> FloatArray:
+def rrelieff(near: Neighbors, target: CodedTable) -> FloatArray:
     """Return the coefficients of RReliefF's two sums (Robnik-Šikonja & Kononenko 2003, figure 3).
 
     They are u |Δy| and u (1 − |Δy|), where Δy is the difference of the target, divided by its range, and the u of one
     row sum to its share in all rows.
     """
-    assert rows.target is not None
-    target = (rows.target - rows.target.min()) / np.ptp(rows.target)
-    share = rows.weight[near.query] / rows.weight.sum()
+    assert target.target is not None
+    y = (target.target - target.target.min()) / np.ptp(target.target)
+    share = target.sample_weight[near.query] / target.sample_weight.sum()
     u = near.share * (share[:, None] / near.share.sum(axis=2))[:, :, None]
-    dy = np.abs(target[near.query][:, None, None] - target[near.row])
+    dy = np.abs(y[near.query][:, None, None] - y[near.row])
     return np.concatenate([u * dy, u * (1.0 - dy)], axis=1)
 
 
-@dataclass(frozen=True)
-class FitSums:
-    """Sums of one fit over all rows and their neighbours."""
-
-    differences: FloatArray  # (n_outputs, n_features), Σ coefficient · |x − z|
-    coefficients: FloatArray  # (n_lists,), Σ coefficient
-
-
 def score(
-    rows: TrainingRows,
-    targets: Sequence[FitTarget],
+    rows: Instances,
+    targets: Sequence[CodedTable],
     rule: Rule,
     k: int,
     *,
-    output_row: Callable[[Neighbors, TrainingRows], IndexArray] | None = None,
+    output_row: Callable[[Neighbors, CodedTable], IndexArray] | None = None,
     n_outputs: int = 1,
     **search: Any,
-) -> list[FitSums]:
+) -> list[tuple[FloatArray, FloatArray]]:
     """Find the neighbours of rows, ask a method for their coefficients, and return its sums, for each target.
 
     Distances are measured once for all targets. Each target gets the same bits as alone.
 
     Parameters
     ----------
-    rows : TrainingRows
+    rows : Instances
         In memory or in blocks. With several targets, they must be in memory.
-    targets : sequence of FitTarget
+    targets : sequence of CodedTable
+        Their ``rows`` are not used.
     rule : callable
         The method.
     k : int
@@ -138,52 +132,61 @@ def score(
         Number of rows of the result.
     **search
         Further arguments of `find_neighbors`.
+
+    Returns
+    -------
+    list of (ndarray of shape (n_outputs, n_features), ndarray of shape (n_lists,))
+        For each target, Σ coefficient · |x − z| and Σ coefficient over all rows and their neighbours.
     """
     ranked = rank_rows(rows, targets[0], k) if len(targets) > 1 else None
     differences = [np.zeros((n_outputs, rows.n_features)) for _ in targets]
     coefficients: list[Any] = [0.0] * len(targets)
-    waiting: list[tuple[int, TrainingRows, ListedPairs]] = []
+    waiting: list[tuple[int, ListedPairs]] = []
 
     def add_waiting() -> None:
         """Add the sums of all lists that wait."""
-        sums = rows.sum_complete([lists for _, _, lists in waiting])
-        for (number, fit, lists), total in zip(waiting, sums, strict=True):
-            differences[number] += total if rows.plain else fit.add_incomplete(lists, total)
+        sums = rows.sum_complete([lists for _, lists in waiting])
+        for (number, lists), total in zip(waiting, sums, strict=True):
+            differences[number] += total if rows.plain else rows.add_incomplete(total, lists, targets[number])
         waiting.clear()
 
     for number, target in enumerate(targets):
-        fit = rows.with_target(target)
-        for near in find_neighbors(fit, k, ranked=ranked, **search):
-            coefficient = rule(near, fit)
+        if not target.sample_weight.any():
+            raise InvalidDataError("at least one of the rows that count must have a positive sample weight")
+        for near in find_neighbors(rows, target, k, ranked=ranked, **search):
+            coefficient = rule(near, target)
             coefficients[number] += np.array([part.sum() for part in coefficient.swapaxes(0, 1)])
-            to = np.zeros(1, dtype=np.int64) if output_row is None else output_row(near, fit)
-            waiting.append((number, fit, near.list_pairs(coefficient, to, n_outputs)))
-            alone = len(targets) == 1 or len(waiting) == _MOST_TOGETHER
-            if alone or _bytes_of(waiting, rows.n_features) > _TOGETHER_BYTES:
+            to = np.zeros(1, dtype=np.int64) if output_row is None else output_row(near, target)
+            # If there are more lists than classes, each has the same neighbours.
+            row, to = (np.broadcast_to(part, coefficient.shape).reshape(len(near.query), -1) for part in (near.row, to))
+            # Places without a neighbour must not add anything, whatever coefficient they have.
+            known = np.where(row >= 0, coefficient.reshape(row.shape), 0.0)
+            waiting.append((number, ListedPairs(near.query, row, known, to, n_outputs)))
+            if len(targets) == 1 or len(waiting) == _MOST_TOGETHER or _bytes_of(waiting, rows) > _TOGETHER_BYTES:
                 add_waiting()
     if waiting:
         add_waiting()
-    return [FitSums(one, other) for one, other in zip(differences, coefficients, strict=True)]
+    return list(zip(differences, coefficients, strict=True))
 
 
-def _bytes_of(waiting: Sequence[tuple[int, TrainingRows, ListedPairs]], n_features: int) -> int:
+def _bytes_of(waiting: Sequence[tuple[int, ListedPairs]], rows: Instances) -> int:
     """Return the memory that lists take in several arrays, and the sums of their chunks."""
     total = 0
-    for _, _, lists in waiting:
-        total += 64 * lists.neighbor.size + 8 * lists.n_output_rows * n_features * -(-len(lists.query) // LISTS)
+    for _, lists in waiting:
+        total += 64 * lists.neighbor.size + 8 * lists.n_output_rows * rows.n_features * -(-len(lists.query) // LISTS)
     return total
 
 
 @dataclass(eq=False, repr=False)
-class NeighborWeigher(ContributionWeigher):
-    """Base class of the weighers that look at the k nearest hits and misses: a subclass brings its rule."""
+class NeighborWeigher(FeatureWeigher):
+    """Base class of the weighers that look at the k nearest hits and misses: a subclass brings `score_targets`."""
 
     n_neighbors: int = 10
     _: KW_ONLY
     ties: str = "share"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ContributionWeigher._parameter_constraints,
+        **FeatureWeigher._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "ties": [TIES],
     }
@@ -191,41 +194,42 @@ class NeighborWeigher(ContributionWeigher):
     _p: ClassVar[int] = 2
     _misses: ClassVar[str] = "each"  # k misses are sought in each other class
 
-    def fit_weights(self, table: CodedTable) -> FloatArray:
-        """Learn the weights from the k nearest hits and misses."""
-        target, rows = self._target(table), Instances.of(table, scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
-        return self._finish(score(rows, [target], self._rule, self.n_neighbors, **self._search())[0])
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Weigh the features by differences to the k nearest hits and misses.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Multiplies what an instance contributes.
+
+        Returns
+        -------
+        self
+        """
+        table = self.choose_rows(code_table(self, X, y, sample_weight))
+        rows = Instances(table.rows, table.nominal, scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
+        return self._publish(table.rows, self.score_targets(rows, [table])[0])
 
     @classmethod
     def fit_tables(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
         """Learn the weights of several fits to the same rows, whose distances are measured once."""
-        if cls.fit_weights is not NeighborWeigher.fit_weights:  # a subclass learns in a way of its own
-            return super().fit_tables(weighers, tables)
-        targets = [weigher._target(table) for weigher, table in zip(weighers, tables, strict=True)]
-        one = weighers[0]
-        rows = Instances.of(tables[0], scaled=cls._scaled, p=cls._p, n_jobs=one.n_jobs)
-        sums = score(rows, targets, one._rule, one.n_neighbors, **one._search())
-        return [weigher._finish(found) for weigher, found in zip(weighers, sums, strict=True)]
-
-    def _target(self, table: CodedTable) -> FitTarget:
-        """Return what `score` needs to know of a table beside its rows. Warn if a class has too few neighbours."""
-        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
-        if not table.sample_weight.any():
-            raise InvalidDataError("at least one of the rows that count must have a positive sample weight")
-        return FitTarget(table.codes, table.n_groups, table.sample_weight, np.arange(len(table.codes)), table.target)
-
-    def _search(self) -> dict[str, Any]:
-        """Return further arguments of `score`."""
-        return {"ties": self.ties}
-
-    def _rule(self, near: Neighbors, rows: TrainingRows) -> FloatArray:
-        """Return the coefficients of the neighbours."""
-        raise NotImplementedError
-
-    def _finish(self, sums: FitSums) -> FloatArray:
-        """Return the published weights."""
-        weights: FloatArray = sums.differences[0]
+        first, table = weighers[0], tables[0]
+        rows = Instances(table.rows, table.nominal, scaled=first._scaled, p=first._p, n_jobs=first.n_jobs)
+        targets = [weigher.choose_rows(table) for weigher, table in zip(weighers, tables, strict=True)]
+        weights: list[FloatArray] = first.score_targets(rows, targets)
         return weights
+
+    def choose_rows(self, table: CodedTable) -> CodedTable:
+        """Return the table with the rows that contribute: here all. Warn if a class has too few neighbours."""
+        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
+        return table
+
+    def score_targets(self, rows: Instances, targets: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return the published weights for each target."""
+        raise NotImplementedError
 
 
 @dataclass(eq=False, repr=False)
@@ -276,9 +280,10 @@ class Relief(NeighborWeigher):
 
     n_neighbors: int = 1
 
-    def _rule(self, near: Neighbors, rows: TrainingRows) -> FloatArray:
-        """Return the coefficients of the neighbours."""
-        return relief(near, rows)
+    def score_targets(self, rows: Instances, targets: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return the weights for each target."""
+        sums = score(rows, targets, relief, self.n_neighbors, ties=self.ties)
+        return [differences[0] for differences, _ in sums]
 
 
 @dataclass(eq=False, repr=False)
@@ -318,9 +323,11 @@ class RelievedF(NeighborWeigher):
 
     _misses = "together"
 
-    def _rule(self, near: Neighbors, rows: TrainingRows) -> FloatArray:
-        """Return the coefficients of the neighbours."""
-        return relievedf(near, rows, self.n_neighbors, self.ties)
+    def score_targets(self, rows: Instances, targets: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return the weights for each target."""
+        rule = partial(relievedf, k=self.n_neighbors, ties=self.ties)
+        sums = score(rows, targets, rule, self.n_neighbors, ties=self.ties)
+        return [differences[0] for differences, _ in sums]
 
 
 @dataclass(eq=False, repr=False)
@@ -341,21 +348,17 @@ class SampledWeigher(NeighborWeigher):
     _scaled = True
     _p = 1
 
-    def _target(self, table: CodedTable) -> FitTarget:
-        """Return what `score` needs to know, for the rows that are drawn. Set ``sample_indices_``."""
+    def choose_rows(self, table: CodedTable) -> CodedTable:
+        """Return the table with the rows that are drawn, whose neighbours may be any rows. Set ``sample_indices_``."""
         n = len(table.codes)
+        warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses=self._misses)
         self.sample_indices_ = np.arange(n)
-        if self.n_samples is not None:
-            self.sample_indices_ = draw_rows(n, self.n_samples, self.random_state)
-            # Only the drawn rows contribute. Their neighbours may be any rows.
-            drawn = np.zeros(n, dtype=bool)
-            drawn[self.sample_indices_] = True
-            table = replace(table, sample_weight=np.where(drawn, table.sample_weight, 0.0))
-        return replace(super()._target(table), asked=self.sample_indices_)
-
-    def _search(self) -> dict[str, Any]:
-        """Return further arguments of `score`."""
-        return {"ties": self.ties, "sigma": self.sigma}
+        if self.n_samples is None:
+            return table
+        self.sample_indices_ = draw_rows(n, self.n_samples, self.random_state)
+        weight = np.zeros(n)
+        weight[self.sample_indices_] = table.sample_weight[self.sample_indices_]
+        return replace(table, sample_weight=weight, drawn=self.sample_indices_)
 
 
 @dataclass(eq=False, repr=False)
@@ -414,9 +417,10 @@ class ReliefF(SampledWeigher):
     array([0.14 , 0.123, 0.359, 0.375])
     """
 
-    def _rule(self, near: Neighbors, rows: TrainingRows) -> FloatArray:
-        """Return the coefficients of the neighbours."""
-        return relieff(near, rows)
+    def score_targets(self, rows: Instances, targets: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return the weights for each target."""
+        sums = score(rows, targets, relieff, self.n_neighbors, ties=self.ties, sigma=self.sigma)
+        return [differences[0] for differences, _ in sums]
 
 
 @dataclass(eq=False, repr=False)
@@ -480,17 +484,19 @@ class RReliefF(SampledWeigher):
 
     _takes_numeric_targets = True
 
-    def _search(self) -> dict[str, Any]:
-        """Return further arguments of `score`: each list of coefficients has a sum of its own."""
-        return {**super()._search(), "output_row": lambda near, rows: np.array([[0], [1]]), "n_outputs": 2}
-
-    def _rule(self, near: Neighbors, rows: TrainingRows) -> FloatArray:
-        """Return the coefficients of the neighbours."""
-        return rrelieff(near, rows)
-
-    def _finish(self, sums: FitSums) -> FloatArray:
-        """Return the mean difference where the target differs, less that where it does not."""
-        total, number = sums.differences, sums.coefficients[:, None]
-        mean = np.divide(total, number, out=np.zeros_like(total), where=number > 0)
-        scores: FloatArray = mean[0] - mean[1]
-        return scores
+    def score_targets(self, rows: Instances, targets: Sequence[CodedTable]) -> list[FloatArray]:
+        """Return the mean difference where the target differs, less that where it does not, for each target."""
+        weights = []
+        for total, number in score(
+            rows,
+            targets,
+            rrelieff,
+            self.n_neighbors,
+            ties=self.ties,
+            sigma=self.sigma,
+            output_row=lambda near, target: np.array([[0], [1]]),
+            n_outputs=2,
+        ):
+            mean = np.divide(total, number[:, None], out=np.zeros_like(total), where=number[:, None] > 0)
+            weights.append(mean[0] - mean[1])
+        return weights

@@ -8,12 +8,9 @@ class.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -23,11 +20,9 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
 from ..engine.listed import ListedPairs, sum_listed
 from ..engine.pairs import PackedRows
-from ..engine.references import ColumnRanges, as_rows, column_ranges
+from ..engine.references import ColumnRanges, as_rows, column_ranges, compute_missing_distance
 from ..exceptions import InvalidDataError
-
-if TYPE_CHECKING:
-    from .base import CodedTable
+from .base import CodedTable
 
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
 
@@ -51,95 +46,129 @@ def refuse_dense(X: Any, who: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class FitTarget:
-    """What one fit knows of the rows: fits to the same rows differ only in this."""
+class Instances:
+    """Training rows and their differences. Numeric columns come first; ``columns`` says where each column was.
 
-    codes: IndexArray  # (n,) group of each row: its class, or 0 for all rows if the target is numeric
-    n_groups: int
-    weight: FloatArray  # (n,) how much each row contributes; 0 if it was not drawn
-    asked: IndexArray  # the rows, in ascending order, whose neighbours are wanted
-    numbers: FloatArray | None = None  # (n,) the numeric target
+    Many targets may share the rows: what depends on classes is computed for the target that a method gets.
 
-
-class TrainingRows(ABC):
-    """Rows, their classes, and how their differences are measured, wherever the rows are stored.
-
-    Numeric columns come first; ``columns`` says where each column was. ``asked`` are the rows, in ascending order,
-    whose neighbours are wanted. ``target`` has the numeric target, if there is one; all rows are then of one class.
-    ``weight`` says how much each row contributes.
+    Parameters
+    ----------
+    X : (n, M) array or CSR, coded, NaN for missing
+    nominal : (M,) bool
+    scaled : bool
+        Divide numeric differences by the feature's range.
+    p : {1, 2}
+        Distance in which neighbours are sought.
+    n_jobs : int or None
     """
 
-    missing: bool
-    dtype: np.dtype[Any]
-    sparse = False
-    target: FloatArray | None = None
-    weight: FloatArray
     cells = 2**20  # cells of `differences` worth computing at once: temporary arrays then stay in the cache
 
-    def __init__(
-        self, asked: IndexArray, codes: IndexArray, n_classes: int, nominal: BoolArray, *, p: int, n_jobs: int | None
-    ) -> None:
-        self.asked = asked
-        self.codes = codes
-        self.n_classes = n_classes
-        self.n_jobs = n_jobs
-        self.n, self.n_features = len(codes), len(nominal)
+    def __init__(self, X: Any, nominal: BoolArray, *, scaled: bool, p: int, n_jobs: int | None) -> None:
+        rows = as_rows(X)
+        self.n, self.n_features = rows.shape
+        self.p, self.n_jobs = p, n_jobs
         self.columns = np.concatenate([np.flatnonzero(~nominal), np.flatnonzero(nominal)])
         self.n_numeric = int((~nominal).sum())
-        self.p = p
+        if not np.array_equal(self.columns, np.arange(self.n_features)):
+            rows = as_rows(rows[:, self.columns])
+        if scaled:
+            rows, _ = scale_by_range(rows, column_ranges(rows), self.n_numeric)
+        self.rows, self.dtype, self.sparse = rows, rows.dtype, bool(sparse.issparse(rows))
+        self.incomplete = np.zeros(self.n_features, dtype=bool)  # columns that have missing values
+        self.incomplete[rows.indices[np.isnan(rows.data)] if self.sparse else np.isnan(rows).any(axis=0)] = True
+        self.missing = bool(self.incomplete.any())
+        self._expected: tuple[CodedTable | None, list[tuple[int, Expectation]]] = None, []
+        self.plain = self.n_numeric == self.n_features and not self.missing  # only numbers, none is missing
 
-    def with_target(self, target: FitTarget) -> Self:
-        """Return the same rows with another target. Nothing of the rows is copied, scaled or packed again."""
-        other = copy(self)
-        other.codes, other.n_classes, other.target = target.codes, target.n_groups, target.numbers
-        other.weight, other.asked = target.weight, target.asked
-        for name in ("engine", "_expectations"):  # these know the classes
-            other.__dict__.pop(name, None)
-        return other
-
-    @abstractmethod
     def take(self, rows: IndexArray) -> Any:
-        """Return the rows with these numbers. A number may occur more than once."""
+        """Return the rows with these numbers. The result is a view if they follow each other."""
+        first, n = (int(rows[0]), len(rows)) if len(rows) else (0, 0)
+        if not self.sparse and np.array_equal(rows, np.arange(first, first + n)):
+            return self.rows[first : first + n]
+        return self.rows[rows]
 
-    @abstractmethod
     def column(self, at: int) -> FloatArray:
         """Return one column of all rows, in float64."""
+        column = self.rows[:, [at]].toarray()[:, 0] if self.sparse else self.rows[:, at]
+        values: FloatArray = column.astype(np.float64)
+        return values
 
-    @property
-    @abstractmethod
-    def engine(self) -> SearchEngine:
-        """Engine that finds the nearest rows of each class."""
+    def make_engine(self, target: CodedTable) -> SearchEngine:
+        """Return the engine that finds the nearest rows of each class."""
+        nominal = np.arange(self.n_features) >= self.n_numeric
+        return NeighborEngine(
+            self.rows,
+            p=self.p,
+            nominal=nominal,
+            groups=target.codes,
+            n_groups=target.n_groups,
+            n_jobs=self.n_jobs,
+        )
 
-    @property
-    @abstractmethod
+    @cached_property
     def missing_distance(self) -> FloatArray:
         """The missing distance of each column: what a missing value counts in a distance."""
+        return compute_missing_distance(column_ranges(self.rows), self.n_numeric, self.dtype)
 
-    @abstractmethod
-    def expectations(self) -> Iterable[tuple[int, Expectation]]:
-        """Return the columns that have missing values, each with its expected differences."""
+    @cached_property
+    def pairs(self) -> PackedRows:
+        """All pairs of rows. In distances, a missing number is at the missing distance of its column."""
+        rows = to_dense(self.rows, "a weigher that compares all pairs")
+        missing_distance = None if self.plain else self.missing_distance
+        return PackedRows(rows, n_numeric=self.n_numeric, missing_distance=missing_distance, missing=self.missing)
 
-    @abstractmethod
+    @cached_property
+    def _complete_rows(self) -> Any:
+        """The rows with 0 in all columns that have missing values, since those columns are summed separately."""
+        rows = self.rows.tolil() if self.sparse else self.rows.copy()
+        rows[:, np.flatnonzero(self.incomplete)] = 0.0
+        return rows.tocsr() if self.sparse else rows
+
+    def expectations(self, target: CodedTable) -> Iterable[tuple[int, Expectation]]:
+        """Return each column that has missing values, with its expected differences; those of one target are kept."""
+        if self._expected[0] is not target:
+            self._expected = (
+                target,
+                [
+                    (j, Expectation(self.column(j), target.codes, target.n_groups, j >= self.n_numeric))
+                    for j in np.flatnonzero(self.incomplete).tolist()
+                ],
+            )
+        return self._expected[1]
+
     def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
         """Return the sums of `engine.listed.sum_listed`, in which columns that have missing values are 0."""
+        rows = self._complete_rows if self.missing else self.rows
+        return sum_listed(rows, self.n_numeric, several, effective_n_jobs(self.n_jobs))
 
-    @property
-    def plain(self) -> bool:
-        """Whether all features are numbers and none is missing."""
-        return self.n_numeric == self.n_features and not self.missing
-
-    def add_incomplete(self, lists: ListedPairs, total: FloatArray) -> FloatArray:
+    def add_incomplete(self, total: FloatArray, lists: ListedPairs, target: CodedTable) -> FloatArray:
         """Return the sums over all columns, in the order of the original table.
 
         ``total`` are the sums of `sum_complete`. The columns with missing values are summed here: their differences are
         expectations, which no kernel computes.
         """
-        for j, expected in self.expectations() if self.missing else ():
+        for j, expected in self.expectations(target):
             x = np.broadcast_to(lists.query[:, None], lists.neighbor.shape)
             difference = lists.coefficient * expected.differences(x, lists.neighbor)
             for c in range(lists.n_output_rows):
                 total[c, j] = np.sum(np.where(lists.output_row == c, difference, 0.0))
+        return self.in_place(total)
+
+    def sum_pairs(self, coefficients: Any, target: CodedTable) -> FloatArray:
+        """Return Σ coefficient · |x − z| over all pairs of rows, for each original feature.
+
+        ``coefficients(begin, end)`` returns the coefficients of rows [begin, end) with all rows, of shape
+        (end − begin, width).
+        """
+        total = self.pairs.sum_differences(coefficients, effective_n_jobs(self.n_jobs))
+        for j, expected in self.expectations(target):
+            # The kernel cannot compute expected differences. Its sum over such a column is replaced.
+            total[j] = 0.0
+            everyone = np.arange(self.n)
+            for begin, end in self.pairs.ranges():
+                x, z = np.meshgrid(np.arange(begin, end), everyone, indexing="ij")
+                total[j] += np.sum(coefficients(begin, end)[:, : self.n] * expected.differences(x, z))
         return self.in_place(total)
 
     def differences(self, x: IndexArray, z: IndexArray) -> Any:
@@ -163,173 +192,28 @@ class TrainingRows(ABC):
         out[z < 0] = 0.0
         return self.in_place(out)
 
-    def class_difference_sums(self, j: int) -> FloatArray:
-        """Return, for original feature ``j``, the sum of the differences of every row to all rows of each class.
-
-        The result has shape (n_classes, n). A missing value is at the missing distance of its column. The difference
-        of a row to itself is 0.
-        """
-        at = int(np.flatnonzero(self.columns == j)[0])
-        column = self.column(at)
-        missing_distance = float(self.missing_distance[at])
-        known = ~np.isnan(column)
-        out = np.empty((self.n_classes, self.n))
-        for c in range(self.n_classes):
-            members = self.codes == c
-            values = column[members & known]
-            lacking = float((members & ~known).sum())
-            # A value differs by 1 from all members of the class but those that have the same category.
-            nominal = at >= self.n_numeric
-            sums = len(values) - count_equal(column, values) if nominal else absolute_sums(column, values)
-            # A row that lacks the value is at the missing distance from all known values, and all rows are at that
-            # distance from members that lack theirs. Only the difference of a row to itself is 0.
-            sums = np.where(known, sums, missing_distance * len(values))
-            out[c] = sums + missing_distance * lacking - np.where(members & ~known, missing_distance, 0.0)
-        return out
-
     def in_place(self, total: FloatArray) -> FloatArray:
-        """Return the columns in the order of the original table. Here numeric columns come first."""
+        """Return sums or rows with their columns in the order of the original table."""
         if self.n_numeric in (0, self.n_features):
             return total
         out = np.empty_like(total)
-        out[:, self.columns] = total
+        out[..., self.columns] = total
         return out
 
 
-class Instances(TrainingRows):
-    """Rows in memory, with their differences.
-
-    Parameters
-    ----------
-    X : (n, M) array or CSR, coded, NaN for missing
-    codes : (n,) class of each row
-    n_classes : int
-    nominal : (M,) bool
-    scaled : bool
-        Divide numeric differences by the feature's range.
-    p : {1, 2}
-        Distance in which neighbours are sought.
-    n_jobs : int or None
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        codes: IndexArray,
-        n_classes: int,
-        nominal: BoolArray,
-        *,
-        scaled: bool,
-        p: int,
-        n_jobs: int | None,
-    ) -> None:
-        X = as_rows(X)
-        super().__init__(
-            np.arange(X.shape[0]), np.asarray(codes, dtype=np.int64), n_classes, nominal, p=p, n_jobs=n_jobs
-        )
-        in_order = np.array_equal(self.columns, np.arange(self.n_features))
-        rows = X if in_order else as_rows(X[:, self.columns])
-        if scaled:
-            rows = RangeScale.of(column_ranges(rows), self.n_numeric)(rows)
-        self.rows, self.dtype, self.sparse = rows, rows.dtype, bool(sparse.issparse(rows))
-        self.missing = bool(np.isnan(rows.data if self.sparse else rows).any())
-
-    @classmethod
-    def of(cls, table: CodedTable, *, scaled: bool, p: int, n_jobs: int | None) -> Instances:
-        """Build the rows of a table, with its classes or its numeric target."""
-        rows = cls(table.rows, table.codes, table.n_groups, table.nominal, scaled=scaled, p=p, n_jobs=n_jobs)
-        rows.target = table.target
-        return rows
-
-    def take(self, rows: IndexArray) -> Any:
-        """Return the rows with these numbers. The result is a view if they follow each other."""
-        first, n = (int(rows[0]), len(rows)) if len(rows) else (0, 0)
-        if not self.sparse and np.array_equal(rows, np.arange(first, first + n)):
-            return self.rows[first : first + n]
-        return self.rows[rows]
-
-    def column(self, at: int) -> FloatArray:
-        """Return one column of all rows, in float64."""
-        column = self.rows[:, [at]].toarray()[:, 0] if self.sparse else self.rows[:, at]
-        values: FloatArray = column.astype(np.float64)
-        return values
-
-    @cached_property
-    def engine(self) -> NeighborEngine:
-        """Engine that finds the nearest rows of each class."""
-        nominal = np.arange(self.n_features) >= self.n_numeric
-        return NeighborEngine(
-            self.rows,
-            p=self.p,
-            nominal=nominal,
-            groups=self.codes,
-            n_groups=self.n_classes,
-            n_jobs=self.n_jobs,
-        )
-
-    @property
-    def missing_distance(self) -> FloatArray:
-        """The missing distance of each column: what a missing value counts in a distance."""
-        return self.engine.references.missing_distance
-
-    def expectations(self) -> Iterable[tuple[int, Expectation]]:
-        """Return the columns that have missing values, each with its expected differences."""
-        return self._expectations.items()
-
-    def sum_complete(self, several: Sequence[ListedPairs]) -> list[FloatArray]:
-        """Return the sums of listed pairs from the compiled core, in which columns with missing values are 0."""
-        rows = self._complete_rows if self.missing else self.rows
-        return sum_listed(rows, self.n_numeric, several, effective_n_jobs(self.n_jobs))
-
-    def sum_pairs(self, coefficients: Any) -> FloatArray:
-        """Return Σ coefficient · |x − z| over all pairs of rows, for each original feature.
-
-        ``coefficients(begin, end)`` returns the coefficients of rows [begin, end) with all rows, of shape
-        (end − begin, width).
-        """
-        n_jobs = effective_n_jobs(self.n_jobs)
-        total = self.pairs.sum_differences(coefficients, n_jobs)
-        for j, expected in self.expectations():
-            # The kernel cannot compute expected differences. Its sum over such a column is replaced.
-            total[j] = 0.0
-            everyone = np.arange(self.n)
-            for begin, end in self.pairs.ranges():
-                x, z = np.meshgrid(np.arange(begin, end), everyone, indexing="ij")
-                total[j] += np.sum(coefficients(begin, end)[:, : self.n] * expected.differences(x, z))
-        return self.in_place(total[None])[0]
-
-    @cached_property
-    def pairs(self) -> PackedRows:
-        """All pairs of rows. In distances, a missing number is at the missing distance of its column."""
-        rows = to_dense(self.rows, "a weigher that compares all pairs")
-        missing_distance = None if self.plain else self.missing_distance
-        return PackedRows(rows, n_numeric=self.n_numeric, missing_distance=missing_distance, missing=self.missing)
-
-    @cached_property
-    def _complete_rows(self) -> Any:
-        """The rows with 0 in all columns that have missing values, since those columns are summed separately."""
-        rows = self.rows.tolil() if sparse.issparse(self.rows) else self.rows.copy()
-        rows[:, self._incomplete_columns] = 0.0
-        return rows.tocsr() if sparse.issparse(rows) else rows
-
-    @cached_property
-    def _expectations(self) -> dict[int, Expectation]:
-        """The expected differences of the columns that have missing values, by column."""
-        if not self.missing:
-            return {}
-        dense = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
-        return {
-            j: Expectation(dense[:, j].astype(np.float64), self.codes, self.n_classes, j >= self.n_numeric)
-            for j in self._incomplete_columns
-        }
-
-    @cached_property
-    def _incomplete_columns(self) -> list[int]:
-        """The columns that have missing values."""
-        if self.sparse:
-            return sorted(set(self.rows.indices[np.isnan(self.rows.data)].tolist()))
-        columns: list[int] = np.flatnonzero(np.isnan(self.rows).any(axis=0)).tolist()
-        return columns
+def weigh_pairs(pairs: PackedRows, a: FloatArray) -> PackedRows:
+    """Return packed rows whose city-block distances are Σ a |difference|, for the weights ``a`` of their columns."""
+    # Weights are folded into numbers. Categories are codes and cannot be scaled: their weight is the distance of two
+    # different categories. Columns of weight 0, often most of them, are left out.
+    kept = np.flatnonzero(a > 0)
+    n_numeric = int(np.searchsorted(kept, pairs.n_numeric))
+    factor = np.where(np.arange(len(kept)) < n_numeric, a[kept], 1.0)
+    return PackedRows(
+        (pairs.rows[:, kept] * factor).astype(pairs.rows.dtype, copy=False),
+        n_numeric=n_numeric,
+        missing_distance=pairs.missing_distance[kept].astype(np.float64) * a[kept],
+        missing=pairs.missing,
+    )
 
 
 class Expectation:
@@ -385,36 +269,25 @@ def absolute_sums(values: FloatArray, others: FloatArray) -> FloatArray:
     return values * (2 * below - len(others)) + prefix[-1] - 2 * prefix[below]
 
 
-@dataclass(frozen=True)
-class RangeScale:
-    """Scale that divides numeric columns by their range. Constant columns become 0."""
+def scale_by_range(rows: Any, measured: ColumnRanges, n_numeric: int) -> tuple[Any, FloatArray]:
+    """Return the rows of an array or CSR with numbers divided by the column range, and the factor of each column.
 
-    low: FloatArray  # 0 for nominal columns, which stay as they are
-    factor: FloatArray
-
-    @classmethod
-    def of(cls, measured: ColumnRanges, n_numeric: int) -> RangeScale:
-        """Build the scale for columns with these ranges. The first ``n_numeric`` columns are numeric."""
-        with np.errstate(over="ignore"):
-            span = measured.high - measured.low
-            factor = np.divide(1.0, span, out=np.zeros(len(span)), where=span > 0)
-        factor[n_numeric:] = 1.0
-        extreme = np.flatnonzero(~(np.isfinite(factor) & np.isfinite(span)))
-        if len(extreme):
-            raise InvalidDataError(
-                f"a feature spans {span[extreme[0]]:.3g}, which cannot be scaled to 1 in {measured.high.dtype}: "
-                "rescale the features (for example with sklearn.preprocessing.StandardScaler), or drop it"
-            )
-        low = measured.low.copy()
-        low[n_numeric:] = 0.0
-        return cls(low, factor)
-
-    def __call__(self, rows: Any) -> Any:
-        """Return the scaled rows of an array or CSR matrix."""
-        if sparse.issparse(rows):
-            # Sparse rows are not shifted, since zeros would become something else. Differences do not depend on the
-            # shift.
-            return (rows @ sparse.diags(self.factor)).tocsr().astype(rows.dtype)
-        scaled: FloatArray = rows - self.low.astype(rows.dtype)
-        scaled *= self.factor.astype(rows.dtype)
-        return scaled
+    The first ``n_numeric`` columns hold numbers, whose ranges are ``measured``. Constant ones become 0.
+    """
+    with np.errstate(over="ignore"):
+        span = measured.high - measured.low
+        factor = np.divide(1.0, span, out=np.zeros(len(span)), where=span > 0)
+    factor[n_numeric:] = 1.0
+    extreme = np.flatnonzero(~(np.isfinite(factor) & np.isfinite(span)))
+    if len(extreme):
+        raise InvalidDataError(
+            f"a feature spans {span[extreme[0]]:.3g}, which cannot be scaled to 1 in {measured.high.dtype}: "
+            "rescale the features (for example with sklearn.preprocessing.StandardScaler), or drop it"
+        )
+    if sparse.issparse(rows):
+        # Sparse rows are not shifted, since zeros would become something else. Differences do not depend on the shift.
+        return (rows @ sparse.diags(factor)).tocsr().astype(rows.dtype), factor
+    low = np.where(np.arange(len(factor)) < n_numeric, measured.low, 0.0)
+    scaled: FloatArray = rows - low.astype(rows.dtype)
+    scaled *= factor.astype(rows.dtype)
+    return scaled, factor

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context, clone, is_classifier, is_regressor
+from sklearn.base import _fit_context, clone
 from sklearn.feature_selection import (
     chi2,
     f_classif,
@@ -23,10 +23,10 @@ from sklearn.feature_selection import (
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._targets import TARGET_TYPES, accepted_target, expect_target
+from .._targets import TARGET_TYPES, expect_target, wanted_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .base import CodedTable, FeatureWeigher, published_scores
+from .base import CodedTable, FeatureWeigher, code_table, require_scores
 from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
 
 #: The quantile that ``offset="auto"`` takes. It was chosen on tables other than those of the guide.
@@ -50,7 +50,7 @@ _WITH_MISSING: dict[Any, Callable[[FloatArray, AnyArray], FloatArray]] = {
 }
 
 
-def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, **options: Any) -> FloatArray:
+def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, discrete: BoolArray | None = None) -> FloatArray:
     """Return the score of each column by a score function of scikit-learn.
 
     A column with missing values is scored on the rows in which its value is known. A score that is not defined, such as
@@ -63,8 +63,8 @@ def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, **options:
         A function of ``X, y`` that returns scores, or scores and p-values.
     X : array or sparse matrix of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
-    **options
-        Further arguments of the function.
+    discrete : bool ndarray of shape (n_features,), optional
+        Argument ``discrete_features`` of the function, if it has one.
 
     Examples
     --------
@@ -73,15 +73,13 @@ def univariate_scores(score: Callable[..., Any], X: Any, y: AnyArray, **options:
     array([5., 0.])
     """
     found = np.zeros(X.shape[1])
-    if score in _WITH_MISSING and not options and not sparse.issparse(X) and np.isnan(X).any():
+    if score in _WITH_MISSING and not sparse.issparse(X) and np.isnan(X).any():
         return finite_scores(_WITH_MISSING[score](X, y))
     for columns, known in _columns_by_known_rows(X):
         rows = X if known.all() and len(columns) == X.shape[1] else _dense(X)[known][:, columns]
-        part = dict(options)
-        if "discrete_features" in part:
-            part["discrete_features"] = part["discrete_features"][columns]
+        options = {} if discrete is None else {"discrete_features": discrete[columns]}
         if len(np.unique(y[known])) > 1:
-            found[columns] = _call(score, rows, y[known], part)
+            found[columns] = _call(score, rows, y[known], options)
     return finite_scores(found)
 
 
@@ -225,7 +223,8 @@ class ScoreWeigher(FeatureWeigher):
         -------
         self
         """
-        return self._fit(X, y, None)
+        table = code_table(self, X, y)
+        return self._publish(table.rows, self.fit_weights(table))
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Return the scores of the features."""
@@ -267,13 +266,7 @@ class ScoreWeigher(FeatureWeigher):
         if self.n_jobs is not None and known.get("n_jobs", 0) is None:
             model.set_params(n_jobs=self.n_jobs)
         self.estimator_ = model.fit(table.rows, y)
-        scores = published_scores(self.estimator_)
-        if scores is None or scores.shape != (table.rows.shape[1],):
-            raise InvalidDataError(
-                f"{type(model).__name__} has no importance for each of the {table.rows.shape[1]} features after fit: "
-                "feature_weights_, feature_importances_ or coef_ is needed"
-            )
-        return scores
+        return require_scores(self.estimator_, table.rows.shape[1], "ScoreWeigher")
 
     @property
     def _target_type(self) -> str:
@@ -282,9 +275,7 @@ class ScoreWeigher(FeatureWeigher):
             return self.target_type
         if not hasattr(self.score_func, "fit"):
             return _TARGETS.get(self.score_func, "auto")
-        if is_regressor(self.score_func):
-            return "numeric"
-        return "classes" if is_classifier(self.score_func) else accepted_target(self.score_func) or "auto"
+        return wanted_target(self.score_func)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -303,8 +294,12 @@ def mixed_scores(score: Callable[..., Any], X: Any, y: AnyArray, nominal: BoolAr
     """
     if not nominal.any():
         return univariate_scores(score, X, y)
-    if _knows_categories(score):
-        return univariate_scores(score, X, y, discrete_features=nominal)
+    try:
+        knows_categories = "discrete_features" in inspect.signature(score).parameters
+    except (TypeError, ValueError):  # a compiled function may have no signature
+        knows_categories = False
+    if knows_categories:
+        return univariate_scores(score, X, y, nominal)
     rows, found = _dense(X), np.zeros(X.shape[1])
     if not nominal.all():
         found[~nominal] = univariate_scores(score, rows[:, ~nominal], y)
@@ -315,11 +310,3 @@ def mixed_scores(score: Callable[..., Any], X: Any, y: AnyArray, nominal: BoolAr
             indicators = (column[:, None] == np.unique(column)).astype(np.float64)
             found[j] = univariate_scores(score, indicators, y[known]).max()
     return found
-
-
-def _knows_categories(score: Callable[..., Any]) -> bool:
-    """Return whether a score function can be told which columns hold categories."""
-    try:
-        return "discrete_features" in inspect.signature(score).parameters
-    except (TypeError, ValueError):  # a compiled function may have no signature
-        return False

@@ -62,7 +62,7 @@ class ScoredTable:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeighborsWarning)  # whoever has checked the table has warned already
             rows = coder.fit_transform(clone(weigher), X)
-        nominal = coder.nominal_of(rows)
+        nominal = coder.nominal
         kinds = {j: np.unique(rows[~np.isnan(rows[:, j]), j]) for j in np.flatnonzero(nominal).tolist()}
         numbers = np.flatnonzero(~nominal)
         width = len(numbers) + sum(len(kind) for kind in kinds.values())

@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._labels import require_labels
-from .._typing import BoolArray, FloatArray, IndexArray
+from .._typing import BoolArray, FloatArray
 from .._validation import SelectsColumns, TableCoder, TakesTables
 from .._warnings import warn
 from ..exceptions import FewGroupsWarning, InvalidDataError
-from .base import number_to_select, published_scores
+from .base import FeatureWeigher, number_to_select, require_scores
 from .redundancy import FeatureGroups, FeatureSimilarity, find_groups
 
 
@@ -96,20 +95,14 @@ class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstim
         coder = TableCoder(getattr(self.weigher, "categorical_features", "from_dtype"))
         rows = coder.fit_transform(self, X)
         self.weigher_ = clone(self.weigher).fit(X, y, **fit_params)
-        scores = published_scores(self.weigher_)
-        if scores is None or scores.shape != (rows.shape[1],):
-            raise InvalidDataError(
-                f"FeatureSelector needs one weight per feature ({rows.shape[1]}); {type(self.weigher).__name__} has "
-                f"{'none' if scores is None else f'shape {scores.shape}'} after fit. Use a weigher, or an estimator "
-                "with feature_importances_ or coef_"
-            )
+        scores = require_scores(self.weigher_, rows.shape[1], "FeatureSelector")
         self.feature_weights_ = scores
         number = number_to_select(self.n_features, len(scores), "n_features")
         groups = None
         self.__dict__.pop("feature_groups_", None)  # an earlier fit may have had groups
         if self.redundancy is not None:
             # Groups are the same in every fit to these rows, so the permutations have a fixed seed.
-            similarity = FeatureSimilarity(rows, coder.nominal_of(rows))
+            similarity = FeatureSimilarity(rows, coder.nominal)
             n_jobs = getattr(self.weigher, "n_jobs", None)
             groups = find_groups(similarity, seeds=np.random.SeedSequence(0), n_jobs=n_jobs)
             self.feature_groups_ = groups.groups
@@ -120,18 +113,7 @@ class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstim
             self.weights_ = replace(self.weigher_.weights_, feature_mask=self.support_)
         return self
 
-    def _get_support_mask(self) -> BoolArray:
-        """Return which features are selected, for scikit-learn's mixin."""
-        check_is_fitted(self)
-        support: BoolArray = self.support_
-        return support
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """The feature weights for scikit-learn's tools: negative ones count 0."""
-        check_is_fitted(self)
-        importances: FloatArray = np.maximum(self.feature_weights_, 0.0)
-        return importances
+    feature_importances_ = FeatureWeigher.feature_importances_  # for scikit-learn's tools: negative weights count 0
 
 
 def select_features(
@@ -167,18 +149,12 @@ def select_features(
         # Of equal weights the lower column is kept.
         candidates = candidates[np.argsort(-weights[candidates], kind="stable")[:number]]
     if threshold is not None:
-        candidates = _above(candidates, weights, threshold)
+        candidates = candidates[weights[candidates] > threshold]
+        if not len(candidates):
+            raise InvalidDataError(
+                f"no feature has a weight above threshold={threshold} (the largest is {weights.max():.4g}). "
+                "Take a lower one"
+            )
     keep = np.zeros(len(weights), dtype=bool)
     keep[candidates] = True
     return keep if groups is None or not whole_groups else np.isin(groups.groups, groups.groups[candidates])
-
-
-def _above(candidates: IndexArray, weights: FloatArray, threshold: float) -> IndexArray:
-    """Return the candidates whose weight is above the threshold. Raise InvalidDataError if there is none."""
-    kept = candidates[weights[candidates] > threshold]
-    if not len(kept):
-        raise InvalidDataError(
-            f"no feature has a weight above threshold={threshold} (the largest is {weights.max():.4g}). "
-            "Take a lower one"
-        )
-    return kept

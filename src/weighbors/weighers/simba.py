@@ -5,7 +5,7 @@ SIMBAMBIW scales the steps by margin-based instance weights.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray, IndexArray
 from ..engine.margins import Margins, simba_steps
-from .base import CodedTable, FeatureWeigher, warn_of_few_neighbors
+from .base import CodedTable, FeatureWeigher, metric_weights, warn_of_few_neighbors
 from .mbiw import mbiw
 from .rows import to_dense
 
@@ -28,7 +28,7 @@ def publish_weights(w: FloatArray) -> FloatArray:
 
 def read_margins(table: CodedTable, n_jobs: int | None) -> Margins:
     """Return the rows of a table, prepared for steps. Sparse rows become dense."""
-    return Margins.of(to_dense(table.rows, "SIMBA"), table.codes, len(table.classes), table.nominal, n_jobs)
+    return Margins(to_dense(table.rows, "SIMBA"), table.codes, len(table.classes), table.nominal, n_jobs)
 
 
 def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArray | None = None) -> IndexArray:
@@ -127,7 +127,6 @@ class Simba(FeatureWeigher):
     random_state: Any = None
 
     _needs_scaled_columns: ClassVar[bool] = True  # wide columns would decide the distances
-    _squares_weights: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureWeigher._parameter_constraints,
         "n_passes": [Interval(Integral, 1, None, closed="left")],
@@ -144,6 +143,10 @@ class Simba(FeatureWeigher):
         step = np.full(n * self.n_passes, 1.0 / n if self.step == "1/n" else float(self.step))
         passes = [np.arange(n) if self.order == "fixed" else rng.permutation(n) for _ in range(self.n_passes)]
         return publish_weights(simba_steps(margins, np.ones(margins.rows.shape[1]), np.concatenate(passes), step))
+
+    def _metric_parts(self) -> dict[str, Any]:
+        """Return a = W², since the norm of the paper has w²."""
+        return {"feature_weights": metric_weights(self.feature_weights_, self.support_, square=True)}
 
 
 @dataclass(eq=False, repr=False)
@@ -219,7 +222,6 @@ class SimbaMBIW(FeatureWeigher):
     random_state: Any = None
 
     _needs_scaled_columns: ClassVar[bool] = True  # wide columns would decide the distances
-    _squares_weights: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureWeigher._parameter_constraints,
         "strategy": [StrOptions({"order", "sample", "normal"})],
@@ -239,7 +241,8 @@ class SimbaMBIW(FeatureWeigher):
         w: FloatArray = np.ones(margins.rows.shape[1])
         if self.compose == "simba_first":
             w = simba_steps(margins, w, rng.permutation(n), np.ones(n))
-        omega = self._omega(margins, w)
+        # MBIW under the norm ‖·‖_w takes the rows multiplied by w.
+        omega = mbiw(replace(table, rows=margins.scaled_rows(w)), self.n_neighbors, self.n_jobs)
         # The first pass of plain SIMBA only shapes the margins. The weighted pass starts from equal weights again.
         w = np.ones_like(w)
         every = int(self.synergy) or n  # steps between two updates of ω
@@ -254,19 +257,13 @@ class SimbaMBIW(FeatureWeigher):
                     # Weights of features have changed, so margins and ω have too. Only the steps that are left use the
                     # new ω.
                     visited = np.append(visited, part)
-                    omega = self._omega(margins, w)
+                    omega = mbiw(replace(table, rows=margins.scaled_rows(w)), self.n_neighbors, self.n_jobs)
                     if self.strategy != "normal":  # a random permutation knows nothing of ω
                         left = step_order(omega, self.strategy, rng, visited=visited)
         self.instance_weights_ = omega
         return publish_weights(w)
 
     def _metric_parts(self) -> dict[str, Any]:
-        """Return the votes of a k-NN: the instance weights, with mean 1."""
-        return {"votes": self.instance_weights_ * len(self.instance_weights_)}
-
-    def _omega(self, margins: Margins, w: FloatArray) -> FloatArray:
-        """Return MBIW's instance weights under the norm ‖·‖_w: those of the rows, multiplied by ``w``."""
-        k = None if self.n_neighbors == "all" else int(self.n_neighbors)
-        return mbiw(
-            margins.scaled_rows(w), margins.codes, margins.n_classes, margins.nominal, n_neighbors=k, n_jobs=self.n_jobs
-        )
+        """Return a = W² and the votes of a k-NN: the instance weights, with mean 1."""
+        votes = self.instance_weights_ * len(self.instance_weights_)
+        return {"feature_weights": metric_weights(self.feature_weights_, self.support_, square=True), "votes": votes}

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import _native
 from .._parallel.threads import effective_n_jobs, run_ranges
 from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
-from ..engine.sparse_zones import SparseZoneRows
-from ..engine.zones import ZoneRows, Zones, zone_coefficients
+from ..engine.zones import SparseZoneRows, ZoneRows, zone_coefficients
 from .base import CodedTable, ContributionWeigher
-from .neighbors import tolerance
+from .neighbors import TOLERANCE
 from .relief import prior_ratios
 from .rows import DENSE_BYTES, Instances
 
@@ -60,49 +60,36 @@ def hit_ranges(target: FloatArray) -> IndexArray:
     return np.column_stack([first, last]).astype(np.int64)
 
 
-def _make_zones(
-    codes: IndexArray,
-    n_classes: int,
-    target: FloatArray | None,
-    sample_weight: FloatArray,
-    *,
-    threshold: float | None,
-    star: bool,
-    dtype: Any,
-) -> Zones:
-    """Return who is a hit, how much misses count, and who is near.
+def _make_zones(table: CodedTable, *, threshold: float | None, star: bool, dtype: Any) -> _native.Zones:
+    """Return who is a hit, how much misses count, and who is near, as the compiled core takes it.
 
     Parameters
     ----------
-    codes : ndarray of shape (n,)
-        The class of each row, in ascending order.
-    n_classes : int
-    target : ndarray of shape (n,) or None
-        The numeric target of each row, in ascending order, if there is one.
-    sample_weight : ndarray of shape (n,)
+    table : CodedTable
+        Ordered by class, or by the numeric target.
     threshold : float or None
         The mean distance, or None if each instance has a threshold of its own.
     star : bool
         Whether far instances count, too.
     dtype : dtype of the rows
     """
-    if target is not None:
-        start, hits = np.array([0, len(target)]), hit_ranges(target)
+    if table.target is not None:
+        start, hits = np.array([0, len(table.target)]), hit_ranges(table.target)
         factor = np.array([[-1.0, 1.0]])
     else:
-        start = np.searchsorted(codes, np.arange(n_classes + 1)).astype(np.int64)
+        start = np.searchsorted(table.codes, np.arange(table.n_groups + 1)).astype(np.int64)
         hits = np.zeros((0, 2), dtype=np.int64)
         # Hits count −1, as in ReliefF; misses count by the prior of their class.
-        factor = prior_ratios(codes, n_classes)
+        factor = prior_ratios(table.codes, table.n_groups)
         np.fill_diagonal(factor, -1.0)
-    return Zones(
+    return _native.make_zones(
         class_start=start,
         hit_range=hits,
         factor=factor,
-        weight=sample_weight / sample_weight.sum(),
-        threshold=threshold,
+        weight=table.sample_weight / table.sample_weight.sum(),
+        threshold=-1.0 if threshold is None else threshold,  # negative: each row has limits of its own
         far=star,
-        tolerance=tolerance(dtype),
+        tolerance=TOLERANCE[dtype],
     )
 
 
@@ -119,7 +106,7 @@ def _stays_sparse(instances: Instances) -> bool:
     return instances.rows.nnz <= _MOST_ENTRIES * cells or 8 * cells > DENSE_BYTES
 
 
-def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool, star: bool) -> FloatArray:
+def surf_scores(instances: Instances, table: CodedTable, *, multi: bool, star: bool) -> FloatArray:
     """Return the scores of a method of the SURF family.
 
     A score is the mean difference to near misses less that to near hits. The starred methods also use far hits and
@@ -133,8 +120,9 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
     Parameters
     ----------
     instances : Instances
-        The rows, ordered by class, or by their numeric target.
-    sample_weight : ndarray of shape (n,)
+        The rows of the table.
+    table : CodedTable
+        Ordered by class, or by the numeric target.
     multi : bool
         Whether each instance has a threshold of its own.
     star : bool
@@ -144,21 +132,12 @@ def surf_scores(instances: Instances, sample_weight: FloatArray, *, multi: bool,
     mean = None
     if not multi:
         mean = mean_distance(instances) if sparse_rows is None else sparse_rows.mean_distance()
-    zones = _make_zones(
-        instances.codes,
-        instances.n_classes,
-        instances.target,
-        sample_weight,
-        threshold=mean,
-        star=star,
-        dtype=instances.rows.dtype,
-    )
+    zones = _make_zones(table, threshold=mean, star=star, dtype=instances.dtype)
     if sparse_rows is not None:
         return sparse_rows.sum_differences(zones, effective_n_jobs(instances.n_jobs))
     if _has_zone_rows(instances):
-        total = ZoneRows.of(instances.pairs).sum_differences(zones, effective_n_jobs(instances.n_jobs))
-        return instances.in_place(total[None])[0]
-    return instances.sum_pairs(lambda begin, end: zone_coefficients(instances.pairs, zones, begin, end))
+        return ZoneRows.of(instances.pairs).sum_differences(zones, effective_n_jobs(instances.n_jobs))
+    return instances.sum_pairs(lambda begin, end: zone_coefficients(instances.pairs, zones, begin, end), table)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -177,9 +156,9 @@ class ThresholdWeigher(ContributionWeigher):
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Learn the weights. The rows are sorted by class or target first, as `surf_scores` expects them."""
-        order = _target_order(table)
-        instances = Instances.of(table.take(order), scaled=True, p=1, n_jobs=self.n_jobs)
-        return surf_scores(instances, table.sample_weight[order], multi=self._multi, star=self._star)
+        table = table.take(_target_order(table))
+        instances = Instances(table.rows, table.nominal, scaled=True, p=1, n_jobs=self.n_jobs)
+        return surf_scores(instances, table, multi=self._multi, star=self._star)
 
     @classmethod
     def fit_tables(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
@@ -187,29 +166,19 @@ class ThresholdWeigher(ContributionWeigher):
 
         Distances are measured once if there is a kernel for known distances and it takes less time.
         """
-        n, m = tables[0].rows.shape
-        own = cls.fit_weights is not ThresholdWeigher.fit_weights  # a subclass learns in a way of its own
-        if own or len(tables) < 2 or m < _LEAST_FEATURES or 8 * n * n > _DISTANCE_BYTES:
-            return super().fit_tables(weighers, tables)
-        instances = Instances.of(tables[0], scaled=True, p=1, n_jobs=weighers[0].n_jobs)
-        if not _has_zone_rows(instances):
-            return super().fit_tables(weighers, tables)
+        first, table = weighers[0], tables[0]
+        n, m = table.rows.shape
+        instances = Instances(table.rows, table.nominal, scaled=True, p=1, n_jobs=first.n_jobs)
+        pays = len(tables) > 1 and m >= _LEAST_FEATURES and 8 * n * n <= _DISTANCE_BYTES
+        if not (pays and _has_zone_rows(instances)):
+            return [weigher.fit_weights(table) for weigher, table in zip(weighers, tables, strict=True)]
         zone_rows, threads = ZoneRows.of(instances.pairs), effective_n_jobs(instances.n_jobs)
         distance = zone_rows.distances(threads)
-        mean = None if cls._multi else mean_distance(instances)
+        mean = None if first._multi else mean_distance(instances)
         found = []
         for table in tables:
             order = _target_order(table)
-            target = None if table.target is None else table.target[order]
-            zones = _make_zones(
-                table.codes[order],
-                table.n_groups,
-                target,
-                table.sample_weight[order],
-                threshold=mean,
-                star=cls._star,
-                dtype=instances.dtype,
-            )
+            zones = _make_zones(table.take(order), threshold=mean, star=first._star, dtype=instances.dtype)
             rows = ZoneRows(align_rows(zone_rows.rows, order), m, distance=distance, order=order)
             found.append(rows.sum_differences(zones, threads))
         return found

@@ -8,15 +8,15 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone, is_classifier, is_regressor
+from sklearn.base import _fit_context, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import has_fit_parameter
 
-from .._targets import TARGET_TYPES, accepted_target, expect_target
+from .._targets import TARGET_TYPES, expect_target, wanted_target
 from .._typing import FloatArray, IndexArray
-from ..exceptions import InvalidDataError, WeighborsWarning
-from .base import FeatureWeigher, check_table, published_scores
+from ..exceptions import WeighborsWarning
+from .base import FeatureWeigher, code_table, number_to_select, require_scores
 from .relief import ReliefF, RReliefF
 
 
@@ -105,15 +105,14 @@ class TuRF(FeatureWeigher):
         -------
         self
         """
-        X, target, self._coder = check_table(self, X, y)
-        self._take_target(target)
-        numeric = target.numbers is not None
-        y = target.numbers if numeric else y
-        nominal = self._coder.nominal_of(X)
+        table = code_table(self, X, y)
+        X, numeric = table.rows, table.target is not None
+        y = table.target if numeric else y
         M = X.shape[1]
         # A share of the original number, so that rounds do not become ever smaller.
         drop = max(1, int(self.share * M))
-        goal = self._goal(M, drop)
+        wanted = number_to_select(self.n_features_to_select, M)
+        goal = min(M, drop) if wanted is None else wanted  # how many features are left after the last round
         params = {} if sample_weight is None else {"sample_weight": sample_weight}
         alive, scores = np.arange(M), np.zeros(M)
         self.round_ = np.zeros(M, dtype=np.int64)
@@ -123,13 +122,14 @@ class TuRF(FeatureWeigher):
             expect_target(weigher, numeric=numeric)
             # The weigher gets a part of the columns, so it must be told anew which of them hold categories.
             if "categorical_features" in weigher.get_params(deep=False):
-                weigher.set_params(categorical_features=nominal[alive])
+                weigher.set_params(categorical_features=table.nominal[alive])
             if params and not has_fit_parameter(weigher, "sample_weight"):
                 raise TypeError(f"{type(weigher).__name__} takes no sample_weight in fit")
             with warnings.catch_warnings():
                 if self.round_.any():  # the first round has warned, and `_publish` warns of the last one
                     warnings.simplefilter("ignore", WeighborsWarning)
-                scores[alive] = _fitted_scores(weigher, _safe_indexing(X, alive, axis=1), y, params)
+                weigher.fit(_safe_indexing(X, alive, axis=1), y, **params)
+                scores[alive] = require_scores(weigher, len(alive), "TuRF")
             self.round_[alive] += 1
             if len(alive) <= goal:
                 break
@@ -144,40 +144,7 @@ class TuRF(FeatureWeigher):
         """What ``y`` holds, as the user says or as the weigher must have it; "auto" if neither decides."""
         if self.target_type != "auto" or self.weigher is None:
             return self.target_type
-        if is_regressor(self.weigher):
-            return "numeric"
-        if is_classifier(self.weigher):
-            return "classes"
-        return accepted_target(self.weigher) or "auto"
-
-    def _goal(self, M: int, drop: int) -> int:
-        """Return how many features are left after the last round.
-
-        ``M`` is the number of all features, ``drop`` the number that each round drops.
-        """
-        wanted = self.n_features_to_select
-        if wanted is None:
-            return min(M, drop)
-        return max(1, round(wanted * M)) if wanted < 1 else min(int(wanted), M)
-
-
-def _fitted_scores(weigher: Any, X: Any, y: Any, params: dict[str, Any]) -> FloatArray:
-    """Fit the weigher to the columns that are left, and return one finite score for each of them.
-
-    ``params`` are further arguments of its ``fit``.
-    """
-    scores = published_scores(weigher.fit(X, y, **params))
-    if scores is None:
-        raise InvalidDataError(
-            f"TuRF needs a weigher that says after fit what its features are worth: {type(weigher).__name__} has none "
-            "of feature_weights_, feature_importances_ and coef_"
-        )
-    if scores.shape != (X.shape[1],) or not np.isfinite(scores).all():
-        raise InvalidDataError(
-            f"TuRF needs one finite weight per feature ({X.shape[1]}); {type(weigher).__name__} gives shape "
-            f"{scores.shape}, {np.count_nonzero(~np.isfinite(scores))} of them not finite"
-        )
-    return scores
+        return wanted_target(self.weigher)
 
 
 def _ranked(scores: FloatArray, rounds: IndexArray) -> FloatArray:

@@ -8,9 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import freeze
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidWeightsError
+
+
+def freeze(values: Any, dtype: Any) -> AnyArray:
+    """Return a read-only copy of the values, in C order."""
+    out = np.array(values, dtype=dtype, order="C")
+    out.setflags(write=False)
+    return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._checks import check_mask, check_non_negative, freeze
 from .._html import bar, block, heading, paragraph, table
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidWeightsError, WeightsFileError
 from .file import read_state, write_state
-from .intervals import IntervalTable
+from .intervals import IntervalTable, freeze
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +55,52 @@ def fingerprint(X: Any) -> str:
         # NaN has many bit patterns. This leaves one of them.
         digest.update(np.where(np.isnan(part), np.nan, part).tobytes())
     return digest.hexdigest()
+
+
+def check_non_negative(values: Any, name: str, ndim: tuple[int, ...]) -> FloatArray:
+    """Return a read-only copy of weights, after checks.
+
+    Raise InvalidWeightsError if a weight is negative or not finite, if all are zero, or if the number of dimensions is
+    not one of ``ndim``. ``name`` is the name of the weights in the message.
+    """
+    raw = np.asarray(values)
+    if raw.dtype.kind not in "fiub":
+        raise InvalidWeightsError(f"{name} must be real numbers; got an array of {raw.dtype}")
+    if raw.ndim not in ndim or raw.size == 0:
+        wanted = " or ".join({1: "a vector", 2: "a matrix"}[n] for n in ndim)
+        raise InvalidWeightsError(f"{name} must be {wanted} that is not empty; got shape {raw.shape}")
+    out: FloatArray = np.array(raw, dtype=np.float64, order="C")
+    out.setflags(write=False)
+    bad = ~np.isfinite(out)
+    if bad.any():
+        where = np.argwhere(bad)[0].tolist()
+        raise InvalidWeightsError(f"{name} must be finite; got {out[tuple(where)]} at position {_at(where)}")
+    if (out < 0).any():
+        where = np.argwhere(out < 0)[0].tolist()
+        raise InvalidWeightsError(
+            f"{name} must not be negative; got {out[tuple(where)]:g} at position {_at(where)}. "
+            "Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant feature."
+        )
+    if not (out > 0).any():
+        raise InvalidWeightsError(
+            f"{name} are all zero, so nothing would be told apart. Leave {name} out for equal weights"
+        )
+    return out
+
+
+def check_mask(values: Any, name: str) -> BoolArray:
+    """Return a read-only copy of a mask. Raise InvalidWeightsError if it is no vector of bool, or all False."""
+    out = freeze(values, None)
+    if out.ndim != 1 or out.dtype != bool:
+        raise InvalidWeightsError(f"{name} must be a vector of bool; got {out.dtype} of shape {out.shape}")
+    if not out.any():
+        raise InvalidWeightsError(f"{name} keeps nothing: at least one entry must be True")
+    return out
+
+
+def _at(where: list[int]) -> str:
+    """Format the indices ``where`` of an array entry for a message."""
+    return str(where[0]) if len(where) == 1 else str(tuple(where))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,26 +183,29 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             raise InvalidWeightsError("feature_weights and intervals are two ways to say the same; give one of them")
         if self.classes is not None or self.intervals is not None:
             self._check_rows_of_classes()
-        self._agree(
-            "n_features",
-            {
+        sizes: dict[str, dict[str, Any]] = {
+            "n_features": {
                 "feature_weights": None if self.feature_weights is None else self.feature_weights.shape[-1],
                 "intervals": None if self.intervals is None else self.intervals.n_features,
                 "feature_mask": self.feature_mask,
                 "feature_names": self.feature_names,
             },
-        )
-        rows = self._agree(
-            "n_samples",
-            {
+            "n_samples": {
                 "n_samples": self.n_samples,
                 "feature_weights": self.feature_weights if self.kind == "instance" else None,
                 "instance_scales": self.instance_scales,
                 "votes": self.votes,
                 "instance_mask": self.instance_mask,
             },
-        )
-        put(self, "n_samples", rows)
+        }
+        for what, parts in sizes.items():
+            given = {name: part for name, part in parts.items() if part is not None}
+            known = {name: int(part) if isinstance(part, Integral) else len(part) for name, part in given.items()}
+            if len(set(known.values())) > 1:
+                listed = ", ".join(f"{name}: {size}" for name, size in known.items())
+                raise InvalidWeightsError(f"the parts disagree on {what} ({listed})")
+        # The sizes looked at last are the numbers of rows. If one part has it, the value knows it.
+        put(self, "n_samples", next(iter(known.values()), None))
 
     def _check_rows_of_classes(self) -> None:
         """Raise InvalidWeightsError if ``classes`` does not fit ``feature_weights`` or ``intervals``."""
@@ -175,21 +223,6 @@ Clip them to 0 (numpy.maximum(w, 0)) if a negative weight means an irrelevant fe
             raise InvalidWeightsError(
                 f"one row of weights per class is needed; got {per_class} rows for {len(self.classes)} classes"
             )
-
-    @staticmethod
-    def _agree(what: str, parts: Mapping[str, Any]) -> int | None:
-        """Return the size that all parts have, or None if no part has a size.
-
-        Raise InvalidWeightsError if sizes differ.
-
-        ``what`` is the name of the size in the message. ``parts`` holds each part, or its size, or None.
-        """
-        given = {name: part for name, part in parts.items() if part is not None}
-        known = {name: int(part) if isinstance(part, Integral) else len(part) for name, part in given.items()}
-        if len(set(known.values())) > 1:
-            listed = ", ".join(f"{name}: {size}" for name, size in known.items())
-            raise InvalidWeightsError(f"the parts disagree on {what} ({listed})")
-        return next(iter(known.values()), None)
 
     @property
     def kind(self) -> str:

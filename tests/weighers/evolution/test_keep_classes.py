@@ -9,7 +9,7 @@ import pytest
 from weighbors import EvolutionaryWeigher, Stratified
 from weighbors.exceptions import LonelyClassWarning, LostClassWarning
 from weighbors.weighers.evolution import EvolutionSearch, Genome, ParetoSearch
-from weighbors.weighers.evolution.operators import ClassGuard
+from weighbors.weighers.evolution.operators import restore_classes
 
 FAST = {"population_size": 12, "max_evaluations": 400, "random_state": 0}
 
@@ -85,7 +85,7 @@ def test_strata_keep_their_classes():
 @pytest.mark.parametrize("kind", [EvolutionSearch, ParetoSearch])
 def test_no_individual_ever_lacks_a_class(kind):
     codes = np.array([0] * 10 + [1] * 2 + [2])
-    search = kind(Genome(("IS", "FS"), 13, 3), 8, np.random.default_rng(0), guard=ClassGuard.of_codes(codes))
+    search = kind(Genome(("IS", "FS"), 13, 3), 8, np.random.default_rng(0), classes=codes)
     for _ in range(60):
         asked = search.ask()
         for bits in asked.bits[:, :13]:
@@ -96,11 +96,11 @@ def test_no_individual_ever_lacks_a_class(kind):
 
 
 def test_repair_undoes_the_crossing_of_the_lost_class_alone():
-    guard = ClassGuard.of_codes(np.array([0, 0, 1, 1]))
+    members = [np.array([0, 1]), np.array([2, 3])]
     before = np.array([[True, False, True, True, False]])
     child = np.array([[False, True, False, False, True]])  # its last bit is a feature
     np.testing.assert_array_equal(
-        guard.repair(child, before, np.random.default_rng(0)), [[False, True, True, True, True]]
+        restore_classes(child, before, members, np.random.default_rng(0)), [[False, True, True, True, True]]
     )
 
 

@@ -11,11 +11,11 @@ from weighbors import EvolutionaryWeigher, _native
 from weighbors.exceptions import InvalidDataError
 from weighbors.weighers.evolution import EvolutionSearch, Genome, Population, operators
 from weighbors.weighers.evolution.operators import (
-    ClassGuard,
     differential,
     half_uniform,
     pick_three,
     reflect,
+    restore_classes,
 )
 
 RNG = np.random.default_rng
@@ -91,14 +91,13 @@ def test_hux_is_selection_sampling_with_one_number_per_differing_bit(shape):
 
 
 def test_a_class_is_lost_only_if_none_of_its_rows_is_selected():
-    codes = np.repeat([0, 1], 200)
-    guard = ClassGuard.of_codes(codes)
+    members = [np.arange(200), np.arange(200, 400)]
     bits = np.zeros((3, 400), dtype=bool)
     bits[:, 0] = True
     bits[1, 399] = True  # the last row of class 1, far behind the first ones
     bits[2, 210] = True
     before = np.ones_like(bits)
-    repaired = guard.repair(bits, before, RNG(0))
+    repaired = restore_classes(bits, before, members, RNG(0))
     np.testing.assert_array_equal(repaired[1:], bits[1:])
     assert repaired[0].sum() == 201
 

@@ -34,7 +34,7 @@ def test_every_stratum_has_low_and_high_values(n, n_strata):
     sizes = np.bincount(groups)
     assert len(sizes) == min(N_BINS, n)
     assert np.ptp(sizes) <= 1
-    _, strata = cut_round(groups, n_strata, np.random.SeedSequence(0), of_round=0, first=0)
+    strata = [one.rows for one in cut_round(groups, n_strata, np.random.SeedSequence(0), of_round=0, first=0)]
     assert np.ptp([len(rows) for rows in strata]) <= 1
     for group in range(len(sizes)):
         assert np.ptp([(groups[rows] == group).sum() for rows in strata]) <= 1

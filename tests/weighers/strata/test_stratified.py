@@ -55,6 +55,11 @@ def oracle_of(fitted, rows=X, labels=Y):
     return naive.fits(fitted.weigher, rows, labels, fitted.membership_, seeds)
 
 
+def drawn(codes, n_strata, seed):
+    """Rows of each stratum of one round."""
+    return [one.rows for one in cut_round(codes, n_strata, np.random.SeedSequence(seed), of_round=0, first=0)]
+
+
 @given(
     st.lists(st.integers(1, 40), min_size=2, max_size=5),
     st.integers(1, 12),
@@ -63,7 +68,7 @@ def oracle_of(fitted, rows=X, labels=Y):
 @settings(max_examples=60, deadline=None)
 def test_strata_are_disjoint_even_and_have_the_class_shares(counts, n_strata, seed):
     codes = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
-    _, rows = cut_round(codes, n_strata, np.random.SeedSequence(seed), of_round=0, first=0)
+    rows = drawn(codes, n_strata, seed)
     assert len(rows) == n_strata
     assert sorted(np.concatenate(rows).tolist()) == list(range(len(codes)))
     stratum = np.repeat(np.arange(n_strata), [len(mine) for mine in rows])[np.argsort(np.concatenate(rows))]
@@ -79,7 +84,7 @@ def test_strata_are_disjoint_even_and_have_the_class_shares(counts, n_strata, se
 
 def test_strata_are_drawn_at_random():
     codes = np.repeat([0, 1], 50)
-    draws = [cut_round(codes, 5, np.random.SeedSequence(seed), of_round=0, first=0)[1] for seed in range(200)]
+    draws = [drawn(codes, 5, seed) for seed in range(200)]
     together = np.mean([any({0, 1} <= set(rows.tolist()) for rows in draw) for draw in draws])
     assert 0.1 < together < 0.28  # (20 / 2 - 1) / (50 - 1) = 0.184 of the pairs of a class
 

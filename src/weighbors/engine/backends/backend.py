@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ... import _native
-from ..._parallel.threads import row_ranges, run_ranges
-from ..._typing import BoolArray, FloatArray, IndexArray
-from ..references import References
+from ..._parallel.threads import row_ranges, run_kernel
+from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..references import Fold, References
 
 if TYPE_CHECKING:
     from .scan import Scan
+
+Result = TypeVar("Result")
 
 #: Distances and slots of the nearest, arrays of shape (n_queries, n_groups, k). Distances are squared for p = 2.
 Lists = tuple[FloatArray, IndexArray]
@@ -61,9 +63,26 @@ class Batch:
         rows = np.ascontiguousarray(self.rows[some])
         return replace(self, rows=rows, own_slot=None if self.own_slot is None else self.own_slot[some])
 
-    def run(self, task: Callable[[int, int], Any], **sizes: int) -> list[Any]:
-        """Run ``task(begin, end)`` for ranges of the queries, and return the results in their order."""
-        return run_ranges(task, row_ranges(len(self), self.n_jobs, **sizes), self.n_jobs)
+    def run(self, kernel: Callable[..., Result], **arguments: Any) -> list[Result]:
+        """Run a function of the compiled core for ranges of the queries, and return the results in their order."""
+        return run_kernel(kernel, row_ranges(len(self), self.n_jobs), self.n_jobs, **arguments)
+
+
+def empty_lists(references: References, n_queries: int, k: int) -> Lists:
+    """Return lists without a neighbour: all distances are infinite, and all slots are -1."""
+    shape = (n_queries, references.n_groups, k)
+    return np.full(shape, np.inf, dtype=references.dtype), np.full(shape, -1, dtype=np.int64)
+
+
+def measure_norms(rows: AnyArray, references: References) -> FloatArray:
+    """Return the norm of each row over its numbers, in float64. Missing values count as 0."""
+    numbers = rows[:, : references.n_numeric]
+    numbers = np.where(np.isnan(numbers), 0, numbers)
+    if references.p == 1:
+        sums: FloatArray = np.abs(numbers).sum(axis=1, dtype=np.float64)
+        return sums
+    norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", numbers, numbers, dtype=np.float64))
+    return norms
 
 
 class Backend:
@@ -134,86 +153,62 @@ class Backend:
         raise NotImplementedError
 
     @cached_property
-    def _center(self) -> FloatArray:
-        """The middle of the range of each column, in float64, and 0 for categories."""
-        references, numeric = self.references, np.arange(self.references.m) < self.references.n_numeric
-        # Half of each bound is taken before the sum, which might overflow.
-        low, high = references.low.astype(np.float64), references.high.astype(np.float64)
-        center: FloatArray = np.where(numeric, low / 2 + high / 2, 0.0)
-        return center
+    def _fold(self) -> Fold:
+        """The shift and scale that fold the weights into the data, in float64."""
+        return self.references.fold(np.float64)
 
-    @cached_property
-    def _half_range(self) -> FloatArray:
-        """Half of the range of each column: the largest absolute value after centring."""
-        half: FloatArray = self.references.high.astype(np.float64) / 2 - self.references.low.astype(np.float64) / 2
-        return half
+    def _decide(self, batch: Batch, candidates: IndexArray, k: int, unseen: FloatArray) -> Lists:
+        """Return the k nearest references: candidates are measured exactly, and uncertain queries are scanned.
 
-    @cached_property
-    def _root(self) -> FloatArray:
-        """The factor that folds the weight of each column into its differences, in float64."""
-        a = self.references.feature_weights
-        if a is None:
-            return np.ones(self.references.m)
-        return np.sqrt(a.astype(np.float64)) if self.references.p == 2 else a.astype(np.float64)
+        ``candidates`` are slots, of shape (n_queries, width). ``unseen`` is a lower bound on the true distance (not
+        squared) of all references that are not candidates. A tie with this bound is not certain: equal distances are
+        ordered by row, and the other row may have the lower number.
+        """
+        references, lists = self.references, self._measure_candidates(batch, candidates, k)
+        # The kernel sums m terms, each of which is rounded. The bound is lowered by more than that can add up to.
+        rounding = max(0.0, 1 - (references.m + 8) * float(np.finfo(references.dtype).eps))
+        kth = lists[0][:, 0, -1].astype(np.float64)
+        certain = (np.sqrt(kth) if references.p == 2 else kth) < unseen * rounding**2
+        return self._settle(batch, lists, certain)
 
     def _measure_candidates(self, batch: Batch, candidates: IndexArray, k: int) -> Lists:
         """Return the k nearest of the candidates, ordered by exact distance and then slot, as one group.
 
         ``candidates`` are slots, of shape (n_queries, width).
         """
-        references, shape = self.references, (len(batch), 1, k)
-        distance, slot = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
-        candidates = np.ascontiguousarray(candidates, dtype=np.int64)
+        references = self.references
+        distance, slot = empty_lists(references, len(batch), k)
         weights, weight_row = None, None
         if references.cells is not None:
             weights, weight_row = references.cells.of(np.arange(references.n), references.dtype)
             weight_row = np.ascontiguousarray(weight_row)
         elif references.feature_weights is not None:
             weights = references.feature_weights[None]
-
-        def task(begin: int, end: int) -> None:
-            """Measure the candidates of queries [begin, end)."""
-            _native.rerank(
-                queries=batch.rows,
-                source=references.rows,
-                candidates=candidates,
-                weights=weights,
-                weight_row=weight_row,
-                scales=references.scales,
-                own_row=batch.own_slot,
-                missing_distance=references.missing_distance,
-                n_numeric=references.n_numeric,
-                p=references.p,
-                distance=distance,
-                id=slot,
-                begin=begin,
-                end=end,
-            )
-
-        batch.run(task)
+        batch.run(
+            _native.rerank,
+            queries=batch.rows,
+            source=references.rows,
+            candidates=np.ascontiguousarray(candidates, dtype=np.int64),
+            weights=weights,
+            weight_row=weight_row,
+            scales=references.scales,
+            own_row=batch.own_slot,
+            missing_distance=references.missing_distance,
+            n_numeric=references.n_numeric,
+            p=references.p,
+            distance=distance,
+            id=slot,
+        )
         return distance, slot
 
-    def _certify(self, distance: FloatArray, unseen: FloatArray) -> BoolArray:
-        """Return for which queries it is certain that the k nearest candidates are the k nearest of all references.
-
-        ``distance`` has exact distances as the kernel computes them. ``unseen`` is a lower bound on the true distance
-        (not squared) of all references that are not candidates. A tie with this bound is not certain: equal distances
-        are ordered by row, and the other row may have the lower number.
-        """
-        # The kernel sums m terms, each of which is rounded. The bound is lowered by more than that can add up to.
-        rounding = max(0.0, 1 - (self.references.m + 8) * float(np.finfo(self.references.dtype).eps))
-        kth = distance[:, 0, -1].astype(np.float64)
-        certain: BoolArray = (np.sqrt(kth) if self.references.p == 2 else kth) < unseen * rounding**2
-        return certain
-
     def _settle(self, batch: Batch, lists: Lists, certain: BoolArray) -> Lists:
-        """Return the lists with those of uncertain queries replaced by the results of the scan."""
+        """Return the lists with those of uncertain queries replaced by the results of the scan.
+
+        If too many queries were uncertain, proposals are given up from now on.
+        """
+        self._doubtful = self._doubtful or float(np.mean(certain)) < 1 - _MOST_DOUBT
         doubtful = np.flatnonzero(~certain)
         if len(doubtful):
             for found, scanned in zip(lists, self.scan.search(batch.take(doubtful), lists[0].shape[2]), strict=True):
                 found[doubtful] = scanned
         return lists
-
-    def _doubt(self, certain: BoolArray) -> None:
-        """Give up proposals from now on if too many queries were uncertain."""
-        self._doubtful = self._doubtful or float(np.mean(certain)) < 1 - _MOST_DOUBT

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ... import _native
-from ..._parallel.threads import row_ranges, run_ranges
+from ..._parallel.threads import row_ranges, run_kernel, run_ranges
 from ..._typing import FloatArray, IndexArray
 from ..references import References
-from .backend import Backend, Batch, Lists
+from .backend import Backend, Batch, Lists, empty_lists
 from .scan import lane_layout
 
 _MOST_BYTES = 128 * 2**20  # largest memory for rows as bytes, which are kept after the first search
@@ -62,14 +62,10 @@ class Bytes(Backend):
         """Return the rows rounded to bytes, shape (n, words · 8), and how much rounding changed each row."""
         out = np.empty((len(rows), -(-rows.shape[1] // 8) * 8), dtype=np.uint8)
         residual, low = np.empty(len(rows)), self.references.low.astype(np.float64)
-
-        def task(begin: int, end: int) -> None:
-            """Round rows [begin, end)."""
-            _native.round_to_bytes(
-                rows=rows, low=low, delta=self._delta, bytes=out, residual=residual, begin=begin, end=end
-            )
-
-        run_ranges(task, row_ranges(len(rows), n_jobs, least=256, most=4096), n_jobs)
+        ranges = row_ranges(len(rows), n_jobs, least=256, most=4096)
+        run_kernel(
+            _native.round_to_bytes, ranges, n_jobs, rows=rows, low=low, delta=self._delta, bytes=out, residual=residual
+        )
         return out, residual
 
     @cached_property
@@ -95,9 +91,7 @@ class Bytes(Backend):
         """Search as `Backend.search` says."""
         if batch.missing or k > _MOST:
             return self.other.search(batch, k)
-        shape = (len(batch), self.references.n_groups, k)
-        distance = np.full(shape, np.inf, dtype=self.references.dtype)
-        slot = np.full(shape, -1, dtype=np.int64)
+        distance, slot = empty_lists(self.references, len(batch), k)
         packed = self._packed
         words, residual = self._to_bytes(batch.rows, batch.n_jobs)
         # The kernel excludes the query itself by its position in the packed blocks.

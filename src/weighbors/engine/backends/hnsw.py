@@ -70,10 +70,10 @@ class HNSW(Backend):
         v² (a, −2 a x, Σ a x²), so that a search for the largest negative product finds the nearest rows.
         """
         references = self.references
-        x = references.rows.astype(np.float64) - self._center
         if not self._inner_product:
-            return np.ascontiguousarray(x * self._root, dtype=np.float32)
-        a = np.broadcast_to(self._root**2, x.shape)
+            return np.ascontiguousarray(self._fold(references.rows), dtype=np.float32)
+        x = references.rows - self._fold.center
+        a = np.broadcast_to(self._fold.factor**2, x.shape)
         if references.cells is not None:
             table, row = references.cells.of(np.arange(references.n), np.float64)
             a = table[row].astype(np.float64)
@@ -87,9 +87,9 @@ class HNSW(Backend):
 
     def _vectors_of_queries(self, queries: FloatArray) -> FloatArray:
         """Return the queries as vectors of the same form as those of the rows."""
-        q = queries.astype(np.float64) - self._center
         if not self._inner_product:
-            return np.ascontiguousarray(q * self._root, dtype=np.float32)
+            return np.ascontiguousarray(self._fold(queries), dtype=np.float32)
+        q = queries - self._fold.center
         # A zero for the extra coordinate of the stored vectors, so that it does not change the products.
         return np.hstack([q * q, q, np.ones((len(q), 1)), np.zeros((len(q), 1))]).astype(np.float32)
 

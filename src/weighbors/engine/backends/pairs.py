@@ -9,11 +9,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ... import _native
-from ..._parallel.threads import run_ranges
+from ..._parallel.threads import fixed_ranges, run_kernel
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..references import References
 from .backend import Backend, Batch, Lists
-from .scan import aligned_empty, lane_layout, pair_pieces, select_nearest
+from .scan import aligned_empty, lane_layout, run_pairs, select_nearest
 
 # Least numbers of rows for which pairs of rounded rows are worth their time, and most features, of each dtype. The more
 # terms a sum has, the more rows could be nearest by the bounds on its rounding errors.
@@ -58,31 +58,25 @@ class RoundedPairs(Backend):
         return f"there are fewer than {least} rows" if not asked and references.n < least else None
 
     @cached_property
-    def _reach(self) -> float:
-        """Half of the largest column range: the largest absolute value after centring."""
-        return float(self._half_range.max(initial=0.0))
-
-    @cached_property
     def _levels(self) -> float:
         """The number of levels per unit; 0 if nothing can be rounded."""
-        if not 1e-100 < self._reach < 1e100:  # so that squares neither vanish nor overflow
+        reach = float(self.references.half_range.max(initial=0.0))  # the largest absolute value after centring
+        if not 1e-100 < reach < 1e100:  # so that squares neither vanish nor overflow
             return 0.0
         panel = 2 * _native.ROUNDED_PANEL
         starts = np.arange(0, self.references.m, panel)
         largest = 0.0
         for rows in self._blocks():
-            centred = (rows - self._center) / self._reach
-            centred *= centred
-            largest = max(largest, float(np.add.reduceat(centred, starts, axis=1).max()))
+            squares = np.square((rows - self._fold.center) / reach)
+            largest = max(largest, float(np.add.reduceat(squares, starts, axis=1).max()))
         # Rounding may lengthen a row by half a level per feature. The margin is twice that.
         levels = min(_LARGEST_LEVEL - 1, (np.sqrt(_LARGEST_SUM) - np.sqrt(panel)) / np.sqrt(largest))
-        return float(levels) / self._reach
+        return float(levels) / reach
 
     def _blocks(self) -> Iterator[FloatArray]:
         """Yield the rows of each packed block."""
-        lanes = _native.BLOCK_LANES_FLOAT32
-        for begin in range(0, self.references.n, lanes):
-            yield self.references.rows[begin : begin + lanes]
+        for begin, end in fixed_ranges(self.references.n, _native.BLOCK_LANES_FLOAT32):
+            yield self.references.rows[begin:end]
 
     @cached_property
     def _rounded(self) -> Levels:
@@ -94,14 +88,12 @@ class RoundedPairs(Backend):
         for block, rows in enumerate(self._blocks()):
             at = slice(block * lanes, block * lanes + len(rows))
             levels = np.zeros((lanes, 2 * pairs), dtype=np.int16)  # also for padding
-            exact = rows - self._center
-            exact *= self._levels
+            exact = (rows - self._fold.center) * self._levels
             rounded = np.rint(exact)
             levels[: len(rows), :m] = rounded
             packed[block] = levels.view(np.int32).T
             norm[at] = np.einsum("ij,ij->i", rounded, rounded)  # exact: a sum of integers below 2⁵³
-            exact -= rounded
-            residual[at] = np.sqrt(np.einsum("ij,ij->i", exact, exact))
+            residual[at] = np.linalg.norm(exact - rounded, axis=1)
         # The margin covers the rounding of all this.
         return Levels(packed, norm, residual * (1 + 1e-9) + 1e-6 * np.sqrt(m))
 
@@ -117,27 +109,20 @@ class RoundedPairs(Backend):
         slot[~wanted] = self.references.n  # They come last, as their distances are infinite.
         nearest = np.lexsort((slot, distance), axis=-1)[:, :k]
         lists = np.take_along_axis(distance, nearest, axis=1), np.take_along_axis(slot, nearest, axis=1)
-        self._doubt(certain)
         return self._settle(batch, (lists[0][:, None], lists[1][:, None]), certain)
 
     def _propose(self, k: int, n_jobs: int) -> tuple[IndexArray, BoolArray]:
         """Return k + `_SPARE` candidates of each row, nearest first, and which of them may be among the k nearest."""
         references, rounded = self.references, self._rounded
         square = np.empty((len(rounded.norm), len(rounded.norm)), dtype=np.float32)
-        pieces = pair_pieces(n_jobs)
-
-        def task(piece: int, _: int) -> None:
-            """Compare the pairs of a piece."""
-            _native.propose_rounded_pairs(
-                packed=rounded.packed,
-                norm=rounded.norm,
-                n=references.n,
-                square=square,
-                begin=piece,
-                end=len(pieces),
-            )
-
-        run_ranges(task, pieces, n_jobs)
+        run_pairs(
+            _native.propose_rounded_pairs,
+            n_jobs,
+            packed=rounded.packed,
+            norm=rounded.norm,
+            n=references.n,
+            square=square,
+        )
         layout = lane_layout(references.group_codes, 1, _native.BLOCK_LANES_FLOAT32)
         proposed, slot = select_nearest(square, layout, references.n, k + _SPARE, n_jobs)
         return slot[:, 0], self._wanted(proposed[:, 0].astype(np.float64), k)
@@ -175,14 +160,9 @@ class RoundedPairs(Backend):
         pair, place = np.unique(np.minimum(row, other) * references.n + np.maximum(row, other), return_inverse=True)
         pairs = np.stack(np.divmod(pair, references.n), axis=1)
         measured = np.empty(len(pairs), dtype=references.dtype)
-
-        def task(begin: int, end: int) -> None:
-            """Measure pairs [begin, end)."""
-            _native.measure_pairs(rows=references.rows, pairs=pairs, distance=measured, begin=begin, end=end)
-
         # Few ranges, since each reads most rows.
-        size = max(32, -(-len(pairs) // (2 * n_jobs)))
-        run_ranges(task, [(begin, min(begin + size, len(pairs))) for begin in range(0, len(pairs), size)], n_jobs)
+        ranges = fixed_ranges(len(pairs), max(32, -(-len(pairs) // (2 * n_jobs))))
+        run_kernel(_native.measure_pairs, ranges, n_jobs, rows=references.rows, pairs=pairs, distance=measured)
         distance = np.full(slot.shape, np.inf, dtype=references.dtype)
         distance[wanted] = measured[place]
         return distance

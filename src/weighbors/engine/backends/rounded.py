@@ -46,9 +46,8 @@ class Rounded(Backend):
 
     @cached_property
     def _reach(self) -> FloatArray:
-        """Half of the range of each folded column."""
-        reach: FloatArray = self._half_range * self._root
-        return reach
+        """Half of the range of each folded column, the largest absolute value after centring."""
+        return self.references.half_range * self._fold.factor
 
     @cached_property
     def _levels(self) -> float:
@@ -61,18 +60,20 @@ class Rounded(Backend):
 
     def _round(self, batch: Batch, levels: AnyArray, norm: AnyArray, *, times: int = 1) -> FloatArray:
         """Round rows to ``levels``, times a factor, write their squared norms, and return their residuals."""
-        rows, residual, most = batch.rows, np.empty(len(batch)), np.floor(self._reach * self._levels)
-        factor = self._root * self._levels
-
-        def task(begin: int, end: int) -> None:
-            _native.round_to_levels(
-                rows=rows, center=self._center, factor=factor, most=most, times=times,
-                levels=levels, norm=norm, residual=residual, begin=begin, end=end,
-            )  # fmt: skip
-
-        batch.run(task)
+        residual = np.empty(len(batch))
+        batch.run(
+            _native.round_to_levels,
+            rows=batch.rows,
+            center=self._fold.center,
+            factor=self._fold.factor * self._levels,
+            most=np.floor(self._reach * self._levels),
+            times=times,
+            levels=levels,
+            norm=norm,
+            residual=residual,
+        )
         # The margin covers the rounding of all this.
-        margin: FloatArray = residual * (1 + 1e-9) + 1e-6 * np.sqrt(rows.shape[1])
+        margin: FloatArray = residual * (1 + 1e-9) + 1e-6 * np.sqrt(self.references.m)
         return margin
 
     def _pack(self, n_jobs: int) -> tuple[AnyArray, AnyArray, float]:
@@ -106,25 +107,16 @@ class Rounded(Backend):
         residual = self._round(batch, levels, query_norm, times=-2)
         shape = (len(batch), 1, k + self._spare)
         proposed, candidates = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.int64)
-
-        def task(begin: int, end: int) -> None:
-            """Propose candidates for queries [begin, end)."""
-            _native.propose_rounded(
-                packed=packed,
-                norm=norm,
-                n=self.references.n,
-                queries=levels[:, :, 0],
-                query_norm=query_norm,
-                own=batch.own_slot,
-                distance=proposed,
-                id=candidates,
-                begin=begin,
-                end=end,
-            )
-
-        batch.run(task)
-        lists = self._measure_candidates(batch, candidates[:, 0], k)
+        batch.run(
+            _native.propose_rounded,
+            packed=packed,
+            norm=norm,
+            n=self.references.n,
+            queries=levels[:, :, 0],
+            query_norm=query_norm,
+            own=batch.own_slot,
+            distance=proposed,
+            id=candidates,
+        )
         unseen = (np.sqrt(proposed[:, 0, -1].astype(np.float64)) - residual - largest_residual) / self._levels
-        certain = self._certify(lists[0], unseen)
-        self._doubt(certain)
-        return self._settle(batch, lists, certain)
+        return self._decide(batch, candidates[:, 0], k, unseen)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import _native
-from ..._parallel.threads import row_ranges, run_ranges
+from ..._parallel.threads import fixed_ranges, row_ranges, run_kernel, run_ranges
 from ..._typing import FloatArray, IndexArray
-from ..references import References
-from .backend import Backend, Batch, Lists
+from ..references import Fold, References
+from .backend import Backend, Batch, Lists, empty_lists, measure_norms
 
 CACHE_BYTES = 256 * 2**20  # packed references that a fitted engine may keep
 _WIDE = 64  # least number of features for which computing each pair once is worth the memory for all distances
@@ -61,8 +60,7 @@ def lane_layout(groups: IndexArray, n_groups: int, lanes: int) -> tuple[IndexArr
     return order, block_start
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Some packed blocks of references, as the compiled core takes them."""
 
     references: _native.References
@@ -123,40 +121,34 @@ class Scan(Backend):
             source, order = references.rows[slots[real]].toarray(), np.full(len(slots), -1, dtype=np.int64)
             order[real] = np.arange(int(real.sum()))
         fold = None if references.feature_weights is None else references.fold()
-        center, factor = (None, None) if fold is None else (fold.center, fold.factor)
 
-        def packed_from(
-            rows: FloatArray, lane_row: IndexArray, fill: float, center: FloatArray | None, factor: FloatArray | None
-        ) -> tuple[FloatArray, float]:
+        def pack_rows(rows: Any, lane_row: IndexArray, fill: float, fold: Fold | None) -> tuple[FloatArray, float]:
             """Pack some rows. Return the packed blocks and the largest norm of a row."""
             out = aligned_empty((end - begin, references.m, lanes), references.dtype)
-            norms = run_ranges(
-                lambda b, e: _native.pack(
-                    source=rows,
-                    order=lane_row,
-                    packed=out,
-                    fill=fill,
-                    center=center,
-                    factor=factor,
-                    n_numeric=references.n_numeric,
-                    p=references.p,
-                    begin=b,
-                    end=e,
-                ),
+            norms = run_kernel(
+                _native.pack,
                 row_ranges(end - begin, n_jobs, least=512, most=8192),
                 n_jobs,
+                source=rows,
+                order=lane_row,
+                packed=out,
+                fill=fill,
+                center=None if fold is None else fold.center,
+                factor=None if fold is None else fold.factor,
+                n_numeric=references.n_numeric,
+                p=references.p,
             )
             return out, max(norms)
 
         # Padding is at infinity, so that it is never among the nearest.
-        packed, largest_norm = packed_from(source, order, np.inf, center, factor)
+        packed, largest_norm = pack_rows(source, order, np.inf, fold)
         weights = None
         if references.cells is not None:
             table, rows = references.cells.of(slots[real], references.dtype)
             lane_row = np.full(len(slots), -1, dtype=np.int64)
             lane_row[real] = rows
             # Weights are packed like the rows. Padding gets weight 0; its infinite values keep it away.
-            weights, _ = packed_from(table, lane_row, 0.0, None, None)
+            weights, _ = pack_rows(table, lane_row, 0.0, None)
         scales = None
         if references.scales is not None:
             scales = np.where(real, references.scales[slots], 1).astype(references.dtype)
@@ -181,17 +173,11 @@ class Scan(Backend):
         """Search as `Backend.search` says."""
         if self.computes_pairs(batch.rows, batch.own_slot):
             return select_nearest(self.compute_pairs(batch.n_jobs), self._layout, self.references.n, k, batch.n_jobs)
-        shape = (len(batch), self.references.n_groups, k)
-        distance = np.full(shape, np.inf, dtype=self.references.dtype)
-        slot = np.full(shape, -1, dtype=np.int64)
+        distance, slot = empty_lists(self.references, len(batch), k)
         # Parts follow one another, and the lists of a query are carried from part to part.
         for part in self.parts(batch.n_jobs):
             arguments = self._kernel_arguments(batch, part)
-
-            def task(begin: int, end: int, arguments: dict[str, Any] = arguments) -> None:
-                _native.find_k_nearest(**arguments, distance=distance, id=slot, begin=begin, end=end)
-
-            batch.run(task)
+            batch.run(_native.find_k_nearest, **arguments, distance=distance, id=slot)
         return distance, slot
 
     def computes_pairs(self, queries: Any, own_slot: IndexArray | None) -> bool:
@@ -211,22 +197,18 @@ class Scan(Backend):
         """Return the distances of all pairs of lanes, squared for p = 2. Those of padding have no meaning."""
         references, order = self.references, self._layout[0]
         pairs = np.empty((len(order), len(order)), dtype=references.dtype)
-        pieces, first_block = pair_pieces(n_jobs), 0
+        first_block = 0
         for part in self.parts(n_jobs):
-
-            def compute(piece: int, _: int, part: Part = part, first_block: int = first_block) -> None:
-                _native.compute_symmetric_distances(
-                    references=part.references,
-                    source=references.rows,
-                    order=order,
-                    first_block=first_block,
-                    missing=references.missing,
-                    distance=pairs,
-                    begin=piece,
-                    end=len(pieces),
-                )
-
-            run_ranges(compute, pieces, n_jobs)
+            run_pairs(
+                _native.compute_symmetric_distances,
+                n_jobs,
+                references=part.references,
+                source=references.rows,
+                order=order,
+                first_block=first_block,
+                missing=references.missing,
+                distance=pairs,
+            )
             first_block += part.n_blocks
         return pairs
 
@@ -242,17 +224,17 @@ class Scan(Backend):
         count : ndarray of shape (n_queries,)
             Lengths of the lists.
         """
-        found = []
+        found: list[tuple[FloatArray, IndexArray, IndexArray]] = []
         for part in self.parts(batch.n_jobs):
-            arguments = self._kernel_arguments(batch, part)
-
-            def task(begin: int, end: int, arguments: dict[str, Any] = arguments) -> Any:
-                return _native.find_within(**arguments, limits=limits, begin=begin, end=end)
-
-            parts = batch.run(task)
-            count, distance, slot = (np.concatenate(one) for one in zip(*parts, strict=True))
+            results = batch.run(_native.find_within, **self._kernel_arguments(batch, part), limits=limits)
+            count, distance, slot = (np.concatenate(one) for one in zip(*results, strict=True))
             found.append((distance, slot, count))
-        return found[0] if len(found) == 1 else _join_lists(found)
+        if len(found) == 1:
+            return found[0]
+        distance, slot = (np.concatenate([one[column] for one in found]) for column in (0, 1))
+        query = np.concatenate([np.repeat(np.arange(len(count)), count) for _, _, count in found])
+        order = np.lexsort((slot, distance, query))
+        return distance[order], slot[order], np.sum([count for _, _, count in found], axis=0)
 
     def _kernel_arguments(self, batch: Batch, part: Part) -> dict[str, Any]:
         """Return what the kernels read to compare queries with a packed part."""
@@ -277,11 +259,8 @@ class Scan(Backend):
 
     def _slack(self, folded: FloatArray, largest_norm: float) -> FloatArray:
         """Return how much the rounding of folded data can change a distance (not squared) of each query at most."""
-        numeric = np.nan_to_num(folded[:, : self.references.n_numeric])
-        if self.references.p == 2:
-            largest_sum = np.sqrt(np.einsum("ij,ij->i", numeric, numeric, dtype=np.float64)) + np.sqrt(largest_norm)
-        else:
-            largest_sum = np.abs(numeric).sum(axis=1, dtype=np.float64) + largest_norm
+        norms = measure_norms(folded, self.references)
+        largest_sum = norms + (np.sqrt(largest_norm) if self.references.p == 2 else largest_norm)
         if self.references.scales is not None:
             largest_sum = largest_sum * float(self.references.scales.max()) ** (1 / self.references.p)
         # center, factor and product round once each on either side; the rest is margin
@@ -289,10 +268,11 @@ class Scan(Backend):
         return slack
 
 
-def pair_pieces(n_jobs: int) -> list[tuple[int, int]]:
-    """Return the pieces, as ranges of one piece each, into which the kernels cut the work of comparing all pairs."""
+def run_pairs(kernel: Callable[..., Any], n_jobs: int, **arguments: Any) -> None:
+    """Run a kernel that compares all pairs, cut into pieces. It takes a piece and the number of pieces."""
     # Few pieces, since each reads all blocks; two per thread even out their times.
-    return [(piece, piece + 1) for piece in range(2 * n_jobs if n_jobs > 1 else 1)]
+    n_pieces = 2 * n_jobs if n_jobs > 1 else 1
+    run_ranges(lambda piece, _: kernel(**arguments, begin=piece, end=n_pieces), fixed_ranges(n_pieces, 1), n_jobs)
 
 
 def select_nearest(pairs: FloatArray, layout: tuple[IndexArray, IndexArray], n: int, k: int, n_jobs: int) -> Lists:
@@ -303,27 +283,14 @@ def select_nearest(pairs: FloatArray, layout: tuple[IndexArray, IndexArray], n: 
     order, group_start = layout
     shape = (n, len(group_start) - 1, k)
     distance, slot = np.empty(shape, dtype=pairs.dtype), np.empty(shape, dtype=np.int64)
-
-    def select(begin: int, end: int) -> None:
-        _native.select_nearest(
-            pair_distance=pairs,
-            order=order,
-            group_start=group_start,
-            distance=distance,
-            id=slot,
-            begin=begin,
-            end=end,
-        )
-
-    run_ranges(select, row_ranges(len(order), n_jobs), n_jobs)
+    run_kernel(
+        _native.select_nearest,
+        row_ranges(len(order), n_jobs),
+        n_jobs,
+        pair_distance=pairs,
+        order=order,
+        group_start=group_start,
+        distance=distance,
+        id=slot,
+    )
     return distance, slot
-
-
-def _join_lists(
-    found: list[tuple[FloatArray, IndexArray, IndexArray]],
-) -> tuple[FloatArray, IndexArray, IndexArray]:
-    """Join the lists that were found in parts of the references. The parameter holds results of `search_within`."""
-    distance, slot = (np.concatenate([part[column] for part in found]) for column in (0, 1))
-    query = np.concatenate([np.repeat(np.arange(len(count)), count) for _, _, count in found])
-    order = np.lexsort((slot, distance, query))
-    return distance[order], slot[order], np.sum([count for _, _, count in found], axis=0)

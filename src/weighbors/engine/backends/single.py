@@ -11,7 +11,8 @@ import numpy as np
 from ... import _native
 from ..._parallel.threads import row_ranges, run_ranges
 from ..._typing import FloatArray
-from .backend import Backend, Batch, Lists
+from ..references import Fold
+from .backend import Backend, Batch, Lists, empty_lists, measure_norms
 from .scan import Part, Scan
 
 _LEAST_ROWS_PER_NEIGHBOR = 32  # with fewer rows, measuring the candidates again takes as long as the scan
@@ -35,53 +36,34 @@ class Single(Backend):
     @cached_property
     def _scale(self) -> float:
         """The factor that makes the largest difference 1, so that nothing over- or underflows in float32."""
-        largest = float(np.max(self.references.missing_distance * self._root, initial=0.0))
+        largest = float(np.max(self._fold.missing_distance, initial=0.0))
         return min(1.0 / largest, _LARGEST) if largest > 0 else 1.0
 
-    def _fold(self, rows: FloatArray) -> FloatArray:
-        """Return centred rows in float32 with weights and scale folded in. Categories stay as they are."""
-        with np.errstate(over="ignore"):  # a query far outside of the range becomes infinite, and the scan settles it
-            folded = rows - self._center
-            folded *= self._factor
-            return folded.astype(np.float32)
-
     @cached_property
-    def _factor(self) -> FloatArray:
-        """What each column is multiplied by: weight and scale, and 1 for categories."""
+    def _scaled_fold(self) -> Fold:
+        """The shift of each column, and its weight times the scale. Categories stay as they are."""
         numeric = np.arange(self.references.m) < self.references.n_numeric
         with np.errstate(over="ignore"):  # A finite factor keeps the 0 of a constant column, however much it weighs.
-            factor: FloatArray = np.where(numeric, np.minimum(self._root * self._scale, _LARGEST), 1.0)
-        return factor
+            factor = np.where(numeric, np.minimum(self._fold.factor * self._scale, _LARGEST), 1.0)
+        return Fold(self._fold.center, factor, self._fold.missing_distance * self._scale)
+
+    def _fold_rows(self, rows: FloatArray) -> FloatArray:
+        """Return folded rows in float32."""
+        with np.errstate(over="ignore"):  # a query far outside of the range becomes infinite, and the scan settles it
+            return self._scaled_fold(rows).astype(np.float32)
 
     @cached_property
     def _single(self) -> Scan:
         """The scan of the rows in float32, packed at the first search."""
-        references = self.references
-        missing_distance = (references.missing_distance * self._root * self._scale).astype(np.float32)
-        rows = np.ascontiguousarray(self._fold(references.rows))
-        single = replace(references, rows=rows, missing_distance=missing_distance, feature_weights=None)
+        rows = np.ascontiguousarray(self._fold_rows(self.references.rows))
+        missing_distance = self._scaled_fold.missing_distance.astype(np.float32)
+        single = replace(self.references, rows=rows, missing_distance=missing_distance, feature_weights=None)
         return Scan(single, part_bytes=self.scan.part_bytes)
 
     @cached_property
     def _row_norms(self) -> FloatArray:
         """The norms of the folded rows."""
-        return self._norms(self._single.references.rows, self.references.missing)
-
-    @cached_property
-    def _largest_norm(self) -> float:
-        """The largest norm of a folded row."""
-        return float(self._row_norms.max())
-
-    def _norms(self, folded: FloatArray, missing: bool) -> FloatArray:
-        """Return the norms of folded rows over their numbers, in float64. ``missing``: some of these are missing."""
-        numbers = folded[:, : self.references.n_numeric]
-        if missing:
-            numbers = np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf)
-        if self.references.p == 1:
-            sums: FloatArray = np.abs(numbers).sum(axis=1, dtype=np.float64)
-            return sums
-        norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", numbers, numbers, dtype=np.float64))
-        return norms
+        return measure_norms(self._single.references.rows, self.references)
 
     def search(self, batch: Batch, k: int) -> Lists:
         """Search as `Backend.search` says, in one group."""
@@ -91,20 +73,19 @@ class Single(Backend):
         if references.are_rows(batch.rows):
             folded, norms = self._single.references.rows, self._row_norms
         else:
-            folded = self._fold(batch.rows)
-            norms = self._norms(folded, batch.missing)
-        lists = np.full((len(batch), 1, k), np.inf), np.full((len(batch), 1, k), -1, dtype=np.int64)
+            folded = self._fold_rows(batch.rows)
+            norms = measure_norms(folded, references)
+        lists = empty_lists(references, len(batch), k)
         # Squares of greater numbers could overflow in float32. Such a query is far outside of the column ranges.
         certain = norms < _LARGEST_NORM
         for begin, end in self._fill(lists, batch, folded, self._shift(norms)):
             certain[begin:end] = False
-        self._doubt(certain)
         return self._settle(batch, lists, certain)
 
     def _fill(self, lists: Lists, batch: Batch, folded: FloatArray, shift: FloatArray) -> list[tuple[int, int]]:
         """Fill the empty lists, and return the ranges of queries for which float32 is not good enough.
 
-        ``folded`` are the queries as `_fold` returns them, and ``shift`` is the result of `_shift` for them.
+        ``folded`` are the queries as `_fold_rows` returns them, and ``shift`` is the result of `_shift` for them.
         """
         references, (distance, slot) = self.references, lists
         # So many exact distances take about as long as a scan in float64.
@@ -143,5 +124,5 @@ class Single(Backend):
         """Return how much folding can change a distance in units of the scale, by the norms of folded queries."""
         # Each coordinate rounds once on either side. Terms below the smallest normal number round by more than a share
         # of themselves: all numbers are so small if a category outweighs them.
-        shift: FloatArray = 2 * _EPS * (norms + self._largest_norm)
+        shift: FloatArray = 2 * _EPS * (norms + self._row_norms.max())
         return shift + (self.references.m * _TINY) ** (1 / self.references.p)

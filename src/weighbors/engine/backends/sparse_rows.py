@@ -11,9 +11,9 @@ from scipy import sparse
 
 from ... import _native
 from ..._typing import FloatArray, IndexArray
-from ..compressed import ascending_rows, compress_rows
-from ..references import References
-from .backend import Backend, Batch, Lists
+from ..references import References, ascending_rows, compress_rows
+from .backend import Backend, Batch, Lists, empty_lists
+from .scan import lane_layout
 
 _COST = 50  # so many differences of a scan take as long as one term of a sum over common features
 
@@ -24,6 +24,8 @@ class Compressed(NamedTuple):
     rows: _native.SparseRows
     columns: _native.SparseRows
     norm: FloatArray
+    order: IndexArray  # slots of all groups, one group after the other
+    group_start: IndexArray
 
 
 class SparseRows(Backend):
@@ -55,14 +57,8 @@ class SparseRows(Backend):
         """The references with ascending features, and the same by feature, sorted at the first search."""
         rows = ascending_rows(self.references.rows)
         columns = rows.T.tocsr().astype(np.float64)
-        return Compressed(compress_rows(rows), compress_rows(columns), self._norms(rows))
-
-    @cached_property
-    def _groups(self) -> tuple[IndexArray, IndexArray]:
-        """Slots of all groups, one group after the other, and where each begins."""
-        codes = self.references.group_codes
-        counts = np.bincount(codes, minlength=self.references.n_groups)
-        return np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+        layout = lane_layout(self.references.group_codes, self.references.n_groups, lanes=1)
+        return Compressed(compress_rows(rows), compress_rows(columns), self._norms(rows), *layout)
 
     def _norms(self, rows: Any) -> FloatArray:
         """Return the sums of the p-th powers of rows, times the weights."""
@@ -77,30 +73,22 @@ class SparseRows(Backend):
         if batch.missing:
             dense = batch.rows.toarray() if sparse.issparse(batch.rows) else batch.rows
             return self.other.search(replace(batch, rows=dense), k)
-        compressed, (order, group_start) = self._compressed, self._groups
+        compressed = self._compressed
         asked = ascending_rows(sparse.csr_matrix(batch.rows, dtype=references.dtype))
-        shape = (asked.shape[0], references.n_groups, k)
-        distance, slot = np.empty(shape, dtype=references.dtype), np.empty(shape, dtype=np.int64)
-        asked_rows, asked_norm = compress_rows(asked), self._norms(asked)
-
-        def task(begin: int, end: int) -> None:
-            """Search for queries [begin, end)."""
-            _native.find_k_nearest_sparse(
-                queries=asked_rows,
-                references=compressed.rows,
-                columns=compressed.columns,
-                weights=references.feature_weights,
-                query_norm=asked_norm,
-                norm=compressed.norm,
-                order=order,
-                group_start=group_start,
-                own=batch.own_slot,
-                p=references.p,
-                distance=distance,
-                id=slot,
-                begin=begin,
-                end=end,
-            )
-
-        batch.run(task)
+        distance, slot = empty_lists(references, len(batch), k)
+        batch.run(
+            _native.find_k_nearest_sparse,
+            queries=compress_rows(asked),
+            references=compressed.rows,
+            columns=compressed.columns,
+            weights=references.feature_weights,
+            query_norm=self._norms(asked),
+            norm=compressed.norm,
+            order=compressed.order,
+            group_start=compressed.group_start,
+            own=batch.own_slot,
+            p=references.p,
+            distance=distance,
+            id=slot,
+        )
         return distance, slot

@@ -30,15 +30,11 @@ class Tree(Backend):
         """The tree over folded rows, built at the first search."""
         from scipy.spatial import cKDTree
 
-        return cKDTree(self._fold(self.references.rows))
+        return cKDTree(self._fold_rows(self.references.rows))
 
-    def _fold(self, rows: FloatArray) -> FloatArray:
+    def _fold_rows(self, rows: FloatArray) -> FloatArray:
         """Return the rows in float64 with the feature weights folded in. Float64 keeps rounding errors small."""
-        rows = rows.astype(np.float64)
-        if self.references.feature_weights is None:
-            return rows
-        folded: FloatArray = (rows - self._center) * self._root
-        return folded
+        return rows.astype(np.float64) if self.references.feature_weights is None else self._fold(rows)
 
     def search(self, batch: Batch, k: int) -> Lists:
         """Search as `Backend.search` says, in one group."""
@@ -46,10 +42,9 @@ class Tree(Backend):
         if batch.missing:  # a tree has no place for missing values
             return self.other.search(batch, k)
         width = min(k + _SPARE, references.n)
-        folded = self._fold(batch.rows)
+        folded = self._fold_rows(batch.rows)
         proposed, candidates = self._tree.query(folded, np.arange(1, width + 1), p=references.p, workers=batch.n_jobs)
-        lists = self._measure_candidates(batch, candidates, k)
         # Coordinates round in the last digit. The bound is lowered by more than the errors of all coordinates.
         largest_sum = np.abs(folded).sum(axis=1) + float(np.abs(self._tree.data).sum(axis=1).max())
         unseen = np.full(len(batch), np.inf) if width == references.n else proposed[:, -1] - 1e-15 * 8 * largest_sum
-        return self._settle(batch, lists, self._certify(lists[0], unseen))
+        return self._decide(batch, candidates, k, unseen)

@@ -304,11 +304,6 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         )
         return Weights(feature_names=names)
 
-    def _get_support_mask(self) -> BoolArray:
-        """Return which features are selected, for scikit-learn's mixin."""
-        check_is_fitted(self)
-        return self.support_
-
     def frame(self) -> pd.DataFrame:
         """Return a table with one row per feature, the best first.
 

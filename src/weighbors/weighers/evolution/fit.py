@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._identity import describe
 from ..._parallel.threads import effective_n_jobs
-from ..._random import generators, seed_sequence
+from ..._random import draw_from_groups, generators, seed_sequence
 from ..._status_line import StatusLine, draw_bar
 from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
@@ -23,15 +23,8 @@ from ...metrics import reduction_of
 from ...weights import fingerprint
 from .checkpoint import Checkpoint
 from .estimators import EstimatorPredictor
-from .fitness import (
-    Fitness,
-    NeighborPredictor,
-    Performance,
-    build_score,
-    default_alphas,
-)
+from .fitness import Fitness, NeighborPredictor, Performance, build_score, default_alphas
 from .genome import Genome, Population, parse_tasks
-from .operators import ClassGuard
 from .pareto import Goals, ParetoSearch, check_goals, draw_margin_rows
 from .search import EvolutionSearch
 
@@ -43,16 +36,13 @@ _SAVE_SECONDS = 5.0  # shortest time between two writes of the checkpoint
 _FREE = ("max_evaluations", "checkpoint", "callback", "verbose", "n_jobs")
 
 
-class Settings(NamedTuple):
-    """What a search does: parameters after their checks."""
+def check_parameters(
+    given: EvolutionaryWeigher, target: Target
+) -> tuple[tuple[str, ...], tuple[float, ...], tuple[str, ...] | None]:
+    """Return the tasks, the alphas, and the names of the goals, which are None for a single objective.
 
-    tasks: tuple[str, ...]
-    alphas: tuple[float, float, float]
-    goals: tuple[str, ...] | None  # None for a single objective
-
-
-def check_parameters(given: EvolutionaryWeigher, target: Target) -> Settings:
-    """Return the settings of a search. Raise an error if parameters contradict each other or the target."""
+    Raise an error if parameters contradict each other or the target.
+    """
     tasks = parse_tasks(given.tasks)
     if given.max_evaluations < given.population_size:
         raise InvalidDataError(
@@ -79,7 +69,7 @@ def check_parameters(given: EvolutionaryWeigher, target: Target) -> Settings:
         raise InvalidDataError(
             f"alphas must be three numbers >= 0, of accuracy, instances and features, not all 0; got {given.alphas!r}"
         )
-    return Settings(tasks, (float(alphas[0]), float(alphas[1]), float(alphas[2])), goals)
+    return tasks, tuple(alphas.tolist()), goals
 
 
 def undersample_rows(codes: IndexArray, undersample: bool | float, rng: np.random.Generator) -> IndexArray:
@@ -104,13 +94,9 @@ def undersample_rows(codes: IndexArray, undersample: bool | float, rng: np.rando
     """
     if undersample is False:
         return np.arange(len(codes))
-    counts = np.bincount(codes)
-    most = int(np.floor(counts.min() / float(undersample) + 1e-9))  # 7 / 0.28 is 25, and rounding must not make it 24
-    drawn = [
-        rng.choice(np.flatnonzero(codes == c), size=min(int(count), most), replace=False)
-        for c, count in enumerate(counts)
-    ]
-    return np.sort(np.concatenate(drawn))
+    smallest = np.bincount(codes).min()
+    most = int(np.floor(smallest / float(undersample) + 1e-9))  # 7 / 0.28 is 25, and rounding must not make it 24
+    return draw_from_groups(codes, most, rng)
 
 
 def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nominal: BoolArray) -> Run:
@@ -126,16 +112,19 @@ def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nomi
     nominal : bool ndarray of shape (M,)
         Columns that hold categories.
     """
-    wanted, seeds = check_parameters(given, target), seed_sequence(given.random_state)
-    checkpoint, kept = _open_checkpoint(given, wanted, X, target, nominal, seeds.entropy), None
-    if checkpoint is not None:
+    tasks, alphas, names = check_parameters(given, target)
+    seeds, kept, checkpoint = seed_sequence(given.random_state), None, None
+    if given.checkpoint is not None:
+        normal = {"tasks": "+".join(tasks), "alphas": alphas, "objective": names or "single"}
+        settings, data = _describe_course(given, X, target, nominal, normal)
+        checkpoint = Checkpoint(given.checkpoint, data, settings, seeds.entropy)
         kept = checkpoint.read()
         seeds = np.random.SeedSequence(checkpoint.entropy)  # a continued search draws the same rows and folds
     # Independent generators: undersampling, course of the search, folds, and rows for margins do not affect each other.
     draw, course, learner, margins = generators(seeds, 4)
     rows = undersample_rows(target.codes, given.undersample, draw)
     left = target.take(rows)
-    genome = Genome(wanted.tasks, len(rows), X.shape[1], len(target.classes) if given.per_class else 1)
+    genome = Genome(tasks, len(rows), X.shape[1], len(target.classes) if given.per_class else 1)
     common: dict[str, Any] = {"nominal": nominal, "n_jobs": effective_n_jobs(given.n_jobs)}
     predictor: NeighborPredictor | EstimatorPredictor
     if given.estimator is None:
@@ -143,20 +132,18 @@ def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nomi
         near = {"n_neighbors": int(given.n_neighbors), "measured": column_ranges(X)}
         predictor = NeighborPredictor(genome, X[rows], left, **near, **common)
     else:
-        seed = int(learner.integers(2**31 - 1))
-        predictor = EstimatorPredictor(
-            genome, X[rows], left, estimator=given.estimator, cv=int(given.cv), seed=seed, **common
-        )
-    fitness = Fitness(genome, predictor, build_score(given.fitness, left), wanted.alphas)
-    guarded = given.keep_classes and "IS" in wanted.tasks and target.numbers is None
-    guard, size = ClassGuard.of_codes(left.codes) if guarded else None, int(given.population_size)
+        folds: dict[str, Any] = {"cv": int(given.cv), "seed": int(learner.integers(2**31 - 1))}
+        predictor = EstimatorPredictor(genome, X[rows], left, estimator=given.estimator, **folds, **common)
+    fitness = Fitness(genome, predictor, build_score(given.fitness, left), alphas)
+    guarded = given.keep_classes and "IS" in tasks and target.numbers is None
+    kept_classes, size = left.codes if guarded else None, int(given.population_size)
     search: EvolutionSearch
-    if wanted.goals is None:
-        goals, search = None, EvolutionSearch(genome, size, course, start=given.start, guard=guard)
+    if names is None:
+        goals, search = None, EvolutionSearch(genome, size, course, start=given.start, classes=kept_classes)
     else:
-        some = draw_margin_rows(left.codes, margins) if "margins" in wanted.goals else None
-        goals = Goals(wanted.goals, fitness, X[rows], left, rows=some, **common)
-        search = ParetoSearch(genome, size, course, guard=guard)
+        some = draw_margin_rows(left.codes, margins) if "margins" in names else None
+        goals = Goals(names, fitness, X[rows], left, rows=some, **common)
+        search = ParetoSearch(genome, size, course, classes=kept_classes)
     run = Run(rows, fitness, goals, search, int(given.max_evaluations), checkpoint)
     if kept is not None:
         state, run.history = kept
@@ -164,28 +151,24 @@ def build_search(given: EvolutionaryWeigher, X: FloatArray, target: Target, nomi
     return run
 
 
-def _open_checkpoint(
-    given: EvolutionaryWeigher, wanted: Settings, X: FloatArray, target: Target, nominal: BoolArray, entropy: Any
-) -> Checkpoint | None:
-    """Return the checkpoint of a search, or None if it has none.
+def _describe_course(
+    given: EvolutionaryWeigher, X: FloatArray, target: Target, nominal: BoolArray, normal: dict[str, Any]
+) -> tuple[Any, str]:
+    """Return what decides the course of a search: its settings as plain values, and a fingerprint of the data.
 
-    ``given``, ``X``, ``target`` and ``nominal`` are as in `build_search`. ``entropy`` is the seed of a new search.
+    ``given``, ``X``, ``target`` and ``nominal`` are as in `build_search`. ``normal`` are settings that can be written
+    in several ways, in their normal form.
     """
-    if given.checkpoint is None:
-        return None
     settings = {name: value for name, value in given.get_params(deep=False).items() if name not in _FREE}
-    settings.update(
-        tasks="+".join(wanted.tasks),
-        alphas=wanted.alphas,
-        objective=wanted.goals or "single",
-        categorical_features=np.flatnonzero(nominal).tolist(),
-        target_type=target.type,
+    settings |= {
+        **normal,
+        "categorical_features": np.flatnonzero(nominal).tolist(),
+        "target_type": target.type,
         # A generator has no value to compare. Its entropy is stored beside the settings.
-        random_state=given.random_state if isinstance(given.random_state, Integral) else None,
-    )
+        "random_state": given.random_state if isinstance(given.random_state, Integral) else None,
+    }
     values = target.codes if target.numbers is None else target.numbers
-    data = f"{X.dtype} {fingerprint(X)} {fingerprint(values[:, None])}"
-    return Checkpoint(given.checkpoint, data, describe(settings), entropy)
+    return describe(settings), f"{X.dtype} {fingerprint(X)} {fingerprint(values[:, None])}"
 
 
 @dataclass(frozen=True)
@@ -310,42 +293,34 @@ class Run:
 
 
 def warn_of_poor_result(fitness: Fitness, individual: Population) -> None:
-    """Warn if the individual ``individual`` never recognises a class, or predicts no better than the mean."""
-    performance, predicted = fitness.performance, fitness.predictor.predict(individual)
-    if isinstance(performance, Performance):
-        _warn_of_lost_classes(performance, predicted[0])
-    elif not callable(performance.how) and performance(predicted)[0] == 0:
-        warn(
-            "the selection that was found predicts the training rows, each left out of its own neighbours, no better "
-            "than one constant does (performance_ is 0): it is fit only because it is small. Use more evaluations, "
-            "scale the columns, or give the score more weight (alphas)",
-            NoSkillWarning,
-        )
-
-
-def _warn_of_lost_classes(performance: Performance, predicted: AnyArray) -> None:
-    """Warn of classes of which ``predicted``, the predictions of one individual, recognise no training row.
+    """Warn if the individual ``individual`` never recognises a class, or predicts no better than the mean.
 
     Singleton classes are not named: another warning names them.
     """
+    performance, predicted = fitness.performance, fitness.predictor.predict(individual)
+    if not isinstance(performance, Performance):
+        if not callable(performance.how) and performance(predicted)[0] == 0:
+            warn(
+                "the selection that was found predicts the training rows, each left out of its own neighbours, no "
+                "better than one constant does (performance_ is 0): it is fit only because it is small. Use more "
+                "evaluations, scale the columns, or give the score more weight (alphas)",
+                NoSkillWarning,
+            )
+        return
     codes, classes = performance.codes, performance.classes
     sizes = np.bincount(codes, minlength=len(classes))
-    recalls = np.bincount(codes[predicted == codes], minlength=len(classes)) / sizes
-    lost = (recalls == 0) & (sizes > 1)
-    if not lost.any():
+    right = np.bincount(codes[predicted[0] == codes], minlength=len(classes))
+    lost = classes[(right == 0) & (sizes > 1)].tolist()
+    if not lost:
         return
-    named = ", ".join(repr(label) for label in classes[lost][:5].tolist())
-    more = f" and {int(lost.sum()) - 5} more" if lost.sum() > 5 else ""
+    named = ", ".join(map(repr, lost[:5])) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
     # With uneven classes, accuracy may be high although a small class is never recognised.
-    uneven = sizes.max() >= 1.5 * sizes[sizes > 1].min() and performance.how != "g_mean"
-    advice = (
-        f"; the classes are uneven ({sizes[sizes > 1].min()} to {sizes.max()} rows): fitness='g_mean' counts each of "
-        "them equally"
-        if uneven
-        else ""
-    )
+    least, most = sizes[sizes > 1].min(), sizes.max()
+    advice = ""
+    if most >= 1.5 * least and performance.how != "g_mean":
+        advice = f"; the classes are uneven ({least} to {most} rows): fitness='g_mean' counts each of them equally"
     warn(
-        f"the selection that was found recognises no training row of class {named}{more}: recall 0, each row left out "
-        f"of its own neighbours{advice}",
+        f"the selection that was found recognises no training row of class {named}: recall 0, each row left out of its "
+        f"own neighbours{advice}",
         LostClassWarning,
     )

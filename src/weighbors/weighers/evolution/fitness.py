@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._targets import Target
 from ..._typing import AnyArray, FloatArray, IndexArray
-from ...engine.population import PopulationMethod, PopulationNeighbors
+from ...engine.population import PopulationNeighbors
 from ...exceptions import InvalidDataError
 from ...metrics import geometric_mean
 from .estimators import EstimatorPredictor
@@ -50,24 +49,6 @@ def default_alphas(tasks: Sequence[str]) -> tuple[float, float, float]:
     if rows and columns:
         return 0.5, 0.25, 0.25
     return 0.5 if rows or columns else 1.0, 0.5 if rows else 0.0, 0.5 if columns else 0.0
-
-
-def _check_label_score(name: Any, classes: AnyArray) -> None:
-    """Raise an error if the score ``name`` is not defined for these classes.
-
-    As in scikit-learn, "f1", "jaccard", "precision" and "recall" without an average need two classes, and are
-    the scores of the class with the label 1. Names that are no score of classes are scores of numeric targets.
-    """
-    if not callable(name) and name not in SCORES:
-        raise InvalidDataError(
-            f"fitness={name!r} is a score of numeric targets, and y holds classes. Use 'accuracy' or another score of "
-            "classes, or target_type='numeric' if y is a number to predict"
-        )
-    if name in _RATIOS and (len(classes) != 2 or 1 not in classes.tolist()):
-        raise InvalidDataError(
-            f"fitness={name!r} is the score of the class 1 of two classes; these are {classes[:5].tolist()}"
-            f"{' and more' if len(classes) > 5 else ''}. Use '{name}_macro', or rename the class that counts to 1"
-        )
 
 
 def call_score(function: Callable[[AnyArray, AnyArray], float], y_true: AnyArray, y_pred: AnyArray) -> float:
@@ -189,11 +170,31 @@ class Performance:
     codes : ndarray of shape (N,)
         True class of each row, as a position in ``classes``.
     classes : ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    InvalidDataError
+        If the score is not defined for these classes. As in scikit-learn, "f1", "jaccard", "precision" and "recall"
+        without an average need two classes, and are the scores of the class with the label 1. Names that are no score
+        of classes are scores of numeric targets.
     """
 
     how: str | Callable[[AnyArray, AnyArray], float]
     codes: IndexArray
     classes: AnyArray
+
+    def __post_init__(self) -> None:
+        name, classes = self.how, self.classes
+        if not callable(name) and name not in SCORES:
+            raise InvalidDataError(
+                f"fitness={name!r} is a score of numeric targets, and y holds classes. Use 'accuracy' or another score "
+                "of classes, or target_type='numeric' if y is a number to predict"
+            )
+        if name in _RATIOS and (len(classes) != 2 or 1 not in classes.tolist()):
+            raise InvalidDataError(
+                f"fitness={name!r} is the score of the class 1 of two classes; these are {classes[:5].tolist()}"
+                f"{' and more' if len(classes) > 5 else ''}. Use '{name}_macro', or rename the class that counts to 1"
+            )
 
     def __call__(self, predicted: AnyArray) -> FloatArray:
         """Return the score of each individual. ``predicted`` are the predicted classes, shape (P, N)."""
@@ -231,32 +232,6 @@ _ERRORS: dict[str, tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArra
 NUMBER_SCORES = tuple(_ERRORS)
 
 
-def _check_number_score(name: Any, numbers: FloatArray) -> None:
-    """Raise an error if the score ``name`` is not defined for the numeric target ``numbers``.
-
-    "accuracy", the default of ``fitness``, stands for R² here. Other scores of classes are refused, and so are targets
-    whose squares leave the range of float64.
-    """
-    if not callable(name) and name != "accuracy" and name in SCORES:
-        raise InvalidDataError(
-            f"fitness={name!r} is a score of classes, and y is a numeric target. Use {', '.join(NUMBER_SCORES)} or a "
-            "function of (y_true, y_pred), or write target_type='classes' if y holds names of classes"
-        )
-    with np.errstate(over="ignore", under="ignore"):
-        squares = float(np.square(numbers - numbers.mean()).sum())
-    if not np.finfo(np.float64).tiny < squares < np.inf:
-        raise InvalidDataError(
-            f"the squares of y ({numbers.min():.3g} to {numbers.max():.3g}) leave the range of float64: rescale y, "
-            "for example divide it by its standard deviation"
-        )
-    if not callable(name) and NumericPerformance(name, numbers).baseline == 0:
-        raise InvalidDataError(
-            f"fitness={name!r} compares errors with those of one constant, and that has the error 0: most values of y "
-            "are equal. Use 'r2'"
-        )
-
-
-@dataclass(frozen=True)
 class NumericPerformance:
     """Score of predicted numbers: R², another name of `NUMBER_SCORES`, or a function.
 
@@ -267,6 +242,12 @@ class NumericPerformance:
     numbers : float64 ndarray of shape (N,)
         True numbers.
 
+    Raises
+    ------
+    InvalidDataError
+        If the score is one of classes or is not defined for these numbers, or if their squares leave the range of
+        float64.
+
     Examples
     --------
     >>> score = NumericPerformance("r2", np.array([1.0, 2.0, 3.0]))
@@ -274,42 +255,47 @@ class NumericPerformance:
     array([0.5, 0. , 0. ])
     """
 
-    how: str | Callable[[AnyArray, AnyArray], float]
-    numbers: FloatArray
+    def __init__(self, how: str | Callable[[AnyArray, AnyArray], float], numbers: FloatArray) -> None:
+        self.how, self.numbers = how, numbers
+        if not callable(how) and how != "accuracy" and how in SCORES:
+            raise InvalidDataError(
+                f"fitness={how!r} is a score of classes, and y is a numeric target. Use {', '.join(NUMBER_SCORES)} or "
+                "a function of (y_true, y_pred), or write target_type='classes' if y holds names of classes"
+            )
+        with np.errstate(over="ignore", under="ignore"):
+            squares = float(np.square(numbers - numbers.mean()).sum())
+        if not np.finfo(np.float64).tiny < squares < np.inf:
+            raise InvalidDataError(
+                f"the squares of y ({numbers.min():.3g} to {numbers.max():.3g}) leave the range of float64: rescale y, "
+                "for example divide it by its standard deviation"
+            )
+        # The error of the best constant prediction, with which errors are compared. A function is not compared.
+        self._error, constant = _ERRORS["r2" if callable(how) or how == "accuracy" else how]
+        self._baseline = float(self._error(numbers[None, :] - constant(numbers))[0])
+        if self._baseline == 0:
+            raise InvalidDataError(
+                f"fitness={how!r} compares errors with those of one constant, and that has the error 0: most values "
+                "of y are equal. Use 'r2'"
+            )
 
     def __call__(self, predicted: AnyArray) -> FloatArray:
         """Return the score of each individual. ``predicted`` are the predicted numbers, shape (P, N)."""
         if callable(self.how):
             return np.array([call_score(self.how, self.numbers, row) for row in predicted])
+        # A few individuals at a time, so that residuals stay in the cache.
+        together = max(1, _CACHED // len(self.numbers))
+        parts = [predicted[begin : begin + together] for begin in range(0, len(predicted), together)]
         # A regressor may extrapolate so far that its errors overflow; they are infinite then, and the score is 0.
         with np.errstate(over="ignore"):
-            score: FloatArray = np.maximum(0.0, 1 - self._errors(predicted) / self.baseline)
+            errors = np.concatenate([self._error(part - self.numbers) for part in parts])
+            score: FloatArray = np.maximum(0.0, 1 - errors / self._baseline)
         return score
-
-    def _errors(self, predicted: FloatArray) -> FloatArray:
-        """Return the error of each individual. A few individuals at a time, so that residuals stay in the cache."""
-        measure, together = self._measure[0], max(1, _CACHED // len(self.numbers))
-        parts = range(0, len(predicted), together)
-        return np.concatenate([measure(predicted[at : at + together] - self.numbers) for at in parts])
-
-    @property
-    def _measure(self) -> tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], Any]]:
-        """The error and the best constant prediction of the named score."""
-        return _ERRORS["r2" if self.how == "accuracy" else str(self.how)]
-
-    @cached_property
-    def baseline(self) -> float:
-        """Error of the best constant prediction."""
-        error, constant = self._measure
-        return float(error(self.numbers[None, :] - constant(self.numbers))[0])
 
 
 def build_score(how: Any, target: Target) -> Performance | NumericPerformance:
     """Return the score ``how`` of predictions of ``target``. Raise an error if it is not defined for this target."""
     if target.numbers is None:
-        _check_label_score(how, target.classes)
         return Performance(how, target.codes, target.classes)
-    _check_number_score(how, target.numbers)
     return NumericPerformance(how, target.numbers)
 
 
@@ -331,11 +317,7 @@ class NeighborPredictor:
             scales_change="IW" in tasks,
             **options,
         )
-
-    @property
-    def method(self) -> PopulationMethod:
-        """How predictions are computed, and why."""
-        return self.neighbors.method
+        self.method = self.neighbors.method  # how predictions are computed, and why
 
     def predict(self, population: Population) -> AnyArray:
         """Return the predicted class or number of each row for each individual, shape (P, N).
@@ -368,7 +350,7 @@ class Fitness:
     genome: Genome
     predictor: NeighborPredictor | EstimatorPredictor
     performance: Performance | NumericPerformance
-    alphas: tuple[float, float, float]
+    alphas: tuple[float, ...]
 
     @property
     def nothing(self) -> float:

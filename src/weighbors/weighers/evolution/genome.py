@@ -26,13 +26,8 @@ def parse_tasks(tasks: Any) -> tuple[str, ...]:
     >>> parse_tasks("FW+IS")
     ('IS', 'FW')
     """
-    if isinstance(tasks, str):
-        names = [name.strip() for name in tasks.split("+")]
-    else:
-        try:
-            names = [str(name) for name in tasks]
-        except TypeError:
-            names = [repr(tasks)]
+    listed = tasks.split("+") if isinstance(tasks, str) else np.ravel(tasks)
+    names = [str(name).strip() for name in listed]
     unknown = [name for name in names if name not in TASKS]
     if unknown or not names:
         reason = f"unknown: {', '.join(repr(name) for name in unknown)}" if unknown else "none named"

@@ -5,7 +5,7 @@ The functions take arrays and a random generator. Each call treats a whole gener
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -81,52 +81,34 @@ def half_uniform(target: BoolArray, partner: BoolArray, rng: np.random.Generator
     return child
 
 
-@dataclass(frozen=True)
-class ClassGuard:
-    """Keeps at least one selected row of every class in every individual.
+def restore_classes(
+    bits: BoolArray, before: BoolArray | None, members: Sequence[IndexArray], rng: np.random.Generator
+) -> BoolArray:
+    """Return the bits, with rows of every class that an individual has lost selected again.
 
     Parameters
     ----------
-    members : tuple of ndarray
-        Rows of each class. Row i belongs to bit i, since the bits of the instances come first.
+    bits : bool ndarray of shape (P, L)
+        Bits of the individuals. Row i belongs to bit i, since the bits of the instances come first.
+    before : bool ndarray of shape (P, L) or None
+        Bits of the individual that each one was made from. If a class is lost, its rows get the bits of
+        ``before``, so that crossover is undone for this class only. None: one row of the class is
+        selected at random.
+    members : sequence of ndarray
+        Rows of each class.
+    rng : numpy Generator
 
     Examples
     --------
-    >>> guard = ClassGuard.of_codes(np.array([0, 0, 1]))
-    >>> parents = np.array([[True, True, True]])
-    >>> guard.repair(np.array([[True, False, False]]), parents, np.random.default_rng(0))
+    >>> parents, members = np.array([[True, True, True]]), [np.array([0, 1]), np.array([2])]
+    >>> restore_classes(np.array([[True, False, False]]), parents, members, np.random.default_rng(0))
     array([[ True, False,  True]])
     """
-
-    members: tuple[IndexArray, ...]
-
-    @classmethod
-    def of_codes(cls, codes: IndexArray) -> ClassGuard:
-        """Return a guard for the classes ``codes`` of the rows."""
-        return cls(tuple(np.flatnonzero(codes == c) for c in np.unique(codes)))
-
-    def repair(self, bits: BoolArray, before: BoolArray | None, rng: np.random.Generator) -> BoolArray:
-        """Return the bits, with rows of every class that an individual has lost selected again.
-
-        Parameters
-        ----------
-        bits : bool ndarray of shape (P, L)
-            Bits of the individuals.
-        before : bool ndarray of shape (P, L) or None
-            Bits of the individual that each one was made from. If a class is lost, its rows get the bits of
-            ``before``, so that crossover is undone for this class only. None: one row of the class is
-            selected at random.
-        rng : numpy Generator
-
-        Returns
-        -------
-        bool ndarray of shape (P, L)
-        """
-        repaired = bits.copy()
-        for rows in self.members:
-            for i in np.flatnonzero(~bits[:, rows].any(axis=1)):
-                if before is not None:
-                    repaired[i, rows] = before[i, rows]
-                else:
-                    repaired[i, rng.choice(rows)] = True
-        return repaired
+    repaired = bits.copy()
+    for rows in members:
+        for i in np.flatnonzero(~bits[:, rows].any(axis=1)):
+            if before is not None:
+                repaired[i, rows] = before[i, rows]
+            else:
+                repaired[i, rng.choice(rows)] = True
+    return repaired

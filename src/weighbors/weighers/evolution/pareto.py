@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..._random import draw_from_groups
 from ..._ranges import scale_columns
 from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
@@ -20,7 +21,7 @@ from ...metrics import reduction_of
 from ..class_relief import class_margins
 from .fitness import Fitness
 from .genome import Genome, Population
-from .operators import ClassGuard, differential, half_uniform, pick_three
+from .operators import differential, half_uniform, pick_three
 from .search import EvolutionSearch
 
 if TYPE_CHECKING:
@@ -43,19 +44,19 @@ def check_goals(objective: Any, tasks: Sequence[str], *, numeric: bool = False) 
     >>> check_goals("pareto", ("IS", "FW"))
     ('error', 'instances')
     """
+    shares = {"instances": "IS", "features": "FS"}  # goals that need a task
     if isinstance(objective, str):
         if objective == "single":
             return None
-        shares = [name for name, task in (("instances", "IS"), ("features", "FS")) if task in tasks]
-        named: tuple[str, ...] = ("error", *shares) if objective == "pareto" else (objective,)
+        all_that_fit = ("error", *(name for name, task in shares.items() if task in tasks))
+        named: tuple[str, ...] = all_that_fit if objective == "pareto" else (objective,)
     else:
         named = tuple(objective)
-    unknown = [str(name) for name in named if name not in GOALS]
-    if unknown or not named or len(set(named)) < len(named):
+    if not named or len(set(named)) < len(named) or not set(named) <= set(GOALS):
         raise InvalidDataError(
             f"objective must be 'single', 'pareto', or different names out of {', '.join(GOALS)}; got {objective!r}"
         )
-    for name, task in (("instances", "IS"), ("features", "FS")):
+    for name, task in shares.items():
         if name in named and task not in tasks:
             raise InvalidDataError(f"the goal '{name}' needs {task} among the tasks: without it nothing is left out")
     if "margins" in named and numeric:
@@ -80,10 +81,7 @@ def draw_margin_rows(codes: IndexArray, rng: np.random.Generator) -> IndexArray 
     if len(codes) <= _MARGIN_ROWS:
         return None
     # Equally many of each class, because each class has a margin of its own.
-    n_classes = int(codes.max() + 1)
-    each = -(-_MARGIN_ROWS // n_classes)
-    members = [np.flatnonzero(codes == c) for c in range(n_classes)]
-    return np.sort(np.concatenate([rng.choice(part, min(each, len(part)), replace=False) for part in members]))
+    return draw_from_groups(codes, -(-_MARGIN_ROWS // int(codes.max() + 1)), rng)
 
 
 class Goals:
@@ -211,7 +209,7 @@ class ParetoSearch(EvolutionSearch):
 
     Parameters
     ----------
-    genome, size, rng, guard
+    genome, size, rng, classes
         As in `EvolutionSearch`.
 
     Attributes
@@ -222,8 +220,10 @@ class ParetoSearch(EvolutionSearch):
 
     _told: ClassVar[tuple[int, str]] = 2, "a row of goals"
 
-    def __init__(self, genome: Genome, size: int, rng: np.random.Generator, *, guard: ClassGuard | None = None) -> None:
-        super().__init__(genome, size, rng, start="spread", guard=guard)
+    def __init__(
+        self, genome: Genome, size: int, rng: np.random.Generator, *, classes: IndexArray | None = None
+    ) -> None:
+        super().__init__(genome, size, rng, start="spread", classes=classes)
         self.goals: FloatArray = np.empty((0, 0))
 
     @property
@@ -295,7 +295,7 @@ class ParetoSearch(EvolutionSearch):
         return {**super().state(), "goals": self.goals}
 
     def load(self, state: dict[str, AnyArray]) -> None:
-        """Continue from a ``state`` of a search with the same genome, size and guard."""
+        """Continue from a ``state`` of a search with the same genome, size and classes."""
         super().load(state)
         self.goals = state["goals"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
 from .genome import Genome, Population
-from .operators import ClassGuard, differential, half_uniform, pick_three
+from .operators import differential, half_uniform, pick_three, restore_classes
 
 
 class EvolutionSearch:
@@ -30,8 +30,8 @@ class EvolutionSearch:
     start : {"half", "spread"}, default="half"
         Probability that a bit is 1 in the first population. "half": ½, as in the paper. "spread": it increases from
         near 0 to near 1 over the individuals, so that small and large selections are both there.
-    guard : ClassGuard or None
-        Keeps at least one row of every class in every individual. With None, an individual may lose a class.
+    classes : int ndarray of shape (N,) or None
+        Class of each row. Every individual keeps at least one row of every class. None: it may lose a class.
 
     Attributes
     ----------
@@ -65,13 +65,14 @@ class EvolutionSearch:
         rng: np.random.Generator,
         *,
         start: str = "half",
-        guard: ClassGuard | None = None,
+        classes: IndexArray | None = None,
     ) -> None:
         if size < 4:
             raise InvalidDataError(
                 f"population_size must be at least 4: a trial needs its target and three others; got {size}"
             )
-        self.genome, self.size, self.rng, self.guard = genome, size, rng, guard
+        self.genome, self.size, self.rng = genome, size, rng
+        self._members = [] if classes is None else [np.flatnonzero(classes == c) for c in np.unique(classes)]
         density = (np.arange(size) + 0.5) / size if start == "spread" else 0.5
         self.population = self._repair(genome.random(size, rng, density=density), None)
         self.fitness: FloatArray = np.empty(0)
@@ -156,13 +157,11 @@ class EvolutionSearch:
         return trials.take(places), places
 
     def _repair(self, population: Population, before: BoolArray | None) -> Population:
-        """Return the population, in which every individual has rows of every class again if there is a guard.
+        """Return the population, in which every individual has rows again of every class that must be kept.
 
-        ``before`` holds the bits of the individual that each one was made from (see `ClassGuard.repair`).
+        ``before`` holds the bits of the individual that each one was made from (see `restore_classes`).
         """
-        if self.guard is None:
-            return population
-        return Population(population.weights, self.guard.repair(population.bits, before, self.rng))
+        return Population(population.weights, restore_classes(population.bits, before, self._members, self.rng))
 
     def state(self) -> dict[str, AnyArray]:
         """Return the complete state of the search, as arrays. Raise an error between ``ask`` and ``tell``."""
@@ -178,7 +177,7 @@ class EvolutionSearch:
         }
 
     def load(self, state: dict[str, AnyArray]) -> None:
-        """Continue from a ``state`` of a search with the same genome, size and guard."""
+        """Continue from a ``state`` of a search with the same genome, size and classes."""
         bits = np.unpackbits(state["bits"], axis=1, count=self.genome.n_bits).astype(bool)
         self.population, self.fitness = Population(state["weights"], bits), state["fitness"]
         self.evaluations, self.generation = (int(count) for count in state["counters"])

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._frame_arrays import FrameAttribute
 from ..._labels import require_labels
-from ..._targets import TARGET_TYPES, Target, check_target
-from ..._typing import AnyArray, BoolArray, FloatArray
+from ..._targets import TARGET_TYPES, check_target
+from ..._typing import AnyArray, FloatArray
 from ..._validation import TableCoder, TakesTables
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
@@ -257,19 +257,6 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         -------
         self
         """
-        X, target = self._check_input(X, y)
-        # The lock is held until the search has ended, so that no other search writes to the checkpoint.
-        with hold_checkpoint(self.checkpoint):
-            run = build_search(self, X, target, self._coder.nominal_of(X))
-            run.drive(self.callback, verbose=bool(self.verbose))
-        self._publish(run, X)
-        return self
-
-    def _check_input(self, X: Any, y: Any) -> tuple[FloatArray, Target]:
-        """Validate table and target, and return both, coded.
-
-        Set the column coding, ``target_type_``, and ``classes_`` unless the target is numeric.
-        """
         require_labels(self, y)
         self._coder = TableCoder(self.categorical_features)
         rows = to_dense(self._coder.fit_transform(self, X), type(self).__name__)
@@ -279,8 +266,19 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         self.__dict__.pop("classes_", None)  # of an earlier fit
         if target.numbers is None:
             self.classes_ = target.classes
-            _warn_of_singletons(target)
-        return rows, target
+            singletons = target.classes[np.bincount(target.codes) == 1]
+            if len(singletons):
+                warn(
+                    f"{len(singletons)} class(es) have one instance ({singletons[:5].tolist()}), which is always wrong "
+                    "when it is left out; G-mean does not count them",
+                    LonelyClassWarning,
+                )
+        # The lock is held until the search has ended, so that no other search writes to the checkpoint.
+        with hold_checkpoint(self.checkpoint):
+            run = build_search(self, rows, target, self._coder.nominal)
+            run.drive(self.callback, verbose=bool(self.verbose))
+        self._publish(run, rows)
+        return self
 
     def _publish(self, run: Run, X: FloatArray) -> None:
         """Set the attributes of the estimator after the search. ``X`` are the coded rows of the fit."""
@@ -304,12 +302,11 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         if isinstance(search, ParetoSearch) and run.goals is not None:
             self.pareto_front_, self._front, chosen = front_frame(search, run.goals, X.shape)
             self.select(chosen)
-            warn_of_poor_result(fitness, self._front.take([chosen]))
-            return
-        best = search.population.take([able[np.argmax(search.fitness[able])]])
-        judged = fitness(best)
-        self.fitness_, self.performance_ = float(judged.fitness[0]), float(judged.performance[0])
-        self._use(best)
+            best = self._front.take([chosen])
+        else:
+            best = search.population.take([able[np.argmax(search.fitness[able])]])
+            judged = fitness(best)
+            self._use(best, float(judged.fitness[0]), float(judged.performance[0]))
         warn_of_poor_result(fitness, best)
 
     def select(self, index: int) -> EvolutionaryWeigher:
@@ -333,15 +330,16 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
                 f"index must be a row of pareto_front_, 0 to {len(self.pareto_front_) - 1}; got {index!r}"
             )
         row = self.pareto_front_.iloc[int(index)]
-        self.selected_, self.fitness_, self.performance_ = int(index), float(row["fitness"]), float(row["performance"])
-        self._use(self._front.take([int(index)]))
+        self.selected_ = int(index)
+        self._use(self._front.take([int(index)]), float(row["fitness"]), float(row["performance"]))
         return self
 
-    def _use(self, individual: Population) -> None:
-        """Set the attributes for support, weights and reduction from one individual.
+    def _use(self, individual: Population, fitness: float, performance: float) -> None:
+        """Set the attributes for fitness, support, weights and reduction from one individual.
 
         Rows that undersampling left out are not selected.
         """
+        self.fitness_, self.performance_ = fitness, performance
         genome, features = self._genome, self._genome.feature_mask(individual)[0].copy()
         support, scales = np.zeros(self._n, dtype=bool), np.ones(self._n)
         support[self._rows] = genome.instance_mask(individual)[0]
@@ -370,16 +368,6 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
             fingerprint=self._fingerprint if bound else None,
         )
 
-    def _instance_mask(self) -> BoolArray:
-        """Return which rows of the fit are kept."""
-        mask: BoolArray = self.instance_support_
-        return mask
-
-    def _feature_mask(self) -> BoolArray:
-        """Return which columns are kept."""
-        mask: BoolArray = self.feature_support_
-        return mask
-
     def _check_same_rows(self, X: Any) -> None:
         """Raise an error if ``X`` does not hold the rows of the fit."""
         require_fitted_rows(to_dense(self._coder.transform(self, X), type(self).__name__), self._fingerprint)
@@ -394,14 +382,3 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         check_is_fitted(self, "feature_support_")
         importances: FloatArray = np.where(self.feature_support_, self.feature_weights_, 0.0)
         return importances
-
-
-def _warn_of_singletons(target: Target) -> None:
-    """Warn of singleton classes. Their only row is always predicted wrong when it is left out."""
-    singletons = target.classes[np.bincount(target.codes) == 1]
-    if len(singletons):
-        warn(
-            f"{len(singletons)} class(es) have one instance ({singletons[:5].tolist()}), which is always wrong when "
-            "it is left out; G-mean does not count them",
-            LonelyClassWarning,
-        )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import BoolArray, IndexArray
-from .editing import edit_rows
-from .rows import LabelledRows
+from .rows import LabelledRows, edit_rows
 from .selector import VotingSelector
 
 _SPARE = 28  # neighbours beyond k + 1 that are searched at once: they replace those that are removed

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
-
 import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IndexArray
 from .rows import LabelledRows
-from .selector import InstanceSelector
+from .selector import PlainSelector
 
 
 def select_fcnn(table: LabelledRows) -> tuple[BoolArray, int]:
@@ -57,8 +54,7 @@ def _nearest_of_cells(wrong: IndexArray, ranked: FloatArray, nearest: IndexArray
     return np.sort(wrong[order][first])
 
 
-@dataclass(eq=False, repr=False)
-class FCNN(InstanceSelector):
+class FCNN(PlainSelector):
     """Keep a consistent subset: the nearest kept row of every other row has its class.
 
     Condensing for the nearest neighbour: rows inside of classes go, rows near the border stay, and so do mislabelled
@@ -115,12 +111,6 @@ class FCNN(InstanceSelector):
     >>> len(X), len(X_small)
     (178, 25)
     """
-
-    weigher: Any = None
-    _: KW_ONLY
-    p: int = 2
-    categorical_features: Any = "from_dtype"
-    n_jobs: int | None = None
 
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows FCNN keeps."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..._typing import BoolArray, IndexArray
 from .rows import LabelledRows
-from .selector import InstanceSelector
+from .selector import PlainSelector
 
 _FEW_ROWS = 4  # a class of which fewer rows would be left keeps its rows with links (rule 2)
 _MANY_CLASSES = 3  # with more classes than this, rule 3 applies
@@ -94,8 +94,8 @@ def _accuracy(table: LabelledRows, stored: IndexArray) -> float:
     return float(right.mean())
 
 
-@dataclass(eq=False, repr=False)
-class HMNEI(InstanceSelector):
+@dataclass(eq=False, repr=False, kw_only=True)
+class HMNEI(PlainSelector):
     """Iterated editing by hit-miss networks: keep the rows that their own class needs and other classes do not touch.
 
     In the hit-miss network, every row has a link to its nearest other row in each class. A row with many links from its
@@ -155,15 +155,10 @@ class HMNEI(InstanceSelector):
     61
     """
 
-    weigher: Any = None
-    _: KW_ONLY
     epsilon: float = 0.1
-    p: int = 2
-    categorical_features: Any = "from_dtype"
-    n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InstanceSelector._parameter_constraints,
+        **PlainSelector._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from ..._random import generators
 from ..._typing import BoolArray, FloatArray, IndexArray
 from .rows import LabelledRows
-from .selector import InstanceSelector
+from .selector import PlainSelector
 
 _BLOCK = 256  # rows whose distances are computed together
 
@@ -196,8 +196,7 @@ def _visit(
         stored[x] = True
 
 
-@dataclass(eq=False, repr=False)
-class IB2(InstanceSelector):
+class IB2(PlainSelector):
     """Keep the rows that the rows kept before them classify wrongly.
 
     Rows are visited once, in the order of the table. The first row is kept. Each later row is kept if its nearest kept
@@ -251,19 +250,13 @@ class IB2(InstanceSelector):
     14
     """
 
-    weigher: Any = None
-    _: KW_ONLY
-    p: int = 2
-    categorical_features: Any = "from_dtype"
-    n_jobs: int | None = None
-
     def select_rows(self, table: LabelledRows) -> BoolArray:
         """Return which rows IB2 keeps."""
         return select_ib2(table, np.arange(table.n))
 
 
-@dataclass(eq=False, repr=False)
-class IB3(InstanceSelector):
+@dataclass(eq=False, repr=False, kw_only=True)
+class IB3(PlainSelector):
     """Keep the rows that classify the rows after them better than chance.
 
     As `IB2`, but with a record for each stored row of how often it was right. Only acceptable rows classify: the
@@ -324,16 +317,11 @@ class IB3(InstanceSelector):
     True
     """
 
-    weigher: Any = None
-    _: KW_ONLY
     acceptance: float = 0.9
     removal: float = 0.75
-    p: int = 2
-    categorical_features: Any = "from_dtype"
-    n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InstanceSelector._parameter_constraints,
+        **PlainSelector._parameter_constraints,
         "acceptance": [Interval(Real, 0, 1, closed="neither")],
         "removal": [Interval(Real, 0, 1, closed="neither")],
     }

@@ -150,15 +150,21 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
             feature_names=weights.feature_names if names is None else tuple(names),
         )
 
-    def _instance_mask(self) -> BoolArray:
-        """Return which rows of the fit are kept."""
-        mask: BoolArray = self.instance_support_
-        return mask
-
     def _check_same_rows(self, X: Any) -> None:
         """Raise an error if ``X`` does not hold the rows of the fit."""
         coded = to_dense(self._coder.transform(self, X), type(self).__name__)
         require_fitted_rows(coded, self.weights_.fingerprint)
+
+
+@dataclass(eq=False, repr=False)
+class PlainSelector(InstanceSelector):
+    """Base of the selectors in whose rule single neighbours decide."""
+
+    weigher: Any = None
+    _: KW_ONLY
+    p: int = 2
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
 
 
 @dataclass(eq=False, repr=False)

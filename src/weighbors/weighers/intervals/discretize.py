@@ -22,7 +22,7 @@ from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._validation import TableCoder
 from ..._warnings import warn
 from ...engine.references import ColumnRanges, column_ranges, integral
-from ...exceptions import InvalidDataError, NoCutWarning, UnknownCategoryError
+from ...exceptions import InvalidDataError, NoCutWarning
 from ..rows import to_dense
 
 
@@ -149,14 +149,13 @@ class IntegerCoder:
     n_bins : int
         Number of bins per column for "frequency". With "mdlp" too, a column of at most ``n_bins`` different
         integers gets no bins.
-    categorical_features, handle_unknown
+    categorical_features
         As in `TableCoder`. An ordered category that was not in the table of fit counts as missing.
     """
 
     discretize: str | None = None
     n_bins: int = 10
     categorical_features: Any = "from_dtype"
-    handle_unknown: str = "different"
     table: TableCoder = field(default_factory=TableCoder)
     ranks: dict[int, AnyArray] = field(default_factory=dict)  # ordered categories, lowest first
     cuts: dict[int, FloatArray] = field(default_factory=dict)
@@ -164,7 +163,7 @@ class IntegerCoder:
 
     def open(self, estimator: Any, X: Any) -> Any:
         """Learn the columns of a training table. Return its rows as floats, with categories as codes or ranks."""
-        self.table = TableCoder(self.categorical_features, self.handle_unknown)
+        self.table = TableCoder(self.categorical_features)
         X = as_pandas(X)
         self.ranks = _ordered(X, self.categorical_features)
         for j, order in self.ranks.items():
@@ -183,7 +182,7 @@ class IntegerCoder:
             If a column has numbers that are not whole and ``discretize`` is None, or if a column has integers
             so large that the dtype cannot tell neighbouring integers apart.
         """
-        numeric, measured = ~self.table.nominal_of(X), column_ranges(X)
+        numeric, measured = ~self.table.nominal, column_ranges(X)
         real = numeric & ~integral(X)
         wide = numeric & ~real & _spans(measured, self.n_bins)
         if self.discretize is not None and (real.any() or wide.any()):
@@ -296,7 +295,7 @@ class IntegerCoder:
 
     def check_whole(self, X: Any) -> None:
         """Raise an error if further rows have numbers that are not whole in a column without bins."""
-        real = np.flatnonzero(~self.table.nominal_of(X) & ~integral(X))
+        real = np.flatnonzero(~self.table.nominal & ~integral(X))
         strange = [j for j in real.tolist() if j not in self.cuts]
         if strange:
             self._refuse_real(strange[0], len(strange), lambda j: _broken(X, j))
@@ -317,22 +316,13 @@ class IntegerCoder:
             return X
         import pandas as pd
 
-        columns = {}
+        ranked = X.copy(deep=False)
         for j, order in self.ranks.items():
             values = pd.Index(X.iloc[:, j].astype(object), dtype=object)
             rank = pd.Index(order, dtype=object).get_indexer(values).astype(np.float64)
-            strange = (rank < 0) & ~values.isna()
-            if strange.any() and self.handle_unknown == "error":
-                raise UnknownCategoryError(
-                    f"column '{X.columns[j]}' has categories that were not there in fit: "
-                    f"{values[strange].unique().tolist()[:5]} (known: {order.tolist()[:10]})"
-                )
             # An ordered category that fit has not seen has no rank, and counts as missing.
-            columns[j] = np.where(rank < 0, np.nan, rank)
-        X = X.copy(deep=False)
-        for j, rank in columns.items():
-            X.isetitem(j, rank)
-        return X
+            ranked.isetitem(j, np.where(rank < 0, np.nan, rank))
+        return ranked
 
     def _name(self, j: int) -> str:
         """Return the name of column ``j`` for messages, or its number if columns have no names."""

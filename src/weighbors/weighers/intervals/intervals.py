@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._labels import check_labels, require_labels
-from ..._typing import AnyArray, FloatArray, IndexArray
+from ..._typing import AnyArray
 from ..._validation import TakesTables, check_sample_weight
 from ..._warnings import warn
 from ...exceptions import NoPositiveWeightWarning
@@ -33,94 +33,6 @@ INTERVAL_CONSTRAINTS: dict[str, list[Any]] = {
     "n_bins": [Interval(Integral, 2, None, closed="left")],
     "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
 }
-
-
-def interval_table(
-    runs: Runs,
-    low: FloatArray,
-    high: FloatArray,
-    n_classes: int,
-    n_categories: IndexArray,
-    *,
-    weight: str = "nonoverlap",
-    normalize: str | None = "instance",
-    smoothing: float = 0.02,
-) -> IntervalTable | None:
-    """Return the table of the kept runs, or None if all weights are 0 after smoothing.
-
-    Categories have no closest interval. So a category that a class dropped as noise or does not have gets the mean
-    weight of the categories that this class keeps. If a class has only missing values in a feature, it gets one
-    interval of weight 0 for this feature, so that smoothing applies to it.
-
-    Parameters
-    ----------
-    runs : Runs
-    low, high : ndarrays
-        Ends of the runs, in the units of their columns.
-    n_classes : int
-    n_categories : ndarray of shape (M,)
-        Number of categories of each feature, 0 for a numeric feature.
-    weight, normalize, smoothing
-        As in `RepresentativeIntervals`.
-    """
-    M, kept = len(n_categories), np.flatnonzero(runs.kept)
-    # Each class and feature is one group of intervals. Groups are numbered class by class, as `IntervalTable` stores
-    # them.
-    group = (runs.code * M + runs.feature)[kept]
-    value = runs.weight[kept] if weight == "nonoverlap" else 1.0 - runs.weight[kept]
-    low, high = low[kept], high[kept]
-    nominal = n_categories[runs.feature[kept]] > 0
-    # Numeric runs are taken as they are.
-    parts = [(group[~nominal], low[~nominal], high[~nominal], value[~nominal])]
-    named = np.flatnonzero(nominal)
-    for j in np.flatnonzero(n_categories).tolist():
-        for g in range(j, n_classes * M, M):
-            mine = named[group[named] == g]
-            parts.append(_every_category(g, int(n_categories[j]), low[mine].astype(np.int64), value[mine]))
-    # A group without any interval gets one of weight 0, so that smoothing applies to it as well.
-    empty = np.setdiff1d(np.arange(n_classes * M), np.concatenate([part[0] for part in parts]))
-    nothing = np.zeros(len(empty))
-    parts.append((empty, nothing, nothing, nothing))
-    group, low, high, value = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    if not (value + smoothing > 0).any():
-        return None
-    # Within a group the intervals already ascend, and a stable sort keeps them so.
-    order = np.argsort(group, kind="stable")
-    return IntervalTable(
-        start=np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_classes * M))]),
-        low=low[order],
-        high=high[order],
-        weight=value[order],
-        n_features=M,
-        normalize=normalize or "none",
-        smoothing=smoothing,
-    )
-
-
-def _every_category(
-    group: int, number: int, kept: IndexArray, value: FloatArray
-) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
-    """Return an interval for each known category of one class and feature, and one for all unknown categories.
-
-    Parameters
-    ----------
-    group : int
-        Number of the class and feature: class · M + feature.
-    number : int
-        Number of known categories.
-    kept, value : ndarrays
-        The categories that the class keeps, and their weights. All others get the mean of these weights.
-
-    Returns
-    -------
-    group, low, high, weight : ndarrays of shape (number + 1,)
-    """
-    low = np.arange(number + 1, dtype=np.float64)
-    # The last interval holds every code that is not known yet. Codes are exact floats up to 2**53.
-    high = np.append(low[:-1], 2.0**53)
-    weight = np.full(number + 1, value.mean() if len(value) else 0.0)
-    weight[kept] = value
-    return np.full(number + 1, group), low, high, weight
 
 
 def interval_frame(weigher: RepresentativeIntervals, *outer: IntegerCoder) -> pd.DataFrame:
@@ -268,7 +180,7 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         if weight is not None:
             X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         coder.learn(X, codes, len(self.classes_), weight)
-        nominal = coder.table.nominal_of(X)
+        nominal = coder.table.nominal
         runs = find_runs(
             coder.integers(X), codes, len(self.classes_), nominal, overlap=self.overlap, sample_weight=weight
         )
@@ -280,23 +192,7 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         """Return the `Weights` of the runs, for M features."""
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(names)
-        low, high = (ends.astype(np.float64) for ends in (self._runs.low, self._runs.high))
-        for j, (least, largest) in self._coder.ends.items():  # in the units of the column
-            mine = self._runs.feature == j
-            low[mine], high[mine] = least[self._runs.low[mine]], largest[self._runs.high[mine]]
-        n_categories = np.zeros(M, dtype=np.int64)
-        for j, categories in self._coder.table.categories.items():
-            n_categories[j] = len(categories)
-        table = interval_table(
-            self._runs,
-            low,
-            high,
-            len(self.classes_),
-            n_categories,
-            weight=self.weight,
-            normalize=self.normalize,
-            smoothing=float(self.smoothing),
-        )
+        table = self._interval_table(M)
         if table is None:
             warn(
                 "no interval got a positive weight; a k-NN with these weights treats all features alike",
@@ -304,6 +200,53 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
             )
             return Weights(feature_weights=np.ones(M), feature_names=names)
         return Weights(intervals=table, classes=self.classes_, feature_names=names)
+
+    def _interval_table(self, M: int) -> IntervalTable | None:
+        """Return the table of the kept runs, or None if all weights are 0 after smoothing.
+
+        Categories have no closest interval. So a category that a class dropped as noise or does not have gets the mean
+        weight of the categories that this class keeps. If a class has only missing values in a feature, it gets one
+        interval of weight 0 for this feature, so that smoothing applies to it.
+        """
+        runs, kept, n_groups = self._runs, np.flatnonzero(self._runs.kept), len(self.classes_) * M
+        low, high = runs.low.astype(np.float64), runs.high.astype(np.float64)
+        for j, (least, largest) in self._coder.ends.items():  # in the units of the column
+            mine = runs.feature == j
+            low[mine], high[mine] = least[runs.low[mine]], largest[runs.high[mine]]
+        # Each class and feature is one group of intervals. Groups are numbered class by class, as `IntervalTable`
+        # stores them.
+        group, low, high = (runs.code * M + runs.feature)[kept], low[kept], high[kept]
+        value = runs.weight[kept] if self.weight == "nonoverlap" else 1.0 - runs.weight[kept]
+        categories = {j: len(labels) for j, labels in self._coder.table.categories.items() if len(labels)}
+        nominal = np.isin(runs.feature[kept], list(categories))
+        # Numeric runs are taken as they are.
+        parts = [(group[~nominal], low[~nominal], high[~nominal], value[~nominal])]
+        for j, number in categories.items():
+            codes = np.arange(number + 1.0)
+            for g in range(j, n_groups, M):
+                mine = group == g
+                weight = np.full(number + 1, value[mine].mean() if mine.any() else 0.0)
+                weight[low[mine].astype(np.int64)] = value[mine]
+                # The last interval holds every code that is not known yet. Codes are exact floats up to 2**53.
+                parts.append((np.full(number + 1, g), codes, np.append(codes[:-1], 2.0**53), weight))
+        # A group without any interval gets one of weight 0, so that smoothing applies to it as well.
+        empty = np.setdiff1d(np.arange(n_groups), np.concatenate([part[0] for part in parts]))
+        nothing = np.zeros(len(empty))
+        parts.append((empty, nothing, nothing, nothing))
+        group, low, high, value = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        if not (value + self.smoothing > 0).any():
+            return None
+        # Within a group the intervals already ascend, and a stable sort keeps them so.
+        order = np.argsort(group, kind="stable")
+        return IntervalTable(
+            start=np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))]),
+            low=low[order],
+            high=high[order],
+            weight=value[order],
+            n_features=M,
+            normalize=self.normalize or "none",
+            smoothing=float(self.smoothing),
+        )
 
     @property
     def intervals_(self) -> pd.DataFrame:

@@ -156,31 +156,27 @@ def _similar_pairs(
     The counts are in `_BINS` bins from 0 to 1. If they are more than `MOST_PAIRS`, some pairs are missing.
     """
     # Sums of other orders differ in their last bits, so a similarity of 1 may be a little smaller.
-    found = similarity.map_blocks(_SimilarPairs(threshold - 1e-12), n_jobs)
-    counts = np.zeros(_BINS, dtype=np.int64)
-    for part in found:
-        counts += part[3]
-    empty = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))]
-    first, second, values = (np.concatenate([part[i] for part in found or empty]) for i in range(3))
-    return (first, second, values), counts
+    cut, n_found = threshold - 1e-12, 0
 
-
-class _SimilarPairs:
-    """A function that finds the entries of a block with at least a given similarity, and counts them."""
-
-    def __init__(self, cut: float) -> None:
-        self.cut = cut
-        self.found = 0
-
-    def __call__(self, values: FloatArray, rows: IndexArray, columns: IndexArray) -> Any:
+    def find_similar(values: FloatArray, rows: IndexArray, columns: IndexArray) -> Any:
+        """Return the pairs of a block that are similar enough, and counts of their similarities."""
+        nonlocal n_found
         # Zeros stand for entries that repeat a pair.
-        i, j = np.nonzero((values >= self.cut) & (values > 0))
+        i, j = np.nonzero((values >= cut) & (values > 0))
         similar = values[i, j]
         counts = np.bincount(np.minimum(similar * _BINS, _BINS - 1).astype(np.int64), minlength=_BINS)
-        self.found += len(i)
-        if self.found > MOST_PAIRS:  # too many pairs are not used, so they need not be kept
+        n_found += len(i)
+        if n_found > MOST_PAIRS:  # too many pairs are not used, so they need not be kept
             i = j = i[:0]
         return rows[i], columns[j], similar[: len(i)], counts
+
+    nothing = np.zeros(0, dtype=np.int64)
+    found = [
+        (nothing, nothing, np.zeros(0), np.zeros(_BINS, dtype=np.int64)),
+        *similarity.map_blocks(find_similar, n_jobs),
+    ]
+    first, second, values = (np.concatenate([part[i] for part in found]) for i in range(3))
+    return (first, second, values), np.sum([part[3] for part in found], axis=0)
 
 
 def link_pairs(n_features: int, first: IndexArray, second: IndexArray, values: FloatArray) -> IndexArray:

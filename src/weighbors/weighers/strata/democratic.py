@@ -12,13 +12,11 @@ from sklearn.utils._param_validation import Interval
 from ..._frame_arrays import FrameAttribute
 from ..._typing import BoolArray
 from ...exceptions import InvalidDataError
-from ...weights import Weights
 from ..evolution import EvolutionaryWeigher
-from .combined import CombinedWeigher
-from .merge import Joined, elect_features
-from .neighbors import VoteLevels, find_nearest
+from .fit import Joined, elect_features
+from .stratified import CombinedWeigher
 from .table import StrataTable
-from .vote import Candidate, compare_thresholds, list_candidates, measure_performance
+from .thresholds import Candidate, compare_thresholds, find_nearest, list_candidates, measure_performance
 
 N_QUERIES = 1000  # rows on which the error is measured
 
@@ -162,7 +160,7 @@ class Democratic(CombinedWeigher):
         If several pairs have the same f, the pair that keeps the smaller share of the table is chosen. ``support``
         are the features to keep if there is one set of features only. The other parameters are those of `_elect`.
         """
-        candidates = [Candidate(np.nan, np.ones(table.width, dtype=bool) if support is None else support)]
+        candidates = [Candidate(np.nan, np.ones(self._shape[1], dtype=bool) if support is None else support)]
         if joined.share is not None and joined.seats is None:
             # A number of features that all strata share would leave nothing to compare.
             candidates = list_candidates(joined.share, self.n_rounds) or candidates
@@ -173,10 +171,12 @@ class Democratic(CombinedWeigher):
         # Rows that every round removed are in no selection, so they need not be searched.
         ever = level < n_levels
         queries = table.draw_queries(N_QUERIES, rng)
-        performance = measure_performance(self._score_of_error(), table.target.take(queries))
-        weights = [_search_weights(joined, one.support, ever, table.target.classes) for one in candidates]
-        levels = VoteLevels(np.minimum(level, n_levels - 1), n_levels, table.target.codes)
-        found = find_nearest(table, queries, levels, weights)
+        # "accuracy" stands for R² of a numeric target.
+        score = self.weigher.fitness if isinstance(self.weigher, EvolutionaryWeigher) else "accuracy"
+        performance = measure_performance(score, table.target.take(queries))
+        supports = [None if one.support.all() else one.support for one in candidates]
+        weights = [self._make_weights(joined, ever, one) for one in supports]
+        found = find_nearest(table, queries, np.minimum(level, n_levels - 1), n_levels, weights)
         # A threshold v keeps the rows with fewer than v votes for removal: a running sum over the levels.
         kept = np.cumsum(np.bincount(level[ever], minlength=n_levels)) / len(level)
         frame = compare_thresholds(found, candidates, kept, table.target, performance, float(self.alpha))
@@ -185,24 +185,3 @@ class Democratic(CombinedWeigher):
         best = frame.sort_values(["f", "kept", "threshold"], kind="stable").iloc[0]
         chosen = [one for one in candidates if one.threshold == best["feature_threshold"]] or candidates
         return int(best["threshold"]), None if support is None else chosen[0].support
-
-    def _score_of_error(self) -> Any:
-        """Return the score from which the error ε is computed. "accuracy" stands for R² of a numeric target."""
-        if isinstance(self.weigher, EvolutionaryWeigher):
-            return self.weigher.fitness
-        return "accuracy"
-
-
-def _search_weights(joined: Joined, support: BoolArray, ever: BoolArray, classes: Any) -> Weights:
-    """Return the `Weights` for the search of neighbours with the features ``support``.
-
-    ``ever`` marks the instances that at least one round keeps. Only these can be neighbours.
-    """
-    a = None if joined.metric is None else joined.metric(support)
-    return Weights(
-        feature_weights=a,
-        classes=classes if a is not None and a.ndim == 2 else None,
-        instance_scales=joined.scales,
-        feature_mask=None if support.all() else support,
-        instance_mask=None if ever.all() else ever,
-    )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._random import integer_seed
+from ..._random import draw_from_groups, integer_seed
 from ..._targets import Target
 from ..._typing import AnyArray, IndexArray
 from ..._warnings import warn
@@ -20,16 +20,12 @@ N_BINS = 10  # groups of a numeric target
 
 
 class Stratum(NamedTuple):
-    """A stratum: number of its round, its number in the round, and the seed of its fit."""
+    """A stratum: number of its round, its number in the round, the seed of its fit, and its rows, ascending."""
 
     round: int
     number: int
     seed: int
-
-    @property
-    def description(self) -> str:
-        """Name of the stratum for messages."""
-        return f"stratum {self.number} of round {self.round}"
+    rows: IndexArray
 
 
 def group_rows(target: Target) -> IndexArray:
@@ -73,65 +69,41 @@ def count_strata(n_strata: Any, target: Target, where: str = "") -> int:
     """
     n = len(target.codes)
     wanted = max(1, round(n / STRATUM_SIZE))
-    if target.numbers is None:
-        counts = np.bincount(target.codes, minlength=len(target.classes))
-        return _count_strata_of_classes(n_strata, wanted, counts, target.classes, where)
-    if n_strata == "auto":
-        return max(1, min(wanted, n // 2))
-    if n < 2 * n_strata:
-        raise InvalidDataError(
-            f"n_strata={n_strata}{where} is more than half of the {n} rows, and every stratum needs two. Use at most "
-            f"{n // 2}{where}"
-        )
-    return int(n_strata)
-
-
-def _count_strata_of_classes(n_strata: Any, wanted: int, counts: IndexArray, classes: AnyArray, where: str) -> int:
-    """Return the number of strata of a table with classes.
-
-    ``wanted`` is the number of strata of `STRATUM_SIZE` rows, and ``counts`` are the numbers of rows of the classes.
-    """
-    rarest = int(np.argmin(counts))
-    name = repr(classes.tolist()[rarest])
-    if n_strata != "auto":
-        if counts[rarest] < n_strata:
+    if target.numbers is not None:
+        if n_strata != "auto" and n < 2 * n_strata:
             raise InvalidDataError(
-                f"n_strata={n_strata}{where} is more than the {counts[rarest]} instances of class {name}, and every "
-                f"stratum needs one of each class. Use at most {counts[rarest]}{where}, or drop or join rare classes"
+                f"n_strata={n_strata}{where} is more than half of the {n} rows, and every stratum needs two. Use at "
+                f"most {n // 2}{where}"
+            )
+        return max(1, min(wanted, n // 2)) if n_strata == "auto" else int(n_strata)
+    counts = np.bincount(target.codes, minlength=len(target.classes))
+    rarest = int(np.argmin(counts))
+    name, few = repr(target.classes.tolist()[rarest]), int(counts[rarest])
+    if n_strata != "auto":
+        if few < n_strata:
+            raise InvalidDataError(
+                f"n_strata={n_strata}{where} is more than the {few} instances of class {name}, and every "
+                f"stratum needs one of each class. Use at most {few}{where}, or drop or join rare classes"
             )
         return int(n_strata)
     # Two rows of the rarest class per stratum, so that each of them has a nearest hit.
-    number = max(1, min(wanted, int(counts[rarest]) // 2))
+    number = max(1, min(wanted, few // 2))
     if 2 * number < wanted:
         warn(
-            f"class {name} has {counts[rarest]} instances{where}, so there are {number} strata of about "
-            f"{int(counts.sum()) // number} rows instead of {wanted} of {STRATUM_SIZE}: a fit takes longer. "
-            "Drop or join rare classes",
+            f"class {name} has {few} instances{where}, so there are {number} strata of about {n // number} rows "
+            f"instead of {wanted} of {STRATUM_SIZE}: a fit takes longer. Drop or join rare classes",
             RareClassWarning,
         )
     return number
 
 
-def draw_strata(groups: IndexArray, n_strata: int, rng: np.random.Generator) -> IndexArray:
-    """Return a random stratum for each row. The sizes of strata, and their rows of each group, differ by at most 1.
-
-    The rows of each group are shuffled and given to the strata in turn. The next group continues with the stratum after
-    the last one (Cano et al. 2005: disjoint strata of equal size that keep the class shares).
-    """
-    stratum = np.empty(len(groups), dtype=np.int64)
-    dealt = 0
-    for group in range(int(groups.max()) + 1):
-        rows = rng.permutation(np.flatnonzero(groups == group))
-        # Each group goes on where the one before stopped, so that strata differ by at most one row in all.
-        stratum[rows] = (dealt + np.arange(len(rows))) % n_strata
-        dealt += len(rows)
-    return stratum
-
-
 def cut_round(
-    groups: IndexArray, n_strata: int, seeds: np.random.SeedSequence, *, of_round: int, first: int
-) -> tuple[list[Stratum], list[IndexArray]]:
-    """Cut some rows into the strata of one round. Return the strata, and the rows of each, ascending.
+    groups: IndexArray, n_strata: int, seeds: np.random.SeedSequence, *, of_round: int, first: int, start: int = 0
+) -> list[Stratum]:
+    """Cut some neighbouring rows of a table into the strata of one round.
+
+    The rows of each group are shuffled and given to the strata in turn (Cano et al. 2005: disjoint strata of equal size
+    that keep the class shares). The sizes of strata, and their rows of each group, differ by at most 1.
 
     Parameters
     ----------
@@ -142,28 +114,26 @@ def cut_round(
         Seeds for drawing the strata and for the fits.
     of_round : int
         Number of the round.
-    first : int
-        Number that the first stratum gets.
+    first, start : int
+        Number that the first stratum gets, and number of the first row.
     """
     # Seeds belong to the round and the stratum, so that results do not depend on the order of the fits.
     draw, *fits = seeds.spawn(1 + n_strata)
-    stratum = draw_strata(groups, n_strata, np.random.default_rng(draw))
-    strata = [Stratum(of_round, first + number, integer_seed(child)) for number, child in enumerate(fits)]
-    ends = np.cumsum(np.bincount(stratum, minlength=n_strata))
-    return strata, np.split(np.argsort(stratum, kind="stable"), ends[:-1])
+    rng = np.random.default_rng(draw)
+    shuffled = np.concatenate([rng.permutation(np.flatnonzero(groups == g)) for g in range(int(groups.max()) + 1)])
+    # Each group goes on where the one before stopped, so that strata differ by at most one row in all.
+    return [
+        Stratum(of_round, first + number, integer_seed(child), start + np.sort(shuffled[number::n_strata]))
+        for number, child in enumerate(fits)
+    ]
 
 
 def draw_queries(groups: IndexArray, number: int, rng: np.random.Generator) -> IndexArray:
     """Draw about ``number`` rows without replacement, with the shares of the groups and at least one row of each."""
     if number >= len(groups):
         return np.arange(len(groups))
-    counts = np.bincount(groups)
-    drawn = [
-        rng.choice(np.flatnonzero(groups == group), max(1, round(number * int(count) / len(groups))), replace=False)
-        for group, count in enumerate(counts)
-        if count
-    ]
-    return np.sort(np.concatenate(drawn))
+    shares = np.rint(number * np.bincount(groups) / len(groups)).astype(np.int64)
+    return draw_from_groups(groups, np.maximum(1, shares), rng)
 
 
 def share_out(number: int, sizes: AnyArray) -> IndexArray:

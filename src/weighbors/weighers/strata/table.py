@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -33,17 +32,8 @@ BLOCK_BYTES = 32 * 2**20  # size of a block of a file; it does not depend on the
 #: Header and column coding, with which a task reads a block. None if the rows are in memory.
 Reader: TypeAlias = tuple[Header, ColumnCoding] | None
 
-
-#: A stratum to fit, with its rows in the block, its target, and further parameters of the fit.
-Todo: TypeAlias = tuple[Stratum, IndexArray, AnyArray, dict[str, Any]]
-
-
-class Fits(NamedTuple):
-    """All fits of all rounds: the strata, the rows of each stratum, and the result of each fit."""
-
-    strata: list[Stratum]
-    rows: list[IndexArray]
-    outcomes: list[Outcome]
+#: A stratum to fit, with the numbers of its rows in the block; its target, and further parameters of the fit.
+Todo: TypeAlias = tuple[Stratum, AnyArray, dict[str, Any]]
 
 
 @dataclass
@@ -53,7 +43,6 @@ class StrataTable:
     blocks: list[Any]  # an `EncodedBlock` in memory, or blocks that tasks read; Dask Delayed objects of them too
     sizes: list[int]  # number of rows of each block
     target: Target  # of all rows; row numbers go through all blocks in order
-    width: int
     weigher: Any
     reader: Reader
     executor: Executor  # runs the fits
@@ -64,59 +53,49 @@ class StrataTable:
     def __post_init__(self) -> None:
         expect_target(self.weigher, numeric=self.target.numbers is not None)
         self.start: list[int] = np.cumsum([0, *self.sizes]).tolist()
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.start[-1]
+        self.n = self.start[-1]
+        self.targets = [self.target.take(self.rows_of(p)) for p in range(len(self.blocks))]
 
     def rows_of(self, p: int) -> IndexArray:
         """Return the numbers of the rows of block ``p``."""
         return np.arange(self.start[p], self.start[p + 1])
 
-    @cached_property
-    def targets(self) -> list[Target]:
-        """The target of each block."""
-        return [self.target.take(self.rows_of(p)) for p in range(len(self.blocks))]
-
-    def fit_strata(self, n_strata: Any, rounds: list[np.random.SeedSequence]) -> Fits:
+    def fit_strata(self, n_strata: Any, rounds: list[np.random.SeedSequence]) -> tuple[list[Stratum], list[Outcome]]:
         """Cut the table once per seed sequence, and fit every stratum of every round.
 
-        ``n_strata`` is the number of strata of a round, or "auto".
+        ``n_strata`` is the number of strata of a round, or "auto". Return the strata and the results of their fits.
         """
         numbers = self._strata_per_block(n_strata)
         first = np.cumsum([0, *numbers]).tolist()
         groups = [group_rows(target) for target in self.targets]
-        strata: list[Stratum] = []
-        rows: list[IndexArray] = []
-        block_of: list[int] = []
+        parts: list[list[Stratum]] = []  # the strata of each block of each round
         for of_round, seeds in enumerate(rounds):
             for p, child in enumerate(seeds.spawn(len(self.blocks))):
-                some, parts = cut_round(groups[p], numbers[p], child, of_round=of_round, first=first[p])
-                strata, rows = strata + some, rows + [part + self.start[p] for part in parts]
-                block_of += [p] * len(some)
-        tasks = self._tasks(strata, rows, block_of)
+                where = {"of_round": of_round, "first": first[p], "start": self.start[p]}
+                parts.append(cut_round(groups[p], numbers[p], child, **where))
+        tasks = self._tasks(parts)
         # Dask gets the tasks of its blocks as one graph; other tasks are made when a worker is free to take them.
         found = self.executor.map(fit_block, list(tasks) if self.reader else tasks, self.weigher, self.reader)
-        return Fits(strata, rows, [outcome for part in found for outcome in part])
+        return list(chain(*parts)), list(chain(*found))
 
-    def _tasks(self, strata: list[Stratum], rows: list[IndexArray], block_of: list[int]) -> Iterator[tuple[Any, ...]]:
-        """Yield the tasks of `fit_block`: some strata of a block that it reads, or the rows of one stratum."""
+    def _tasks(self, parts: list[list[Stratum]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the tasks of `fit_block`: some strata of a block that it reads, or the rows of one stratum.
+
+        ``parts`` are the strata of each block, for one round after the other.
+        """
         y = self.target.decoded
-        if self.reader is None:
-            (whole,) = self.blocks
-            for stratum, mine in zip(strata, rows, strict=True):
-                part = _safe_indexing(whole.table, mine)
-                params = {name: _safe_indexing(value, mine) for name, value in self.params.items()}
-                yield (
-                    EncodedBlock(part, part, y[mine], whole.nominal),
-                    [(stratum, np.arange(len(mine)), y[mine], params)],
-                )
-            return
-        for p, members in groupby(range(len(strata)), key=block_of.__getitem__):
-            todo: list[Todo] = [(strata[i], rows[i] - self.start[p], y[rows[i]], {}) for i in members]
-            for begin in range(0, len(todo), STRATA_PER_TASK):
-                yield self.blocks[p], todo[begin : begin + STRATA_PER_TASK]
+        for number, strata in enumerate(parts):
+            p = number % len(self.blocks)
+            if self.reader is not None:
+                todo: list[Todo] = [(one._replace(rows=one.rows - self.start[p]), y[one.rows], {}) for one in strata]
+                for begin in range(0, len(todo), STRATA_PER_TASK):
+                    yield self.blocks[p], todo[begin : begin + STRATA_PER_TASK]
+                continue
+            for one in strata:
+                part = _safe_indexing(self.blocks[p].table, one.rows)
+                params = {name: _safe_indexing(value, one.rows) for name, value in self.params.items()}
+                block = EncodedBlock(part, part, y[one.rows], self.blocks[p].nominal)
+                yield block, [(one._replace(rows=np.arange(len(one.rows))), y[one.rows], params)]
 
     def _strata_per_block(self, n_strata: Any) -> list[int]:
         """Return how many strata each block is cut into."""
@@ -172,13 +151,12 @@ def open_memory(
     target = check_target(y, target_type)
     check_consistent_length(coded, target.codes)
     raw = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    whole = EncodedBlock(raw, coded, target.codes, coder.nominal_of(coded))
-    n, width = coded.shape
+    whole = EncodedBlock(raw, coded, target.codes, coder.nominal)
+    n = coded.shape[0]
     return StrataTable(
         blocks=[whole._replace(table=_table_for(weigher, whole))],
         sizes=[n],
         target=target,
-        width=width,
         weigher=weigher,
         reader=None,
         executor=executor_for(client, estimator.n_jobs, threads=False),
@@ -186,11 +164,6 @@ def open_memory(
         params={name: _check_fit_param(name, value, n) for name, value in params.items()},
         n_threads=estimator.n_jobs,
     )
-
-
-def in_blocks(X: Any, y: Any) -> bool:
-    """Return whether a table is in blocks: a path or a Dask collection."""
-    return is_path(X) or is_dask(X) or is_dask(y)
 
 
 def open_blocks(
@@ -221,7 +194,6 @@ def open_blocks(
         blocks=source.blocks,
         sizes=[len(part) for part in labels],
         target=check_target(np.concatenate(labels), target_type),
-        width=source.header.width,
         weigher=weigher,
         reader=(source.header, ColumnCoding(TableCoder(_categories_of(estimator, weigher)))),
         executor=executor,
@@ -282,7 +254,7 @@ def fit_block(block: Any, todo: list[Todo], weigher: Any, reader: Reader) -> lis
     rows = read_rows(block, reader)
     own = clone(weigher) if rows.nominal.any() else weigher  # categories are set; the fit makes a clone of its own
     table = _table_for(own, rows)
-    return [fit_stratum(stratum, _safe_indexing(table, mine), y, params, own) for stratum, mine, y, params in todo]
+    return [fit_stratum(one, _safe_indexing(table, one.rows), y, params, own) for one, y, params in todo]
 
 
 def _table_for(weigher: Any, rows: EncodedBlock) -> Any:
