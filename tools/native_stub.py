@@ -49,7 +49,7 @@ def make_stub() -> str:
     text = generator.get()
     text = text[text.index("\n\n") :] if text.startswith('"""') else text
     text = ARRAY.sub(lambda found: NAMES.get(found[1], "AnyArray"), text)
-    text = re.sub(r"(References|SparseRows)Float(32|64)", r"\1", text)
+    text = re.sub(r"(References|SparseRows|PackedRows|PopulationTable)Float(32|64)", r"\1", text)
     text = re.sub(r"^([A-Z_0-9]+: \w+) = .*$", r"\1", text, flags=re.MULTILINE)  # constants differ between builds
     body = merge_overloads("\n".join(line for line in text.splitlines() if not line.startswith(("import ", "from "))))
     names = sorted(name for name in {*NAMES.values(), "AnyArray"} if name in body)

@@ -45,14 +45,6 @@ using std::int64_t;
 using std::uint64_t;
 using std::uint8_t;
 
-template <class T, int N> using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-template <class T, int N> using Output = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-template <class T, int N> using Optional = std::optional<Array<T, N>>;
-
-template <class A> auto data_or_null(const std::optional<A>& array) { return array ? array->data() : nullptr; }
-
-template <class A> int64_t dim(const A& array, int axis) { return int64_t(array.shape(std::size_t(axis))); }
-
 // Arrays are never converted: a converted output would be a copy, and the caller's array would stay as it was.
 // `auto` because the type of `noconvert()` differs between versions of nanobind.
 inline auto array(const char* name) { return nb::arg(name).noconvert(); }
@@ -66,26 +58,42 @@ inline void require_range(int64_t begin, int64_t end, int64_t size) {
   require(0 <= begin && begin <= end && end <= size, "row range outside the array");
 }
 
-template <class T, class A> void require_packed(const A& packed, int64_t m) {
-  require(dim(packed, 1) == m && dim(packed, 2) == BLOCK_LANES<T>, "packed: wrong shape");
+inline void require_exponent(int p) { require(p == 1 || p == 2, "p: 1 or 2 is needed"); }
+
+// Whether a view has `size` numbers or rows, or is none.
+template <class V> bool fits(const V& view, int64_t size) { return !view || view.size() == size; }
+
+// Whether a view has that shape, or is none.
+template <class T> bool fits(const View<T, 2>& view, int64_t size, int64_t width) {
+  return !view || (view.size() == size && view.width() == width);
 }
 
-template <class T> void require_features(const Array<T, 1>& missing_distance, int64_t n_numeric, int64_t m) {
-  require(dim(missing_distance, 0) == m && 0 <= n_numeric && n_numeric <= m,
+// The numbers of the rows [begin, end).
+template <class T> Values<T> numbers_of(const View<const T, 2>& rows, int64_t begin, int64_t end) {
+  return {rows.data + begin * rows.width(), {(end - begin) * rows.width()}};
+}
+
+// Every number of the view is below `size`. A negative one means none.
+template <class I> void require_below(const Values<I>& numbers, int64_t size, const char* message) {
+  for (int64_t i = 0; i < numbers.size(); ++i) require(numbers[i] < size, message);
+}
+
+// Every number of the view is a row of an array of `size` rows.
+template <class I> void require_rows(const Values<I>& numbers, int64_t size, const char* message) {
+  for (int64_t i = 0; i < numbers.size(); ++i) require(0 <= numbers[i] && numbers[i] < size, message);
+}
+
+inline void require_ascending(const Values<int64_t>& numbers, const char* message) {
+  for (int64_t i = 1; i < numbers.size(); ++i) require(numbers[i - 1] <= numbers[i], message);
+}
+
+template <class T> void require_lanes(const View<T, 3>& packed, int64_t lanes) {
+  require(packed.shape[2] == lanes, "packed: wrong shape");
+}
+
+template <class T> void require_missing_distance(const Values<T>& missing_distance, int64_t n_numeric, int64_t m) {
+  require(missing_distance.size() == m && 0 <= n_numeric && n_numeric <= m,
           "missing_distance: one per feature is needed");
-}
-
-// Rows in compressed form whose entries are below `width`.
-template <class T>
-SparseRows<T> sparse_rows(const Array<int64_t, 1>& start, const Array<int32_t, 1>& feature, const Array<T, 1>& value,
-                          int64_t width) {
-  const int64_t n = dim(start, 0) - 1, entries = dim(feature, 0);
-  require(n >= 0 && dim(value, 0) == entries && start.data()[0] == 0 && start.data()[n] == entries,
-          "sparse rows: start, feature and value do not fit together");
-  for (int64_t i = 0; i < n; ++i) require(start.data()[i] <= start.data()[i + 1], "sparse rows: start must ascend");
-  for (int64_t i = 0; i < entries; ++i)
-    require(0 <= feature.data()[i] && feature.data()[i] < width, "sparse rows: entry outside");
-  return {start.data(), feature.data(), value.data()};
 }
 
 // Lists of the k nearest: (n_queries, n_groups, k) both.
@@ -110,22 +118,37 @@ template <class Place, bool OPTIONAL> struct Field {
 template <class Place> Field<Place, false> field(const char* name, Place place) { return {name, place}; }
 template <class Place> Field<Place, true> field_or_none(const char* name, Place place) { return {name, place}; }
 
-// The lists of a job.
-inline const auto DISTANCE_OF_LISTS = field("distance", [](auto& job) -> auto& { return job.lists.distance; });
-inline const auto ID_OF_LISTS = field("id", [](auto& job) -> auto& { return job.lists.id; });
+#define FIELD(path) [](auto& job) -> auto& { return job.path; }
+// An argument and the field that it fills, which have one name.
+#define ARG(name) field(#name, FIELD(name))
+#define ARG_OR_NONE(name) field_or_none(#name, FIELD(name))
+// A checked object (`def_object`) that a job inherits from.
+#define OBJECT(name, Base) field(name, [](auto& job) -> Base& { return job; })
 
-// Defines a function of Python. Its keyword-only arguments fill a job by name; then `run(job, begin, end)` checks the
-// job and the range of rows, and calls the kernel.
-template <class Job, class Run, class... F> void def_job(nb::module_& m, const char* name, Run run, F... fields) {
+// The lists of a job.
+inline const auto DISTANCE_OF_LISTS = field("distance", FIELD(lists.distance));
+inline const auto ID_OF_LISTS = field("id", FIELD(lists.id));
+
+// Defines a function of Python. Its keyword-only arguments fill a job by name; then `run(job)` checks the job and calls
+// the kernel.
+template <class Job, class Run, class... F> void def_call(nb::module_& m, const char* name, Run run, F... fields) {
   m.def(
       name,
-      [=](typename F::template In<Job>... values, int64_t begin, int64_t end) {
+      [=](typename F::template In<Job>... values) {
         Job job;
         ((std::invoke(fields.place, job) = values), ...);
-        return run(job, begin, end);
+        return run(job);
       },
-      nb::kw_only(), F::template argument<Job>(fields.name)..., nb::arg("begin"), nb::arg("end"),
-      nb::call_guard<nb::gil_scoped_release>());
+      nb::kw_only(), F::template argument<Job>(fields.name)..., nb::call_guard<nb::gil_scoped_release>());
+}
+
+// The same with a range of rows, for `run(job, begin, end)`.
+template <class Job, class Run, class... F> void def_job(nb::module_& m, const char* name, Run run, F... fields) {
+  struct Ranged : Job {
+    int64_t begin, end;
+  };
+  def_call<Ranged>(
+      m, name, [=](const Ranged& job) { return run(job, job.begin, job.end); }, fields..., ARG(begin), ARG(end));
 }
 
 // Defines a class of Python without methods, and the function that makes and checks such an object once. The object

@@ -86,26 +86,6 @@ WB_INLINE void find_positions_up_to(const float* value, std::int64_t n, float li
 
 constexpr int ROWS_AT_ONCE = 8;  // Independent sums hide the latency of additions.
 
-// Exact distances of one query to several rows. Each sum adds the features one by one, in the order of
-// `exact_distance`, so the bits are the same; only the terms are computed in vectors.
-template <class T>
-WB_INLINE void exact_distances(const T* query, const T* const (&row)[ROWS_AT_ONCE], std::int64_t m,
-                               T (&sum)[ROWS_AT_ONCE]) {
-  constexpr int WIDE = VECTOR_LANES<T>, RUN = 2 * WIDE;
-  for (T& s : sum) s = 0;
-  std::int64_t j = 0;
-  for (; j + RUN <= m; j += RUN) {
-    T term[ROWS_AT_ONCE][RUN];
-    WB_UNROLLED_FOR (int i = 0; i < ROWS_AT_ONCE; ++i)
-      WB_UNROLLED_FOR (int v = 0; v < 2; ++v)
-        store<T>(term[i] + v * WIDE, absolute<T>(load<T>(row[i] + j + v * WIDE) - load<T>(query + j + v * WIDE)));
-    for (int r = 0; r < RUN; ++r)
-      WB_UNROLLED_FOR (int i = 0; i < ROWS_AT_ONCE; ++i) sum[i] += term[i][r];
-  }
-  for (; j < m; ++j)
-    for (int i = 0; i < ROWS_AT_ONCE; ++i) sum[i] += absolute(row[i][j] - query[j]);
-}
-
 // One call of `find_k_nearest_by_bytes`.
 template <class T> struct ByteSearch {
   const ByteJob<T>& job;
@@ -139,6 +119,7 @@ template <class T> struct ByteSearch {
       limit = std::min(limit, limit_of(query, double(list.worst()) / job.delta));
     find_positions_up_to(sums, n, std::min(float(limit), std::numeric_limits<float>::max()), found);
     const double near = error(query, limit);
+    const Features<T> features{.numeric = job.source.width(), .count = job.source.width()};  // none is missing
     const auto nearer = [&](std::int64_t a, std::int64_t b) { return sums[a] < sums[b]; };
     if (std::int64_t(found.size()) > k) {  // Puts the k likeliest rows first; their sums are a tighter limit.
       std::nth_element(found.begin(), found.begin() + (k - 1), found.end(), nearer);
@@ -160,7 +141,7 @@ template <class T> struct ByteSearch {
       measured += std::int64_t(count);
       for (std::size_t c = count; c < ROWS_AT_ONCE; ++c) row[c] = row[0];  // Fill up; the results are ignored.
       T d[ROWS_AT_ONCE];
-      exact_distances<T>(job.queries[query], row, job.source.width(), d);
+      exact_sums<T, 1, false, ROWS_AT_ONCE>(job.queries[query], row, row, features, d);
       for (std::size_t c = 0; c < count; ++c) list.offer(d[c], id[c]);
     }
   }
@@ -200,25 +181,22 @@ WB_KERNEL std::int64_t find_k_nearest_by_bytes(const ByteJob<T>& job, std::int64
 
 // Rounds rows to bytes, round((x - low) / delta), clipped to 0 .. 255, and computes the residual of each row. Bytes
 // beyond the features are 0, to fill whole words.
-template <class T>
-WB_KERNEL void round_to_bytes(const Rows<T>& rows, const Values<double>& low, double delta,
-                              const View<std::uint8_t, 2>& bytes, const View<double, 1>& residual, std::int64_t begin,
-                              std::int64_t end) {
-  const std::int64_t m = rows.width(), width = bytes.width();
-  const double share = 1 / delta;
+template <class T> WB_KERNEL void round_to_bytes(const BytesJob<T>& job, std::int64_t begin, std::int64_t end) {
+  const std::int64_t m = job.rows.width(), width = job.bytes.width();
+  const double share = 1 / job.delta;
   for (std::int64_t row = begin; row < end; ++row) {
-    const T* x = rows[row];
-    std::uint8_t* out = bytes[row];
+    const T* x = job.rows[row];
+    std::uint8_t* out = job.bytes[row];
     double moved = 0;
     for (std::int64_t j = 0; j < m; ++j) {
-      const double at = (double(x[j]) - low[j]) * share;
+      const double at = (double(x[j]) - job.low[j]) * share;
       const double level = at < 0 ? 0.0 : at > 255 ? 255.0 : std::floor(at + 0.5);
       out[j] = std::uint8_t(level);
-      moved += absolute((at - level) * delta);
+      moved += absolute((at - level) * job.delta);
     }
     for (std::int64_t j = m; j < width; ++j) out[j] = 0;
     // A little more than the sum, to cover its own rounding: it is used as an upper bound.
-    residual[row] = moved * (1 + double(m) * 1e-15) + 1e-12 * delta;
+    job.residual[row] = moved * (1 + double(m) * 1e-15) + 1e-12 * job.delta;
   }
 }
 

@@ -30,8 +30,8 @@ template <class T> struct Individual {
 
 // Sets the selected features of individual i and their weights.
 template <class T> WB_KERNEL void choose_features(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
-  const std::int64_t m = job.features.count, sets = job.n_sets;
-  const T* a = job.weights ? job.weights + i * sets * m : nullptr;
+  const std::int64_t m = job.rows.width(), sets = job.n_sets();
+  const T* a = job.weights ? job.weights[i] : nullptr;
   out.columns.clear();
   out.folded = false;
   out.numeric = 0;
@@ -43,7 +43,7 @@ template <class T> WB_KERNEL void choose_features(const PopulationJob<T>& job, s
     }
     if (!counts) continue;
     out.columns.push_back(j);
-    out.numeric += j < job.features.numeric;
+    out.numeric += j < job.n_numeric;
   }
   const std::int64_t width = out.width();
   out.weights.assign(std::size_t(sets * width), T(1));
@@ -55,7 +55,7 @@ template <class T> WB_KERNEL void choose_features(const PopulationJob<T>& job, s
     for (std::int64_t c = 0; c < width; ++c) {
       const T root = std::sqrt(out.weights[s * width + c]);
       if (c < out.numeric) out.factor[s * width + c] = root;
-      out.missing_distance[s * width + c] = job.features.missing_distance[out.columns[c]] * (out.folded ? root : T(1));
+      out.missing_distance[s * width + c] = job.missing_distance[out.columns[c]] * (out.folded ? root : T(1));
     }
 }
 
@@ -63,13 +63,13 @@ template <class T> WB_KERNEL void choose_features(const PopulationJob<T>& job, s
 template <class T>
 WB_INLINE void write_tile_row(const PopulationJob<T>& job, const Individual<T>& individual, std::int64_t row,
                               std::int64_t set, T* to, std::int64_t stride) {
-  const std::int64_t width = individual.width(), base = row * job.features.count;
+  const std::int64_t width = individual.width();
   const std::int64_t* columns = individual.columns.data();
   const T* factor = individual.factor.data() + set * width;
   std::int64_t c = 0;
   if (individual.folded)
-    for (; c < individual.numeric; ++c) to[c * stride] = job.centered[base + columns[c]] * factor[c];
-  for (; c < width; ++c) to[c * stride] = job.rows[base + columns[c]];
+    for (; c < individual.numeric; ++c) to[c * stride] = job.centered[row][columns[c]] * factor[c];
+  for (; c < width; ++c) to[c * stride] = job.rows[row][columns[c]];
 }
 
 // Euclidean norm of the numeric features of a row that `write_tile_row` wrote; missing values count 0.
@@ -99,11 +99,11 @@ template <class T> WB_INLINE T folding_slack(const Individual<T>& individual, co
 // rows at infinity.
 template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
-  const std::int64_t n = job.n, sets = job.n_sets;
+  const std::int64_t n = job.rows.size(), sets = job.n_sets();
   choose_features(job, i, out);
   const std::int64_t width = out.width();
-  const bool* kept = job.kept ? job.kept + i * n : nullptr;
-  const T* scales = job.scales ? job.scales + i * n : nullptr;
+  const bool* kept = job.kept ? job.kept[i] : nullptr;
+  const T* scales = job.scales ? job.scales[i] : nullptr;
   out.ids.clear();
   out.set_start.assign(1, 0);
   for (std::int64_t s = 0; s < sets; ++s) {
@@ -141,20 +141,19 @@ template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, s
 template <class T>
 WB_INLINE T measure(const PopulationJob<T>& job, const Individual<T>& individual, std::int64_t query,
                     std::int64_t row) {
-  const std::int64_t m = job.features.count, width = individual.width();
-  const T* q = job.rows + query * m;
-  const T* x = job.rows + row * m;
-  const T* a = individual.weights.data() + (job.n_sets == 1 ? 0 : job.codes[row]) * width;
+  const std::int64_t width = individual.width();
+  const T *q = job.rows[query], *x = job.rows[row];
+  const T* a = individual.weights.data() + (job.n_sets() == 1 ? 0 : job.codes[row]) * width;
   T sum = 0;
   for (std::int64_t c = 0; c < individual.numeric; ++c) {
     const std::int64_t j = individual.columns[c];
     T diff = x[j] - q[j];
-    if (diff != diff) diff = job.features.missing_distance[j];
+    if (diff != diff) diff = job.missing_distance[j];
     sum = add_term<T, 2, true>(sum, a[c], diff);
   }
   for (std::int64_t c = individual.numeric; c < width; ++c) {
     const std::int64_t j = individual.columns[c];
-    sum = add_term<T, 2, true>(sum, a[c], x[j] == q[j] ? T(0) : job.features.missing_distance[j]);
+    sum = add_term<T, 2, true>(sum, a[c], x[j] == q[j] ? T(0) : job.missing_distance[j]);
   }
   return sum;
 }

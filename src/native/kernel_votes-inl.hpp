@@ -73,22 +73,23 @@ template <class T> struct LocalWork {
 template <class T, int P, bool MISSING>
 WB_INLINE void measure_neighbors(const LocalVotesJob<T>& job, const std::int64_t* neighbor, LocalWork<T>& work) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
-  const std::int64_t k = work.k, m = job.features.count;
+  const Features<T> features = job.features();
+  const std::int64_t k = work.k, m = features.count;
   for (std::int64_t lane = 0; lane < work.n_blocks * LANES; ++lane) {
-    const T* row = job.rows + neighbor[std::min(lane, k - 1)] * m;  // Padding repeats the last neighbour.
+    const T* row = job.rows[neighbor[std::min(lane, k - 1)]];  // Padding repeats the last neighbour.
     T* to = work.packed.data() + lane / LANES * m * LANES + lane % LANES;
     for (std::int64_t j = 0; j < m; ++j) to[j * LANES] = row[j];
   }
   for (std::int64_t first = 0; first < k; first += TILE_QUERIES) {
     const std::int64_t used = std::min<std::int64_t>(TILE_QUERIES, k - first);
     for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
-      const T* row = job.rows + neighbor[first + std::min(q, used - 1)] * m;
+      const T* row = job.rows[neighbor[first + std::min(q, used - 1)]];
       for (std::int64_t j = 0; j < m; ++j) work.tile_rows[std::size_t(j * TILE_QUERIES + q)] = row[j];
     }
     for (std::int64_t block = first / LANES; block < work.n_blocks; ++block) {
       TileSums<T> sum;
       accumulate_tile<T, P, false, MISSING>(work.tile_rows.data(), work.packed.data() + block * m * LANES, nullptr,
-                                            job.features, sum);
+                                            features, sum);
       for (std::int64_t q = 0; q < used; ++q) {
         T out[LANES];
         for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
@@ -136,21 +137,22 @@ WB_INLINE bool eliminate(std::int64_t k, std::int64_t stride, double* system, do
 
 // The votes of the neighbours of the queries [begin, end): votes is (n_queries, k).
 template <class T, int P, bool MISSING>
-WB_KERNEL void solve_local_votes(const LocalVotesJob<T>& job, double* votes, std::int64_t begin, std::int64_t end) {
-  const std::int64_t k = job.k;
-  LocalWork<T> work(k, job.features.count);
+WB_KERNEL void solve_local_votes(const LocalVotesJob<T>& job, std::int64_t begin, std::int64_t end) {
+  const std::int64_t k = job.neighbor.width();
+  const auto repetition = [&](std::int64_t row) { return job.repetition ? job.repetition[row] : 1.0; };
+  LocalWork<T> work(k, job.rows.width());
   std::vector<double> to_query(std::size_t(work.stride), 0.0);
   for (std::int64_t query = begin; query < end; ++query) {
-    const std::int64_t* neighbor = job.neighbor + query * k;
+    const std::int64_t* neighbor = job.neighbor[query];
     measure_neighbors<T, P, MISSING>(job, neighbor, work);
-    for (std::int64_t i = 0; i < k; ++i) to_query[std::size_t(i)] = double(job.distance[query * k + i]);
+    for (std::int64_t i = 0; i < k; ++i) to_query[std::size_t(i)] = double(job.distance[query][i]);
     double ridge = job.ridge;
     // With missing values and p = 2 the kernel need not be positive definite: a larger ridge makes the system so.
     for (bool solved = false; !solved; ridge *= 4) {
       for (std::int64_t i = 0; i < k; ++i) {
         double* row = work.system.data() + i * work.stride;
         apply_kernel(work.distance.data() + i * work.stride, job.width, i / 4 * 4, k, row);
-        row[i] = 1.0 + ridge / (job.repetition ? job.repetition[neighbor[i]] : 1.0);
+        row[i] = 1.0 + ridge / repetition(neighbor[i]);
       }
       apply_kernel(to_query.data(), job.width, 0, k, work.solution.data());
       solved = eliminate(k, work.stride, work.system.data(), work.solution.data());
@@ -158,11 +160,11 @@ WB_KERNEL void solve_local_votes(const LocalVotesJob<T>& job, double* votes, std
     double sum = 0.0, total = 0.0;
     for (std::int64_t i = 0; i < k; ++i) {
       sum += work.solution[std::size_t(i)];
-      total += job.repetition ? job.repetition[neighbor[i]] : 1.0;
+      total += repetition(neighbor[i]);
     }
     for (std::int64_t i = 0; i < k; ++i) {
-      const double share = (job.repetition ? job.repetition[neighbor[i]] : 1.0) / total;
-      votes[query * k + i] = work.solution[std::size_t(i)] + (1.0 - sum) * share;
+      const double share = repetition(neighbor[i]) / total;
+      job.votes[query][i] = work.solution[std::size_t(i)] + (1.0 - sum) * share;
     }
   }
 }
@@ -170,28 +172,27 @@ WB_KERNEL void solve_local_votes(const LocalVotesJob<T>& job, double* votes, std
 // out[q, j] = sum over references i of coefficient[q, i] * sign(query_j - x_ij), for the numeric features and the
 // queries [begin, end). A missing value has the sign 0. coefficient: (end - begin, n_lanes), 0 for padding;
 // out: (end - begin, n_numeric).
-WB_KERNEL inline void sum_signs(const double* queries, const double* packed, const Features<double>& features,
-                                std::int64_t n_blocks, const double* coefficient, double* out, std::int64_t begin,
-                                std::int64_t end) {
+WB_KERNEL inline void sum_signs(const PackedRows<double>& rows, const double* coefficient, double* out,
+                                std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<double>, PANEL = 128;
   constexpr int WIDE = VECTOR_LANES<double>;
-  const std::int64_t m = features.count, numeric = features.numeric, width = n_blocks * LANES;
+  const std::int64_t m = rows.rows.width(), numeric = rows.n_numeric, width = rows.n_lanes();
   const Vec<double> zero = broadcast<double>(0.0);
   std::vector<double> tile_rows(std::size_t(PANEL * TILE_QUERIES)), by_lane(std::size_t(PANEL * TILE_QUERIES * WIDE));
   for (std::int64_t from = 0; from < numeric; from += PANEL) {  // Sums of a panel stay in the first-level cache.
     const std::int64_t to = std::min(from + PANEL, numeric);
     for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-      gather_tile(queries, first, end, m, from, to, tile_rows.data());
+      gather_tile(rows.rows.data, first, end, m, from, to, tile_rows.data());
       const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
       std::fill(by_lane.begin(), by_lane.end(), 0.0);
-      for (std::int64_t block = 0; block < n_blocks; ++block) {
+      for (std::int64_t block = 0; block < rows.packed.size(); ++block) {
         Vec<double> weight[TILE_QUERIES][TILE_VECTORS];
         WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
           WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
             weight[q][v] =
                 load<double>(coefficient + (first - begin + std::min(q, used - 1)) * width + block * LANES + v * WIDE);
         for (std::int64_t j = from; j < to; ++j) {
-          const double* values = packed + (block * m + j) * LANES;
+          const double* values = rows.packed[block] + j * LANES;
           const Vec<double> ref[TILE_VECTORS] = {load<double>(values), load<double>(values + WIDE)};
           WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
             const Vec<double> query = broadcast<double>(tile_rows[std::size_t((j - from) * TILE_QUERIES + q)]);

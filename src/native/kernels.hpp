@@ -21,29 +21,23 @@ template <class T> struct Kernels {
                                Index end);  // [p - 1][weights][missing]
   void (*compute_symmetric_distances[2][2])(const SymmetricJob<T>&, const PairLayout&,
                                             std::span<const PairTile>);  // [p - 1][missing]
-  void (*select_nearest)(const Rows<T>& pair_distance, const Values<Index>& order, const Values<Index>& group_start,
-                         const Lists<T>&, Index begin, Index end);
+  void (*select_nearest)(const SelectJob<T>&, Index begin, Index end);
   void (*rerank[2])(const Candidates<T>&, Index begin, Index end);  // [p - 1]
-  void (*measure_pairs)(const Rows<T>& rows, const Rows<Index>& pairs, const View<T, 1>& distance, Index begin,
-                        Index end);
-  void (*compute_distances[2][2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
-                                  T* distance, Index begin, Index end);  // [p - 1][missing]
-  void (*compute_zone_coefficients[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
-                                       const Zones&, T* coefficient, Index begin, Index end);  // [missing]
-  void (*add_differences[2])(const T* queries, const T* packed, const Features<T>&, std::int64_t n_blocks,
-                             const T* coefficient, double* total, Index begin, Index end);  // [missing]
-  void (*add_listed_differences)(const ListedPairs<T>&, double* total, Index begin, Index end);
-  void (*sum_distances)(const T* queries, const T* packed, const Features<T>&, std::int64_t n, double* sums,
-                        Index begin, Index end);
-  void (*round_to_bytes)(const Rows<T>&, const Values<double>& low, double delta, const View<std::uint8_t, 2>& bytes,
-                         const View<double, 1>& residual, Index begin, Index end);
+  void (*measure_pairs)(const PairsJob<T>&, Index begin, Index end);
+  void (*compute_distances[2][2])(const PackedRows<T>&, const Rows<T>& queries, T* distance, Index begin,
+                                  Index end);  // [p - 1][missing]
+  void (*compute_zone_coefficients[2])(const PackedRows<T>&, const Zones&, T* coefficient, Index begin,
+                                       Index end);  // [missing]
+  void (*add_differences[2])(const PackedRows<T>&, const T* coefficient, double* total, Index begin,
+                             Index end);  // [missing]
+  void (*add_listed_differences)(const ListedRows<T>&, Index begin, Index end);
+  void (*sum_distances)(const PackedRows<T>&, double* sums, Index begin, Index end);
+  void (*round_to_bytes)(const BytesJob<T>&, Index begin, Index end);
   void (*round_to_levels)(const LevelsJob<T>&, Index begin, Index end);
   std::int64_t (*find_k_nearest_by_bytes)(const ByteJob<T>&, Index begin, Index end);
-  void (*predict_by_scan[2])(const PopulationJob<T>&, std::int64_t first, std::int64_t last, Index begin,
-                             Index end);  // [missing]
-  void (*predict_from_matrix)(const PopulationJob<T>&, const T* square, std::int64_t stride, std::int64_t count,
-                              Index begin, Index end);
-  void (*solve_local_votes[2][2])(const LocalVotesJob<T>&, double* votes, Index begin, Index end);  // [p - 1][missing]
+  void (*predict_by_scan[2])(const PopulationJob<T>&, Index begin, Index end);  // [missing]
+  void (*predict_from_matrix)(const PopulationJob<T>&, const Rows<T>& square, Index begin, Index end);
+  void (*solve_local_votes[2][2])(const LocalVotesJob<T>&, Index begin, Index end);  // [p - 1][missing]
 };
 
 // The kernels of rounded-inl.hpp for 16-bit integers.
@@ -59,14 +53,13 @@ struct Level {
   std::int64_t pair_queries;       // queries of a tile of pair_tiles.hpp
   const Kernels<float>* in_float;  // compiled in a file of its own, beside the rest of the level
   const Kernels<double>* in_double;
-  void (*compute_zone_distances)(const ZoneJob&, std::int64_t n, double* distance, std::int64_t width,
-                                 std::int64_t begin, std::int64_t end);
-  void (*add_zone_differences)(const ZoneJob&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
-  void (*add_sparse_zone_differences)(const SparseZoneJob&, const Zones&, double* total, double* coefficient_sums,
-                                      std::int64_t begin, std::int64_t end);
-  void (*take_simba_steps[2])(const MarginJob&, double* w, std::int64_t begin, std::int64_t end);  // [mixed]
-  void (*sum_signs)(const double* queries, const double* packed, const Features<double>&, std::int64_t n_blocks,
-                    const double* coefficient, double* out, std::int64_t begin, std::int64_t end);
+  void (*compute_zone_distances)(const ZoneRows&, const View<double, 2>& distance, std::int64_t begin,
+                                 std::int64_t end);
+  void (*add_zone_differences)(const ZoneRows&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
+  void (*add_sparse_zone_differences)(const SparseZoneJob&, std::int64_t begin, std::int64_t end);
+  void (*take_simba_steps)(const MarginSteps&, std::int64_t begin, std::int64_t end);
+  void (*sum_signs)(const PackedRows<double>&, const double* coefficient, double* out, std::int64_t begin,
+                    std::int64_t end);
   RoundedKernels rounded;
   std::int64_t (*find_k_nearest_mixed[2][2])(const MixedJob&, const Lists<double>&, std::int64_t begin,
                                              std::int64_t end);  // [p - 1][missing]

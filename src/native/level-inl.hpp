@@ -61,36 +61,36 @@ constinit const RoundedKernels ROUNDED = {MULTIPLIES_PAIRS, propose_rounded, pro
 
 namespace wb::WB_LEVEL {
 
-// The order of the entries is that of the indices in kernels.hpp: first p = 1 or false, then p = 2 or true.
+// A kernel for both answers to its last questions, in the order of the indices in kernels.hpp: first p = 1 or false,
+// then p = 2 or true.
+#define WB_BOTH(kernel, ...) {kernel<__VA_ARGS__, false>, kernel<__VA_ARGS__, true>}
+#define WB_BY_EXPONENT(kernel, T) {WB_BOTH(kernel, T, 1), WB_BOTH(kernel, T, 2)}
+#define WB_BY_WEIGHTS(kernel, T)                                   \
+  {                                                                \
+    {WB_BOTH(kernel, T, 1, false), WB_BOTH(kernel, T, 1, true)}, { \
+      WB_BOTH(kernel, T, 2, false), WB_BOTH(kernel, T, 2, true)    \
+    }                                                              \
+  }
+
 template <class T>
 constexpr Kernels<T> KERNELS = {
-    .find_k_nearest = {{{find_k_nearest<T, 1, false, false>, find_k_nearest<T, 1, false, true>},
-                        {find_k_nearest<T, 1, true, false>, find_k_nearest<T, 1, true, true>}},
-                       {{find_k_nearest<T, 2, false, false>, find_k_nearest<T, 2, false, true>},
-                        {find_k_nearest<T, 2, true, false>, find_k_nearest<T, 2, true, true>}}},
-    .find_within = {{{find_within<T, 1, false, false>, find_within<T, 1, false, true>},
-                     {find_within<T, 1, true, false>, find_within<T, 1, true, true>}},
-                    {{find_within<T, 2, false, false>, find_within<T, 2, false, true>},
-                     {find_within<T, 2, true, false>, find_within<T, 2, true, true>}}},
-    .compute_symmetric_distances = {{compute_symmetric_distances<T, 1, false>, compute_symmetric_distances<T, 1, true>},
-                                    {compute_symmetric_distances<T, 2, false>,
-                                     compute_symmetric_distances<T, 2, true>}},
+    .find_k_nearest = WB_BY_WEIGHTS(find_k_nearest, T),
+    .find_within = WB_BY_WEIGHTS(find_within, T),
+    .compute_symmetric_distances = WB_BY_EXPONENT(compute_symmetric_distances, T),
     .select_nearest = select_nearest<T>,
     .rerank = {rerank<T, 1>, rerank<T, 2>},
     .measure_pairs = measure_pairs<T>,
-    .compute_distances = {{compute_distances<T, 1, false>, compute_distances<T, 1, true>},
-                          {compute_distances<T, 2, false>, compute_distances<T, 2, true>}},
-    .compute_zone_coefficients = {compute_zone_coefficients<T, false>, compute_zone_coefficients<T, true>},
-    .add_differences = {add_differences<T, false>, add_differences<T, true>},
+    .compute_distances = WB_BY_EXPONENT(compute_distances, T),
+    .compute_zone_coefficients = WB_BOTH(compute_zone_coefficients, T),
+    .add_differences = WB_BOTH(add_differences, T),
     .add_listed_differences = add_listed_differences<T>,
     .sum_distances = sum_distances<T>,
     .round_to_bytes = round_to_bytes<T>,
     .round_to_levels = round_to_levels<T>,
     .find_k_nearest_by_bytes = find_k_nearest_by_bytes<T>,
-    .predict_by_scan = {predict_by_scan<T, false>, predict_by_scan<T, true>},
+    .predict_by_scan = WB_BOTH(predict_by_scan, T),
     .predict_from_matrix = predict_from_matrix<T>,
-    .solve_local_votes = {{solve_local_votes<T, 1, false>, solve_local_votes<T, 1, true>},
-                          {solve_local_votes<T, 2, false>, solve_local_votes<T, 2, true>}},
+    .solve_local_votes = WB_BY_EXPONENT(solve_local_votes, T),
 };
 
 extern const Kernels<float> FLOAT_KERNELS;
@@ -114,11 +114,10 @@ constinit const Level LEVEL = {
     .compute_zone_distances = compute_zone_distances,
     .add_zone_differences = add_zone_differences,
     .add_sparse_zone_differences = add_sparse_zone_differences,
-    .take_simba_steps = {take_simba_steps<false>, take_simba_steps<true>},
+    .take_simba_steps = take_simba_steps,
     .sum_signs = sum_signs,
     .rounded = {MULTIPLIES_PAIRS, propose_rounded, propose_rounded_pairs},
-    .find_k_nearest_mixed = {{find_k_nearest_mixed<1, false>, find_k_nearest_mixed<1, true>},
-                             {find_k_nearest_mixed<2, false>, find_k_nearest_mixed<2, true>}},
+    .find_k_nearest_mixed = {WB_BOTH(find_k_nearest_mixed, 1), WB_BOTH(find_k_nearest_mixed, 2)},
 };
 
 #endif

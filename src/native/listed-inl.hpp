@@ -8,61 +8,21 @@
 
 namespace wb::WB_LEVEL {
 
-// Adds the differences of x and COUNT neighbours z in the features [first, last), each times its coefficient, one
-// neighbour after the other. So `out` is read and written once for all of them, and has the bits of as many calls with
-// one neighbour. The fused operation is called by name: compilers may fuse it in a vectorised loop and not in what is
-// left over, and the bits would depend on where a thread begins.
-template <class T, int COUNT>
-WB_INLINE void add_neighbors(const T* x, const T* const* z, const double* coefficient, std::int64_t numeric,
-                             std::int64_t first, std::int64_t last, double* WB_RESTRICT out) {
-  std::int64_t j = first;
-  for (const std::int64_t end = std::min(numeric, last); j < end; ++j) {
-    double sum = out[j];
-    WB_UNROLLED_FOR (int i = 0; i < COUNT; ++i)
-      sum = add_product<double>(sum, coefficient[i], double(std::abs(x[j] - z[i][j])));
-    out[j] = sum;
-  }
-  for (; j < last; ++j)
-    WB_UNROLLED_FOR (int i = 0; i < COUNT; ++i) out[j] += x[j] == z[i][j] ? 0.0 : coefficient[i];
-}
-
-// Neighbours of a list that are not added yet, all of them to one output row.
-template <class T> struct WaitingNeighbors {
-  static constexpr int MOST = 4;
-  const T* z[MOST];
-  double coefficient[MOST];
-  std::int64_t output_row = -1;
-  int count = 0;
-};
-
-// Adds the waiting neighbours of the row x in the features [first, last).
+// Adds the features [first, last) of the list `i` to the totals. The fused operation is called by name: compilers may
+// fuse it in a vectorised loop and not in what is left over, and the bits would depend on where a thread begins.
 template <class T>
-WB_INLINE void add_waiting(const ListedPairs<T>& job, const T* x, std::int64_t first, std::int64_t last, double* total,
-                           WaitingNeighbors<T>& waiting) {
-  constexpr int MOST = WaitingNeighbors<T>::MOST;
-  double* out = total + waiting.output_row * job.m;
-  if (waiting.count == MOST) add_neighbors<T, MOST>(x, waiting.z, waiting.coefficient, job.numeric, first, last, out);
-  else
-    for (int i = 0; i < waiting.count; ++i)
-      add_neighbors<T, 1>(x, waiting.z + i, waiting.coefficient + i, job.numeric, first, last, out);
-  waiting.count = 0;
-}
-
-// Adds the features [first, last) of the list `i` to `total`.
-template <class T>
-WB_INLINE void add_list(const ListedPairs<T>& job, std::int64_t i, std::int64_t first, std::int64_t last,
-                        double* total) {
-  const T* x = job.rows + job.query[i] * job.m;
-  WaitingNeighbors<T> waiting;
-  for (std::int64_t s = i * job.width; s < (i + 1) * job.width; ++s) {
-    if (job.neighbor[s] < 0 || job.coefficient[s] == 0) continue;  // A list may be shorter than `width`.
-    if (waiting.count == waiting.MOST || (waiting.count > 0 && job.output_row[s] != waiting.output_row))
-      add_waiting(job, x, first, last, total, waiting);
-    waiting.z[waiting.count] = job.rows + job.neighbor[s] * job.m;
-    waiting.coefficient[waiting.count++] = job.coefficient[s];
-    waiting.output_row = job.output_row[s];
+WB_INLINE void add_list(const ListedRows<T>& job, std::int64_t i, std::int64_t first, std::int64_t last) {
+  const T* x = job.rows[job.query[i]];
+  for (std::int64_t s = 0; s < job.neighbor.width(); ++s) {
+    if (!job.counts(i, s)) continue;
+    const T* z = job.rows[job.neighbor[i][s]];
+    const double c = job.coefficient[i][s];
+    double* WB_RESTRICT out = job.total[job.output_row[i][s]];
+    std::int64_t j = first;
+    for (const std::int64_t end = std::min(job.n_numeric, last); j < end; ++j)
+      out[j] = add_product<double>(out[j], c, double(std::abs(x[j] - z[j])));
+    for (; j < last; ++j) out[j] += x[j] == z[j] ? 0.0 : c;
   }
-  if (waiting.count > 0) add_waiting(job, x, first, last, total, waiting);
 }
 
 // The features that `add_packed_panel` adds at once: their sums stay in registers. Only rows of double are packed: the
@@ -88,16 +48,17 @@ struct PackedLists {
   std::vector<Run> runs;
 };
 
-inline PackedLists pack_lists(const ListedPairs<double>& job, std::int64_t begin, std::int64_t end) {
+inline PackedLists pack_lists(const ListedPairs& job, std::int64_t begin, std::int64_t end) {
   PackedLists out;
-  out.terms.reserve(std::size_t((end - begin) * job.width));
+  out.terms.reserve(std::size_t((end - begin) * job.neighbor.width()));
   for (std::int64_t i = begin; i < end; ++i) {
     const std::size_t first_run = out.runs.size();
-    for (std::int64_t s = i * job.width; s < (i + 1) * job.width; ++s) {
-      if (job.neighbor[s] < 0 || job.coefficient[s] == 0) continue;
-      if (out.runs.size() == first_run || out.runs.back().output_row != job.output_row[s])
-        out.runs.push_back({job.query[i] * LISTED_PANEL, job.output_row[s], out.terms.size(), 0});
-      out.terms.push_back({job.coefficient[s], job.neighbor[s] * LISTED_PANEL});
+    for (std::int64_t s = 0; s < job.neighbor.width(); ++s) {
+      if (!job.counts(i, s)) continue;
+      const std::int64_t output_row = job.output_row[i][s];
+      if (out.runs.size() == first_run || out.runs.back().output_row != output_row)
+        out.runs.push_back({job.query[i] * LISTED_PANEL, output_row, out.terms.size(), 0});
+      out.terms.push_back({job.coefficient[i][s], job.neighbor[i][s] * LISTED_PANEL});
       out.runs.back().end = out.terms.size();
     }
   }
@@ -132,46 +93,47 @@ inline WB_KERNEL WB_NOINLINE void add_packed_panel(const PackedLists& lists, con
   }
 }
 
-// Adds the lists [begin, end) to `total` in the features [first, last), which are numbers. A narrow panel of all rows
-// is packed and stays in the cache while all lists use it. This pays off if rows are in many lists.
-inline WB_KERNEL void add_packed_lists(const ListedPairs<double>& job, double* total, std::int64_t begin,
-                                       std::int64_t end, std::int64_t first, std::int64_t last) {
+// Adds the lists [begin, end) in the features [first, last), which are numbers. A narrow panel of all rows is packed
+// and stays in the cache while all lists use it. This pays off if rows are in many lists.
+inline WB_KERNEL void add_packed_lists(const ListedRows<double>& job, std::int64_t begin, std::int64_t end,
+                                       std::int64_t first, std::int64_t last) {
   const PackedLists lists = pack_lists(job, begin, end);
-  std::vector<double> panel(std::size_t(job.n * LISTED_PANEL));
+  std::vector<double> panel(std::size_t(job.rows.size() * LISTED_PANEL));
   for (std::int64_t from = first; from < last; from += LISTED_PANEL) {
     const std::int64_t count = std::min(LISTED_PANEL, last - from);
-    for (std::int64_t i = 0; i < job.n; ++i)
-      std::memcpy(panel.data() + i * LISTED_PANEL, job.rows + i * job.m + from, std::size_t(count) * sizeof(double));
-    add_packed_panel(lists, panel.data(), total + from, job.m, count);
+    for (std::int64_t i = 0; i < job.rows.size(); ++i)
+      std::memcpy(panel.data() + i * LISTED_PANEL, job.rows[i] + from, std::size_t(count) * sizeof(double));
+    add_packed_panel(lists, panel.data(), job.total.data + from, job.total.width(), count);
   }
 }
 
 // Whether packing pays off: a panel of all rows stays in the second-level cache, there are panels enough, and each row
 // is used often enough.
-inline bool packing_pays_off(const ListedPairs<double>& job, std::int64_t n_lists) {
+inline bool packing_pays_off(const ListedRows<double>& job, std::int64_t n_lists) {
   constexpr std::int64_t MOST_ROWS = 768, LEAST_PANELS = 8, LEAST_USES = 64;
-  return job.n <= MOST_ROWS && job.numeric >= LEAST_PANELS * LISTED_PANEL && n_lists * job.width >= LEAST_USES * job.n;
+  const std::int64_t n = job.rows.size();
+  return n <= MOST_ROWS && job.n_numeric >= LEAST_PANELS * LISTED_PANEL &&
+         n_lists * job.neighbor.width() >= LEAST_USES * n;
 }
 
-// Adds the lists [begin, end) to `total`: (n_output_rows, m). Sums are in double whatever T is. If rows are not packed,
-// all lists add a panel of features before the next, so that panels of some hundred rows stay in the second-level
-// cache.
+// Adds the lists [begin, end) to the totals. Sums are in double whatever T is. If rows are not packed, all lists add a
+// panel of features before the next, so that panels of some hundred rows stay in the second-level cache.
 template <class T>
-WB_KERNEL void add_listed_differences(const ListedPairs<T>& job, double* total, std::int64_t begin, std::int64_t end) {
+WB_KERNEL void add_listed_differences(const ListedRows<T>& job, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t PANEL = 4096 / std::int64_t(sizeof(T));
   std::int64_t first = job.first_feature;
   if constexpr (std::is_same_v<T, double>) {
-    const std::int64_t numbers = std::min(job.numeric, job.last_feature);
+    const std::int64_t numbers = std::min(job.n_numeric, job.last_feature);
     if (first < numbers && packing_pays_off(job, end - begin)) {
-      add_packed_lists(job, total, begin, end, first, numbers);
+      add_packed_lists(job, begin, end, first, numbers);
       first = numbers;
     }
   }
   for (; first < job.last_feature; first += PANEL)
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t last = std::min(first + PANEL, job.last_feature), next = job.last_feature - last;
-      fetch_ahead(job.rows + job.query[i] * job.m + last, std::min(PANEL, next));
-      add_list<T>(job, i, first, last, total);
+      fetch_ahead(job.rows[job.query[i]] + last, std::min(PANEL, next));
+      add_list<T>(job, i, first, last);
     }
 }
 

@@ -13,17 +13,18 @@ namespace wb::WB_LEVEL {
 
 // City-block or squared Euclidean distances of the queries [begin, end) to all references: (end - begin, n_lanes).
 template <class T, int P, bool MISSING>
-WB_KERNEL void compute_distances(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
-                                 T* distance, std::int64_t begin, std::int64_t end) {
+WB_KERNEL void compute_distances(const PackedRows<T>& rows, const Rows<T>& queries, T* distance, std::int64_t begin,
+                                 std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
-  const std::int64_t m = features.count, width = n_blocks * LANES;
+  const Features<T> features = rows.features();
+  const std::int64_t m = features.count, width = rows.n_lanes();
   std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES));
   for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-    gather_tile(queries, first, end, m, 0, m, tile_rows.data());
+    gather_tile(queries.data, first, end, m, 0, m, tile_rows.data());
     const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
-    for (std::int64_t block = 0; block < n_blocks; ++block) {
+    for (std::int64_t block = 0; block < rows.packed.size(); ++block) {
       TileSums<T> sum;
-      accumulate_tile<T, P, false, MISSING>(tile_rows.data(), packed + block * m * LANES, nullptr, features, sum);
+      accumulate_tile<T, P, false, MISSING>(tile_rows.data(), rows.packed[block], nullptr, features, sum);
       for (int q = 0; q < used; ++q) {
         T* out = distance + (first - begin + q) * width + block * LANES;
         for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, sum[q][v]);
@@ -54,7 +55,7 @@ struct Thresholds {
 // A fixed threshold, or mean - sd / 2 and mean + sd / 2 of the distances of one row to all others.
 template <class T> WB_INLINE Thresholds zone_thresholds(const Zones& zones, std::int64_t row, T* distance) {
   if (zones.threshold >= 0) return {zones.threshold, zones.threshold};
-  const std::int64_t n = zones.n;
+  const std::int64_t n = zones.size();
   distance[row] = 0;  // A row with missing values is not at distance 0 from itself.
   const double mean = sum_powers(distance, n, 0.0, false) / double(n - 1);
   distance[row] = T(mean);  // So that it adds nothing to the squares but the rounding of the mean to T.
@@ -100,34 +101,32 @@ WB_INLINE void distances_to_coefficients(const Zones& zones, std::int64_t row, T
   // Distances that equal a threshold up to rounding belong to no zone: rounding must not decide.
   const T below = T(at.low * (1 - zones.tolerance)), above = T(at.high * (1 + zones.tolerance));
   distance[row] = above;  // In neither zone: neither below `below` nor above `above`.
-  if (zones.hit_range != nullptr) {
-    const std::int64_t first = zones.hit_range[2 * row], last = zones.hit_range[2 * row + 1];
-    const double for_hits = zones.factor[0] * zones.weight[row], for_misses = zones.factor[1] * zones.weight[row];
+  const std::int64_t n = zones.size();
+  const auto scale_of = [&](std::int64_t group) { return zones.factor_of(row, group) * zones.weight[row]; };
+  if (zones.numeric()) {
+    const std::int64_t first = zones.hit_range[row][0], last = zones.hit_range[row][1];
     const ZoneCounts hits = count_zones(distance, first, last, below, above);
-    const ZoneCounts all = count_zones(distance, 0, zones.n, below, above);
+    const ZoneCounts all = count_zones(distance, 0, n, below, above);
     const ZoneCounts misses{.near = all.near - hits.near, .far = all.far - hits.far};
-    write_coefficients(distance, 0, first, below, above, for_misses, misses, zones.far);
-    write_coefficients(distance, first, last, below, above, for_hits, hits, zones.far);
-    write_coefficients(distance, last, zones.n, below, above, for_misses, misses, zones.far);
+    write_coefficients(distance, 0, first, below, above, scale_of(1), misses, zones.far);
+    write_coefficients(distance, first, last, below, above, scale_of(0), hits, zones.far);
+    write_coefficients(distance, last, n, below, above, scale_of(1), misses, zones.far);
   } else {
-    const std::int64_t* start = zones.class_start;
-    const std::int64_t own = std::upper_bound(start, start + zones.n_classes + 1, row) - start - 1;
-    for (std::int64_t c = 0; c < zones.n_classes; ++c) {
-      const ZoneCounts counts = count_zones(distance, start[c], start[c + 1], below, above);
-      const double scale = zones.factor[own * zones.n_classes + c] * zones.weight[row];
-      write_coefficients(distance, start[c], start[c + 1], below, above, scale, counts, zones.far);
+    for (std::int64_t c = 0; c < zones.n_groups(); ++c) {
+      const std::int64_t from = zones.class_start[c], to = zones.class_start[c + 1];
+      const ZoneCounts counts = count_zones(distance, from, to, below, above);
+      write_coefficients(distance, from, to, below, above, scale_of(c), counts, zones.far);
     }
   }
-  std::fill(distance + zones.n, distance + width, T(0));
+  std::fill(distance + n, distance + width, T(0));
 }
 
 // Coefficients of the rows [begin, end) with all rows: (end - begin, n_lanes).
 template <class T, bool MISSING>
-WB_KERNEL void compute_zone_coefficients(const T* queries, const T* packed, const Features<T>& features,
-                                         std::int64_t n_blocks, const Zones& zones, T* coefficient, std::int64_t begin,
-                                         std::int64_t end) {
-  const std::int64_t width = n_blocks * BLOCK_LANES<T>;
-  compute_distances<T, 1, MISSING>(queries, packed, features, n_blocks, coefficient, begin, end);
+WB_KERNEL void compute_zone_coefficients(const PackedRows<T>& rows, const Zones& zones, T* coefficient,
+                                         std::int64_t begin, std::int64_t end) {
+  const std::int64_t width = rows.n_lanes();
+  compute_distances<T, 1, MISSING>(rows, rows.rows, coefficient, begin, end);
   for (std::int64_t row = begin; row < end; ++row)
     distances_to_coefficients(zones, row, coefficient + (row - begin) * width, width);
 }
@@ -138,16 +137,17 @@ WB_KERNEL void compute_zone_coefficients(const T* queries, const T* packed, cons
 // MISSING: a number that is missing differs from all others by the missing distance of its feature. A missing category
 // (NaN) equals nothing, so that it differs by 1 anyway.
 template <class T, bool MISSING>
-WB_KERNEL void add_differences(const T* queries, const T* packed, const Features<T>& features, std::int64_t n_blocks,
-                               const T* coefficient, double* total, std::int64_t begin, std::int64_t end) {
+WB_KERNEL void add_differences(const PackedRows<T>& rows, const T* coefficient, double* total, std::int64_t begin,
+                               std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>, RUN = 32;
   constexpr int WIDE = VECTOR_LANES<T>;
-  const std::int64_t m = features.count, width = n_blocks * LANES;
+  const Features<T> features = rows.features();
+  const std::int64_t m = features.count, n_blocks = rows.packed.size(), width = rows.n_lanes();
   std::vector<T> tile_rows(std::size_t(m * TILE_QUERIES)), by_lane(std::size_t(m * WIDE));
   for (std::int64_t from = 0; from < n_blocks; from += RUN) {
     const std::int64_t to = std::min(from + RUN, n_blocks);
     for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-      gather_tile(queries, first, end, m, 0, m, tile_rows.data());
+      gather_tile(rows.rows.data, first, end, m, 0, m, tile_rows.data());
       const int used = int(std::min<std::int64_t>(TILE_QUERIES, end - first));
       std::fill(by_lane.begin(), by_lane.end(), T(0));
       for (std::int64_t block = from; block < to; ++block) {
@@ -160,7 +160,7 @@ WB_KERNEL void add_differences(const T* queries, const T* packed, const Features
             busy = busy | less<T>(broadcast<T>(T(0)), absolute<T>(weight[q][v]));
           }
         if (!any<T>(busy)) continue;  // Most coefficients are 0, if few rows are near.
-        const T* values = packed + block * m * LANES;
+        const T* values = rows.packed[block];
         std::int64_t j = 0;
         for (; j < features.numeric; ++j) {
           const Vec<T> ref[TILE_VECTORS] = {load<T>(values + j * LANES), load<T>(values + j * LANES + WIDE)};
@@ -194,49 +194,36 @@ WB_KERNEL void add_differences(const T* queries, const T* packed, const Features
   }
 }
 
-// Adds the square roots of a tile's sums, for the first `lanes` references, to the totals of each query and lane.
-template <class T> WB_INLINE void add_roots(const TileSums<T>& sum, std::int64_t lanes, double* by_lane) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>;
-  for (std::int64_t q = 0; q < TILE_QUERIES; ++q) {
-    T out[LANES];
-    for (int v = 0; v < TILE_VECTORS; ++v) store<T>(out + v * VECTOR_LANES<T>, square_root<T>(sum[q][v]));
-    for (std::int64_t i = lanes; i < LANES; ++i) out[i] = 0;
-    for (std::int64_t i = 0; i < LANES; ++i) by_lane[q * LANES + i] += double(out[i]);
-  }
-}
+// The collector of `scan_tiles` that adds all Euclidean distances: by_lane is (end - begin, BLOCK_LANES).
+template <class T> struct RootCollector {
+  std::int64_t begin, n;  // the first query, and the number of references
+  double* by_lane;
 
-// sums[i] = sum over the n references of the Euclidean distance to query i, in double, for the queries [begin, end).
-template <class T>
-WB_KERNEL void sum_distances(const T* queries, const T* packed, const Features<T>& features, std::int64_t n,
-                             double* sums, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>, TILE_SUMS = TILE_QUERIES * LANES;
-  const std::int64_t m = features.count, n_blocks = (n + LANES - 1) / LANES;
-  const std::int64_t n_tiles = (end - begin + TILE_QUERIES - 1) / TILE_QUERIES;
-  const CacheBlocking<T> blocking(m, n_tiles, 1);
-  std::vector<T> tile_rows(std::size_t(blocking.tiles * blocking.panel * TILE_QUERIES));
-  std::vector<T> squares(blocking.wide ? std::size_t(blocking.tiles * n_blocks * TILE_SUMS) : 0);
-  std::vector<double> by_lane(std::size_t(n_tiles * TILE_SUMS), 0.0);
-  for (std::int64_t tiles = 0; tiles < n_tiles; tiles += blocking.tiles) {
-    const std::int64_t tiles_end = std::min(tiles + blocking.tiles, n_tiles);
-    for (std::int64_t first = 0; first < m; first += blocking.panel) {
-      const std::int64_t last = std::min(first + blocking.panel, m);
-      for (std::int64_t t = tiles; t < tiles_end; ++t)
-        gather_tile(queries, begin + t * TILE_QUERIES, end, m, first, last,
-                    tile_rows.data() + (t - tiles) * blocking.panel * TILE_QUERIES);
-      for (std::int64_t from = 0; from < n_blocks; from += blocking.blocks)
-        for (std::int64_t t = tiles; t < tiles_end; ++t)
-          for (std::int64_t block = from; block < std::min(from + blocking.blocks, n_blocks); ++block) {
-            T* kept = blocking.wide ? squares.data() + ((t - tiles) * n_blocks + block) * TILE_SUMS : nullptr;
-            TileSums<T> sum;
-            if (first == 0) clear<T>(sum);
-            else restore<T>(kept, sum);
-            const GatheredQueries<T> rows{tile_rows.data() + (t - tiles) * blocking.panel * TILE_QUERIES, first};
-            accumulate_tile<T, 2, false, false>(rows, packed + block * m * LANES, nullptr, features, first, last, sum);
-            if (last < m) save<T>(sum, kept);
-            else add_roots<T>(sum, std::min(LANES, n - block * LANES), by_lane.data() + t * TILE_SUMS);
-          }
-    }
+  T limit(std::int64_t, std::int64_t) const { return std::numeric_limits<T>::infinity(); }
+  static std::int64_t first_wanted() { return 0; }
+  static T limit_of_kth(std::int64_t, T kth) { return kth; }
+  WB_NOINLINE WB_KERNEL T take(const TilePosition& place, unsigned, const T* squares, T limit) const {
+    constexpr std::int64_t LANES = BLOCK_LANES<T>;
+    T roots[LANES];
+    for (std::int64_t i = 0; i < LANES; ++i) roots[i] = std::sqrt(squares[i]);
+    std::fill(roots + std::min(LANES, n - place.block * LANES), roots + LANES, T(0));  // those of padding
+    for (std::int64_t i = 0; i < LANES; ++i) by_lane[(place.row - begin) * LANES + i] += double(roots[i]);
+    return limit;
   }
+};
+
+// sums[i] = sum over all rows of the Euclidean distance to row i, in double, for the rows [begin, end).
+template <class T>
+WB_KERNEL void sum_distances(const PackedRows<T>& rows, double* sums, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  const std::int64_t groups[] = {0, rows.packed.size()};
+  const References<T> references{.packed = rows.packed,
+                                 .group_start = {groups, {2}},
+                                 .missing_distance = rows.missing_distance,
+                                 .n_numeric = rows.n_numeric};
+  std::vector<double> by_lane(std::size_t((end - begin) * LANES), 0.0);
+  const RootCollector<T> collector{.begin = begin, .n = rows.rows.size(), .by_lane = by_lane.data()};
+  scan_tiles<T, 2, false, false>({.references = &references, .rows = rows.rows}, collector, begin, end);
   for (std::int64_t row = begin; row < end; ++row)
     sums[row] =
         std::accumulate(by_lane.data() + (row - begin) * LANES, by_lane.data() + (row - begin + 1) * LANES, 0.0);

@@ -71,7 +71,7 @@ template <class T>
 WB_KERNEL float round_rows(const PopulationJob<T>& job, const std::vector<std::int64_t>& columns,
                            const std::vector<float>& factor, RoundedIndividual& out) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
-  const std::int64_t n = job.n, pairs = out.pairs, width = std::int64_t(columns.size());
+  const std::int64_t n = job.rows.size(), pairs = out.pairs, width = std::int64_t(columns.size());
   out.packed.resize(std::size_t(out.blocks * pairs * LANES));
   out.norm.assign(std::size_t(out.blocks * LANES), 0);
   out.queries.resize(std::size_t(out.tiles * pairs * TILE_QUERIES));
@@ -87,12 +87,11 @@ WB_KERNEL float round_rows(const PopulationJob<T>& job, const std::vector<std::i
     const bool instances = position < out.blocks * LANES;
     std::int32_t* to = out.packed.data() + position / LANES * pairs * LANES + position % LANES;
     for (std::int64_t c = 0; c < pairs; ++c) {
-      Ints both =
-          round_feature(job.columns + columns[2 * c] * n, factor[2 * c], position, in_order, row, used, moved) & 0xffff;
-      if (2 * c + 1 < width)
-        both |=
-            round_feature(job.columns + columns[2 * c + 1] * n, factor[2 * c + 1], position, in_order, row, used, moved)
-            << 16;
+      Ints both = {};
+      for (std::int64_t at = 2 * c; at < std::min(2 * c + 2, width); ++at) {
+        const Ints level = round_feature(job.columns[columns[at]], factor[at], position, in_order, row, used, moved);
+        both |= (level & 0xffff) << (at % 2 * 16);
+      }
       norm += multiply_pairs(both, both);
       if (instances) store_ints(to + c * LANES, both);
       typedef short Shorts __attribute__((vector_size(VECTOR_BYTES)));
@@ -120,9 +119,9 @@ template <class T>
 WB_KERNEL bool round_individual(const PopulationJob<T>& job, std::int64_t i, const Individual<T>& individual,
                                 RoundedIndividual& out) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>;
-  const std::int64_t n = job.n, width = individual.width();
-  const bool* kept = job.kept ? job.kept + i * n : nullptr;
-  const T* scales = job.scales ? job.scales + i * n : nullptr;
+  const std::int64_t n = job.rows.size(), width = individual.width();
+  const bool* kept = job.kept ? job.kept[i] : nullptr;
+  const T* scales = job.scales ? job.scales[i] : nullptr;
   double largest = 0, square = 0, most = scales ? 0 : 1;
   for (std::int64_t c = 0; c < width; ++c) {
     const double reach = std::sqrt(double(individual.weights[c])) * job.half_range[individual.columns[c]];
@@ -192,7 +191,8 @@ WB_INLINE void compare_rounded_tile(RoundedIndividual& individual, std::int64_t 
                                     std::int64_t block, std::int64_t stop) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
   const std::int64_t pairs = individual.pairs;
-  const std::int32_t* queries = individual.queries.data() + slot * pairs;
+  const std::int32_t *queries = individual.queries.data() + slot * pairs,
+                     *query_norm = individual.query_norm.data() + slot;
   const Ints mask = individual.mask - Ints{};
   Vec<float> best[TILE_QUERIES], second[TILE_QUERIES];
   for (int q = 0; q < TILE_QUERIES; ++q) {
@@ -200,20 +200,9 @@ WB_INLINE void compare_rounded_tile(RoundedIndividual& individual, std::int64_t 
     second[q] = load<float>(individual.second.data() + (slot + q) * WIDE);
   }
   for (; block < stop; ++block) {
-    const std::int32_t* from = individual.packed.data() + block * pairs * LANES;
     Ints sum[TILE_QUERIES][TILE_VECTORS];
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
-      const Ints norm = load_ints(individual.norm.data() + block * LANES + v * WIDE);
-      WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = norm + individual.query_norm[slot + q];
-    }
-    for (std::int64_t c = 0; c < pairs; ++c) {
-      Ints ref[TILE_VECTORS];
-      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(from + c * LANES + v * WIDE);
-      WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
-        const Ints query = queries[c * TILE_QUERIES + q] - Ints{};
-        WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] += multiply_pairs(ref[v], query);
-      }
-    }
+    measure_rounded_tile(queries, query_norm, individual.packed.data() + block * pairs * LANES,
+                         individual.norm.data() + block * LANES, pairs, sum);
     TileSums<float> distance;
     WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
       WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
@@ -300,16 +289,12 @@ WB_NOINLINE WB_KERNEL void offer_up_to(const RoundedIndividual& rounded, std::in
   const std::int64_t pairs = rounded.pairs, slot = rounded.slot_of(position);
   const std::int32_t* query = rounded.queries.data() + slot / TILE_QUERIES * TILE_QUERIES * pairs + slot % TILE_QUERIES;
   for (std::int64_t block = 0; block < rounded.blocks; ++block) {
-    Ints sum[TILE_VECTORS];
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
-      sum[v] = load_ints(rounded.norm.data() + block * LANES + v * WIDE) + rounded.query_norm[slot];
-    for (std::int64_t c = 0; c < pairs; ++c)
-      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
-        sum[v] += multiply_pairs(load_ints(rounded.packed.data() + (block * pairs + c) * LANES + v * WIDE),
-                                 query[c * TILE_QUERIES] - Ints{});
+    Ints sum[1][TILE_VECTORS];
+    measure_rounded_tile(query, rounded.query_norm.data() + slot, rounded.packed.data() + block * pairs * LANES,
+                         rounded.norm.data() + block * LANES, pairs, sum);
     for (int v = 0; v < TILE_VECTORS; ++v) {
       const std::int64_t at = block * LANES + v * WIDE;
-      Vec<float> distance = __builtin_convertvector(sum[v], Vec<float>);
+      Vec<float> distance = __builtin_convertvector(sum[0][v], Vec<float>);
       if (!rounded.scale.empty()) distance = distance * load<float>(rounded.scale.data() + at);
       unsigned lanes = lane_bits<float>(less<float>(distance, broadcast<float>(limit)));
       for (; lanes; lanes &= lanes - 1) {
@@ -368,45 +353,39 @@ WB_INLINE std::int64_t nearest_of(const PopulationJob<T>& job, const Individual<
   return exact.id;
 }
 
-#else
-
-struct RoundedIndividual {};
-
-#endif
-
 // Whether individuals of this call may be predicted here.
-template <class T>
-WB_INLINE bool pairs_serve([[maybe_unused]] const PopulationJob<T>& job, [[maybe_unused]] std::int64_t begin,
-                           [[maybe_unused]] std::int64_t end) {
-#if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
-  return job.columns && job.k == 1 && job.n_sets == 1 && job.all_rows && begin == 0 && end == job.n &&
-         job.n <= MOST_PAIRED_ROWS;
-#else
-  return false;
-#endif
+template <class T> WB_INLINE bool pairs_serve(const PopulationJob<T>& job, std::int64_t begin, std::int64_t end) {
+  const std::int64_t n = job.rows.size();
+  return job.columns && job.k == 1 && job.n_sets() == 1 && !job.query && begin == 0 && end == n &&
+         n <= MOST_PAIRED_ROWS;
 }
 
 // Predicts all rows for individual i. Returns false if `round_individual` does.
 template <class T>
-WB_KERNEL bool predict_by_pairs([[maybe_unused]] const PopulationJob<T>& job, [[maybe_unused]] std::int64_t i,
-                                [[maybe_unused]] Individual<T>& individual,
-                                [[maybe_unused]] RoundedIndividual& rounded) {
-#if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
+WB_KERNEL bool predict_by_pairs(const PopulationJob<T>& job, std::int64_t i, Individual<T>& individual,
+                                RoundedIndividual& rounded) {
+  const std::int64_t n = job.rows.size();
   choose_features(job, i, individual);
   if (!round_individual(job, i, individual, rounded)) return false;
-  if (rounded.scale.empty()) compare_rounded_rows<false>(rounded, job.n);
-  else compare_rounded_rows<true>(rounded, job.n);
-  const T* scales = job.scales ? job.scales + i * job.n : nullptr;
-  for (std::int64_t position = 0; position < job.n; ++position) {
-    const std::int64_t id = nearest_of(job, individual, scales, rounded, position);
-    const std::int64_t at = i * job.n_queries + rounded.row[position];
-    if (job.targets) job.numbers[at] = id < 0 ? job.otherwise : job.targets[id];
-    else job.predicted[at] = id < 0 ? NO_PREDICTION : job.codes[id];
+  if (rounded.scale.empty()) compare_rounded_rows<false>(rounded, n);
+  else compare_rounded_rows<true>(rounded, n);
+  const T* scales = job.scales ? job.scales[i] : nullptr;
+  for (std::int64_t position = 0; position < n; ++position) {
+    const std::int64_t id = nearest_of(job, individual, scales, rounded, position), row = rounded.row[position];
+    if (job.targets) job.numbers[i][row] = id < 0 ? job.otherwise : job.targets[id];
+    else job.predicted[i][row] = id < 0 ? NO_PREDICTION : job.codes[id];
   }
   return true;
-#else
-  return false;
-#endif
 }
+
+#else  // No instruction multiplies pairs of integers.
+
+struct RoundedIndividual {};
+template <class T> bool pairs_serve(const PopulationJob<T>&, std::int64_t, std::int64_t) { return false; }
+template <class T> bool predict_by_pairs(const PopulationJob<T>&, std::int64_t, Individual<T>&, RoundedIndividual&) {
+  return false;
+}
+
+#endif
 
 }  // namespace wb::WB_LEVEL

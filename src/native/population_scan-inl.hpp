@@ -16,7 +16,8 @@ namespace wb::WB_LEVEL {
 // The most frequent class among the k entries of a list; of equally frequent classes the one with the lower code wins.
 // `counts` is all zero before and after, so that it need not be cleared per row.
 template <class T>
-WB_INLINE int vote(const T* distance, const std::int64_t* id, std::int64_t k, const std::int32_t* codes, int* counts) {
+WB_INLINE int vote(const T* distance, const std::int64_t* id, std::int64_t k, const Values<std::int32_t>& codes,
+                   int* counts) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   if (k == 1) return distance[0] < infinity ? codes[id[0]] : NO_PREDICTION;
   int best = NO_PREDICTION;
@@ -33,7 +34,8 @@ WB_INLINE int vote(const T* distance, const std::int64_t* id, std::int64_t k, co
 // The mean target of the entries of a list; `otherwise` if the list is empty. The list is a heap and is sorted here:
 // targets are added from the nearest entry on, so that all ways of finding the neighbours give the same bits.
 template <class T>
-WB_INLINE double mean_target(T* distance, std::int64_t* id, std::int64_t k, const double* targets, double otherwise) {
+WB_INLINE double mean_target(T* distance, std::int64_t* id, std::int64_t k, const Values<double>& targets,
+                             double otherwise) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   if (k == 1) return distance[0] < infinity ? targets[id[0]] : otherwise;
   sort_list(distance, id, k);
@@ -54,12 +56,13 @@ template <class T> struct NearestLists {
     id.assign(std::size_t(rows * job.k), std::numeric_limits<std::int64_t>::max());
     counts.assign(std::size_t(job.n_classes), 0);
   }
-  // Writes what the list `row` predicts to place `at` of the output. The list is used up.
-  WB_INLINE void write_prediction(const PopulationJob<T>& job, std::int64_t at, std::int64_t row) {
-    T* d = distance.data() + row * job.k;
-    std::int64_t* of = id.data() + row * job.k;
-    if (job.targets) job.numbers[at] = mean_target(d, of, job.k, job.targets, job.otherwise);
-    else job.predicted[at] = vote(d, of, job.k, job.codes, counts.data());
+  // Writes what each list predicts for one of the queries from `begin` on. The lists are used up.
+  WB_INLINE void write_predictions(const PopulationJob<T>& job, std::int64_t individual, std::int64_t begin) {
+    T* d = distance.data();
+    std::int64_t* of = id.data();
+    for (std::int64_t query = begin; d < distance.data() + distance.size(); ++query, d += job.k, of += job.k)
+      if (job.targets) job.numbers[individual][query] = mean_target(d, of, job.k, job.targets, job.otherwise);
+      else job.predicted[individual][query] = vote(d, of, job.k, job.codes, counts.data());
   }
 };
 
@@ -68,15 +71,15 @@ template <class T> struct NearestLists {
 template <class T> struct IndividualCollector {
   const PopulationJob<T>& job;
   const Individual<T>& individual;
-  const std::int64_t* query;  // (rows,)
-  const T* slack;             // (rows,) what folding changes in a distance (not squared); if rows are folded
+  std::int64_t begin;  // the first query
+  const T* slack;      // (rows,) what folding changes in a distance (not squared); if rows are folded
   std::int64_t first_lane;
   NearestLists<T>& nearest;
 
   WB_INLINE T widen(T worst, std::int64_t row) const {
     if (worst == std::numeric_limits<T>::infinity()) return worst;
     // Rows ascend within a set, so of equal distances the one in the list stays; not so between sets.
-    if (job.n_sets > 1) worst = just_above(worst);
+    if (job.n_sets() > 1) worst = just_above(worst);
     else if (worst == 0) return 0;
     return individual.folded ? folded_limit<T, 2>(worst, slack[row], individual.width()) : worst;
   }
@@ -91,14 +94,15 @@ template <class T> struct IndividualCollector {
   WB_NOINLINE WB_KERNEL T take(const TilePosition& place, unsigned lanes, const T* distance, T limit) const {
     T* list = nearest.distance.data() + place.row * job.k;
     std::int64_t* list_id = nearest.id.data() + place.row * job.k;
+    const std::int64_t own = job.row_of(begin + place.row);
     for (; lanes; lanes &= lanes - 1) {
       const int lane = std::countr_zero(lanes);
       if (!(distance[lane] < limit)) continue;  // The limit may have fallen since the lanes were found.
       const std::int64_t at = first_lane + place.block * BLOCK_LANES<T> + lane, id = individual.ids[at];
-      if (id < 0 || id == query[place.row]) continue;
+      if (id < 0 || id == own) continue;
       T d = distance[lane];
       if (individual.folded) {
-        d = measure(job, individual, query[place.row], id);
+        d = measure(job, individual, own, id);
         if (individual.scaled) d *= individual.scales[at];
       }
       if (!worse(list[0], list_id[0], d, id)) continue;
@@ -117,12 +121,12 @@ WB_KERNEL void scan_individual(const PopulationJob<T>& job, const Individual<T>&
   std::vector<T> slack(std::size_t(individual.folded ? rows : 0));
   queries.resize(std::size_t(rows * width));
   nearest.clear(job, rows);
-  for (std::int64_t set = 0; set < job.n_sets; ++set) {
+  for (std::int64_t set = 0; set < job.n_sets(); ++set) {
     const std::int64_t first = individual.set_start[set], lane = first * BLOCK_LANES<T>;
     const std::int64_t group_start[] = {0, individual.set_start[set + 1] - first};
     for (std::int64_t row = 0; row < rows; ++row) {
       T* to = queries.data() + row * width;
-      write_tile_row(job, individual, job.query[begin + row], set, to, 1);
+      write_tile_row(job, individual, job.row_of(begin + row), set, to, 1);
       if (individual.folded) slack[row] = folding_slack(individual, to, set);
     }
     const std::int64_t n_blocks = group_start[1], n_lanes = n_blocks * BLOCK_LANES<T>;
@@ -135,54 +139,53 @@ WB_KERNEL void scan_individual(const PopulationJob<T>& job, const Individual<T>&
     };
     const IndividualCollector<T> collector{.job = job,
                                            .individual = individual,
-                                           .query = job.query + begin,
+                                           .begin = begin,
                                            .slack = slack.data(),
                                            .first_lane = lane,
                                            .nearest = nearest};
     const Queries<T> tile_rows{.references = &refs, .rows = {queries.data(), {rows, width}}};
     scan_tiles<T, 2, false, MISSING>(tile_rows, collector, 0, rows);
   }
-  for (std::int64_t row = 0; row < rows; ++row) nearest.write_prediction(job, i * job.n_queries + begin + row, row);
+  nearest.write_predictions(job, i, begin);
 }
 
-// Predictions of the individuals [first, last) for the queries [begin, end).
+// Predictions of the individuals [job.first, job.last) for the queries [begin, end).
 template <class T, bool MISSING>
-WB_KERNEL void predict_by_scan(const PopulationJob<T>& job, std::int64_t first, std::int64_t last, std::int64_t begin,
-                               std::int64_t end) {
+WB_KERNEL void predict_by_scan(const PopulationJob<T>& job, std::int64_t begin, std::int64_t end) {
   Individual<T> individual;
   NearestLists<T> nearest;
   RoundedIndividual rounded;
   std::vector<T> queries;
   const bool by_pairs = !MISSING && pairs_serve(job, begin, end);
-  for (std::int64_t i = first; i < last; ++i) {
+  for (std::int64_t i = job.first; i < job.last; ++i) {
     if (by_pairs && predict_by_pairs(job, i, individual, rounded)) continue;
     pack_individual(job, i, individual);
     scan_individual<T, MISSING>(job, individual, nearest, queries, i, begin, end);
   }
 }
 
-// Predictions of `count` individuals, which select and scale instances but not features, for the rows [begin, end): the
+// Predictions of individuals, which select and scale instances but not features, for the rows [begin, end): the
 // distances are those of the matrix times v_x^2, so that one product replaces a sum over features. Instances that are
 // not selected get an infinite scale; infinity times a distance of 0 is NaN, which is below nothing either.
 // square: (n, stride), of whole vectors, infinite to itself and for padding.
 template <class T>
-WB_KERNEL void predict_from_matrix(const PopulationJob<T>& job, const T* square, std::int64_t stride,
-                                   std::int64_t count, std::int64_t begin, std::int64_t end) {
+WB_KERNEL void predict_from_matrix(const PopulationJob<T>& job, const Rows<T>& square, std::int64_t begin,
+                                   std::int64_t end) {
   constexpr int LANES = VECTOR_LANES<T>;
   constexpr T infinity = std::numeric_limits<T>::infinity();
-  std::vector<T> scale(static_cast<std::size_t>(stride), infinity);
+  std::vector<T> scale(std::size_t(square.width()), infinity);
   NearestLists<T> nearest;
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (std::int64_t x = 0; x < job.n; ++x) {
-      const bool selected = !job.kept || job.kept[i * job.n + x];
-      scale[x] = !selected ? infinity : job.scales ? job.scales[i * job.n + x] : T(1);
+  for (std::int64_t i = job.first; i < job.last; ++i) {
+    for (std::int64_t x = 0; x < job.rows.size(); ++x) {
+      const bool selected = !job.kept || job.kept[i][x];
+      scale[x] = !selected ? infinity : job.scales ? job.scales[i][x] : T(1);
     }
     nearest.clear(job, end - begin);
     for (std::int64_t row = 0; row < end - begin; ++row) {
-      const T* d = square + (begin + row) * stride;
+      const T* d = square[begin + row];
       T* list = nearest.distance.data() + row * job.k;
       std::int64_t* list_id = nearest.id.data() + row * job.k;
-      for (std::int64_t at = 0; at < stride; at += LANES) {
+      for (std::int64_t at = 0; at < square.width(); at += LANES) {
         const Vec<T> here = load<T>(d + at) * load<T>(scale.data() + at);
         unsigned near = lane_bits<T>(less<T>(here, broadcast<T>(list[0])));
         if (!near) continue;
@@ -193,8 +196,8 @@ WB_KERNEL void predict_from_matrix(const PopulationJob<T>& job, const T* square,
           if (distance[lane] < list[0]) replace_worst(list, list_id, job.k, distance[lane], at + lane);
         }
       }
-      nearest.write_prediction(job, i * job.n_queries + begin + row, row);
     }
+    nearest.write_predictions(job, i, begin);
   }
 }
 

@@ -39,6 +39,25 @@ WB_INLINE Ints add_pairs(Ints sum, Ints a, Ints b) {
 #endif
 }
 
+// The squared distances of a block to the first QUERIES queries of a tile, from the norms of both and the products of
+// all their pairs of features. queries: (pairs, TILE_QUERIES) times -2; block: (pairs, BLOCK_LANES<float>)
+template <int QUERIES>
+WB_INLINE void measure_rounded_tile(const std::int32_t* queries, const std::int32_t* query_norm,
+                                    const std::int32_t* block, const std::int32_t* norm, std::int64_t pairs,
+                                    Ints (&sum)[QUERIES][TILE_VECTORS]) {
+  constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
+  WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = load_ints(norm + v * WIDE) + query_norm[q];
+  for (std::int64_t c = 0; c < pairs; ++c) {
+    Ints ref[TILE_VECTORS];
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(block + c * LANES + v * WIDE);
+    WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q) {
+      const Ints query = queries[c * TILE_QUERIES + q] - Ints{};
+      WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = add_pairs(sum[q][v], ref[v], query);
+    }
+  }
+}
+
 // Inserts the lanes of one query that are below `limit`; returns the new limit. Not inlined, because it is rare.
 WB_NOINLINE WB_KERNEL inline std::int32_t insert_rounded(const RoundedJob& job, std::int64_t row, std::int64_t block,
                                                          unsigned lanes, const std::int32_t* sums, std::int32_t limit) {
@@ -83,20 +102,9 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
       const std::int32_t* queries = tiles.data() + t * pairs * TILE_QUERIES;
       std::int32_t* limit = limits.data() + t * TILE_QUERIES;
       for (std::int64_t block = from; block < std::min(from + part, blocks); ++block) {
-        const std::int32_t* packed = job.packed[block];
         Ints sum[TILE_QUERIES][TILE_VECTORS];
-        WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
-          const Ints norm = load_ints(&job.norm[block * LANES + v * WIDE]);
-          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) sum[q][v] = norm + norms[t * TILE_QUERIES + q];
-        }
-        for (std::int64_t c = 0; c < pairs; ++c) {
-          Ints ref[TILE_VECTORS];
-          WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) ref[v] = load_ints(packed + c * LANES + v * WIDE);
-          WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
-            const Ints query = queries[c * TILE_QUERIES + q] - Ints{};
-            WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) sum[q][v] = add_pairs(sum[q][v], ref[v], query);
-          }
-        }
+        measure_rounded_tile(queries, norms.data() + t * TILE_QUERIES, job.packed[block], &job.norm[block * LANES],
+                             pairs, sum);
         Ints hit = {};
         WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
           WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) hit |= sum[q][v] < (limit[q] - Ints{});
@@ -120,22 +128,21 @@ WB_KERNEL inline void propose_rounded([[maybe_unused]] const RoundedJob& job, [[
 
 // Adds the products of the pairs of features [first, last), which are whole panels, to those of a tile. The products of
 // a panel are added as integers, which the caller has made small enough for that, and the sums of panels as floats.
-// query: the first of QUERIES neighbouring lanes of a block; products: (QUERIES, BLOCK_LANES)
-template <int QUERIES>
-WB_NOINLINE WB_KERNEL void add_rounded_panels(const std::int32_t* query, const std::int32_t* block, std::int64_t first,
-                                              std::int64_t last, float* products) {
+// query: the first of the neighbouring lanes of a block; products: (PAIR_QUERIES, BLOCK_LANES)
+WB_NOINLINE WB_KERNEL inline void add_rounded_panels(const std::int32_t* query, const std::int32_t* block,
+                                                     std::int64_t first, std::int64_t last, float* products) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>, WIDE = VECTOR_LANES<float>;
   for (std::int64_t panel = first; panel < last; panel += ROUNDED_PANEL) {
-    Ints sum[QUERIES][TILE_VECTORS] = {};
+    Ints sum[PAIR_QUERIES][TILE_VECTORS] = {};
     for (std::int64_t c = panel; c < panel + ROUNDED_PANEL; ++c) {
       const Ints first_half = load_ints(block + c * LANES), second_half = load_ints(block + c * LANES + WIDE);
-      WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q) {
+      WB_UNROLLED_FOR (int q = 0; q < PAIR_QUERIES; ++q) {
         const Ints pair = query[c * LANES + q] - Ints{};
         sum[q][0] = add_pairs(sum[q][0], first_half, pair);
         sum[q][1] = add_pairs(sum[q][1], second_half, pair);
       }
     }
-    WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
+    WB_UNROLLED_FOR (int q = 0; q < PAIR_QUERIES; ++q)
       WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
         float* at = products + q * LANES + v * WIDE;
         store<float>(at, load<float>(at) + __builtin_convertvector(sum[q][v], Vec<float>));
@@ -165,9 +172,7 @@ WB_KERNEL inline void propose_rounded_pairs([[maybe_unused]] const RoundedPairsJ
       const std::int32_t* query = job.packed[tile.lane / LANES] + tile.lane % LANES;
       fetch_share(tile, block, last, next, LANES);
       float* sums = products.data() + i * TILE_SUMS;
-      if (layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
-        add_rounded_panels<PAIR_QUERIES / 2>(query, block, first, last, sums);
-      else add_rounded_panels<PAIR_QUERIES>(query, block, first, last, sums);
+      add_rounded_panels(query, block, first, last, sums);
       if (last < pairs) continue;
       for (std::int64_t s = 0; s < TILE_SUMS; ++s)
         sums[s] =

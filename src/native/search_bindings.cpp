@@ -7,35 +7,16 @@ namespace wb::bindings {
 
 namespace {
 
-// Whether a view has `size` rows, or is none.
-template <class V> bool fits(const V& view, int64_t size) { return !view || view.size() == size; }
-
-void require_exponent(int p) { require(p == 1 || p == 2, "p: 1 or 2 is needed"); }
-
-template <class T> void require_blocks(const View<T, 3>& packed, int64_t lanes) {
-  require(packed.shape[2] == lanes, "packed: wrong shape");
-}
-
-template <class T> void require_missing_distance(const Values<T>& missing_distance, int64_t n_numeric, int64_t m) {
-  require(missing_distance.size() == m && 0 <= n_numeric && n_numeric <= m,
-          "missing_distance: one per feature is needed");
-}
-
-// Every number of the view is below `size`.
-void require_below(const Values<int64_t>& rows, int64_t size, const char* message) {
-  for (int64_t i = 0; i < rows.size(); ++i) require(rows[i] < size, message);
-}
-
 template <class T> double run_pack(const Packing<T>& job, int64_t begin, int64_t end) {
   constexpr int64_t LANES = BLOCK_LANES<T>;
   const int64_t m = job.source.width();
-  require_blocks(job.packed, LANES);
+  require_lanes(job.packed, LANES);
   require(job.packed.width() == m, "packed: wrong shape");
   require(job.order.size() == job.packed.size() * LANES, "order: one entry per lane is needed");
   require(bool(job.center) == bool(job.factor), "center and factor come together");
   require(fits(job.factor, m) && fits(job.center, m), "factor: one per feature");
   require_range(begin, end, job.packed.size());
-  require_below({job.order.data + begin * LANES, {(end - begin) * LANES}}, job.source.size(),
+  require_below(Values<int64_t>{job.order.data + begin * LANES, {(end - begin) * LANES}}, job.source.size(),
                 "order: row outside the source");
   return pack(job, begin, end);
 }
@@ -43,7 +24,7 @@ template <class T> double run_pack(const Packing<T>& job, int64_t begin, int64_t
 template <class T> void check_references(const References<T>& job) {
   const int64_t m = job.n_features(), lanes = job.packed.size() * BLOCK_LANES<T>, groups = job.n_groups();
   require_exponent(job.p);
-  require_blocks(job.packed, BLOCK_LANES<T>);
+  require_lanes(job.packed, BLOCK_LANES<T>);
   require(!job.weights || job.weights.shape == job.packed.shape, "weights: the shape of packed is needed");
   require(job.ids.size() == lanes && fits(job.scales, lanes), "ids, scales: one per lane is needed");
   require_missing_distance(job.missing_distance, job.n_numeric, m);
@@ -147,12 +128,6 @@ template <class T> void run_symmetric(const SymmetricJob<T>& job, int64_t piece,
                                                                       list_pair_tiles(layout, piece, n_pieces));
 }
 
-template <class T> struct SelectJob {
-  Rows<T> pair_distance;  // (n_lanes, n_lanes)
-  Values<int64_t> order, group_start;
-  Lists<T> lists;
-};
-
 template <class T> void run_select_nearest(const SelectJob<T>& job, int64_t begin, int64_t end) {
   const int64_t lanes = job.order.size(), groups = job.group_start.size() - 1;
   require(job.pair_distance.size() == lanes && job.pair_distance.width() == lanes,
@@ -161,7 +136,7 @@ template <class T> void run_select_nearest(const SelectJob<T>& job, int64_t begi
   require_lists(job.lists, job.lists.distance.size(), groups);
   require_range(begin, end, lanes);
   require_below(job.order, job.lists.distance.size(), "order: row without a list");
-  level->of<T>().select_nearest(job.pair_distance, job.order, job.group_start, job.lists, begin, end);
+  level->of<T>().select_nearest(job, begin, end);
 }
 
 template <class T> void run_rerank(const Candidates<T>& job, int64_t begin, int64_t end) {
@@ -174,45 +149,30 @@ template <class T> void run_rerank(const Candidates<T>& job, int64_t begin, int6
   require_lists(job.lists, n_queries, 1);
   require(fits(job.own_row, n_queries), "own_row: one per query is needed");
   require_range(begin, end, n_queries);
-  require_below({job.candidates[begin], {(end - begin) * job.candidates.width()}}, n, "candidate outside the source");
+  require_below(numbers_of(job.candidates, begin, end), n, "candidate outside the source");
   level->of<T>().rerank[job.p - 1](job, begin, end);
 }
-
-template <class T> struct PairsJob {
-  Rows<T> rows;
-  Rows<int64_t> pairs;  // (n_pairs, 2)
-  View<T, 1> distance;  // (n_pairs,)
-};
 
 template <class T> void run_measure_pairs(const PairsJob<T>& job, int64_t begin, int64_t end) {
   require(job.pairs.width() == 2 && job.distance.size() == job.pairs.size(),
           "pairs, distance: (n_pairs, 2) and (n_pairs,)");
   require_range(begin, end, job.pairs.size());
-  for (int64_t i = 2 * begin; i < 2 * end; ++i)
-    require(0 <= job.pairs.data[i] && job.pairs.data[i] < job.rows.size(), "pairs: row outside the data");
-  if (begin < end) level->of<T>().measure_pairs(job.rows, job.pairs, job.distance, begin, end);
+  require_rows(numbers_of(job.pairs, begin, end), job.rows.size(), "pairs: row outside the data");
+  if (begin < end) level->of<T>().measure_pairs(job, begin, end);
 }
-
-template <class T> struct BytesJob {
-  Rows<T> rows;
-  Values<double> low;
-  double delta = 0;
-  View<uint8_t, 2> bytes;    // (n, whole words)
-  View<double, 1> residual;  // (n,)
-};
 
 template <class T> void run_round_to_bytes(const BytesJob<T>& job, int64_t begin, int64_t end) {
   require(job.low.size() == job.rows.width() && job.bytes.size() == job.rows.size() &&
               job.bytes.width() >= job.rows.width() && job.residual.size() == job.rows.size() && job.delta > 0,
           "low, bytes, residual: wrong shape");
   require_range(begin, end, job.rows.size());
-  level->of<T>().round_to_bytes(job.rows, job.low, job.delta, job.bytes, job.residual, begin, end);
+  level->of<T>().round_to_bytes(job, begin, end);
 }
 
 template <class T> int64_t run_find_by_bytes(const ByteJob<T>& job, int64_t begin, int64_t end) {
   const int64_t n = job.queries.size(), m = job.source.width(), groups = job.group_start.size() - 1;
   const int64_t words = job.packed.width();
-  require_blocks(job.packed, BYTE_LANES);
+  require_lanes(job.packed, BYTE_LANES);
   require(words * 8 >= m, "packed: wrong shape");
   require(job.ids.size() == job.packed.size() * BYTE_LANES, "ids: one per lane is needed");
   require(groups >= 1 && job.group_start[groups] == job.packed.size(), "group_start: wrong last block");
@@ -225,53 +185,34 @@ template <class T> int64_t run_find_by_bytes(const ByteJob<T>& job, int64_t begi
   return level->of<T>().find_k_nearest_by_bytes(job, begin, end);
 }
 
-// Sparse rows as an object of Python.
-template <class T> struct CompressedRows {
-  Values<int64_t> start;
-  Values<int32_t> feature;
-  Values<T> value;
-  int64_t width = 0;
-
-  int64_t size() const { return start.size() - 1; }
-  operator SparseRows<T>() const { return {start.data, feature.data, value.data}; }
-};
-
-template <class T> void check_compressed(const CompressedRows<T>& rows) {
+template <class T> void check_sparse_rows(const SparseRows<T>& rows) {
   const int64_t n = rows.size(), entries = rows.feature.size();
   require(n >= 0 && rows.value.size() == entries && rows.start[0] == 0 && rows.start[n] == entries,
           "sparse rows: start, feature and value do not fit together");
-  for (int64_t i = 0; i < n; ++i) require(rows.start[i] <= rows.start[i + 1], "sparse rows: start must ascend");
-  for (int64_t i = 0; i < entries; ++i)
-    require(0 <= rows.feature[i] && rows.feature[i] < rows.width, "sparse rows: entry outside");
+  require_ascending(rows.start, "sparse rows: start must ascend");
+  require_rows(rows.feature, rows.width, "sparse rows: entry outside");
 }
 
-template <class T> struct SparseSearchJob : SparseJob<T> {
-  const CompressedRows<T>*query_rows = nullptr, *rows = nullptr;
-  const CompressedRows<double>* columns_of_rows = nullptr;
-  int p = 2;
-};
-
-template <class T> void run_find_sparse(SparseSearchJob<T> job, int64_t begin, int64_t end) {
-  const int64_t n = job.rows->size(), m = job.rows->width, n_queries = job.query_rows->size();
+template <class T> void run_find_sparse(SparseJob<T> job, int64_t begin, int64_t end) {
+  const SparseRows<T>& rows = *job.references;
+  const int64_t n = rows.size(), m = rows.width, n_queries = job.queries->size();
   const int64_t n_groups = job.group_start.size() - 1;
   require_exponent(job.p);
   require(n > 0 && m > 0 && n_groups > 0, "references, features and groups are needed");
-  require(job.query_rows->width == m && job.columns_of_rows->size() == m && job.columns_of_rows->width == n,
+  require(job.queries->width == m && job.columns->size() == m && job.columns->width == n,
           "queries, references, columns: the same features are needed");
   require(job.norm.size() == n && job.order.size() == n && job.query_norm.size() == n_queries,
           "norm, order, query_norm: one per row is needed");
   require(fits(job.weights, m), "weights: one per feature is needed");
   require(fits(job.own, n_queries), "own: one per query is needed");
   require_lists(job.lists, n_queries, n_groups);
-  for (int64_t i = 0; i < n; ++i) require(0 <= job.order[i] && job.order[i] < n, "order: row outside");
+  require_rows(job.order, n, "order: row outside");
   require(job.group_start[0] == 0 && job.group_start[n_groups] == n, "group_start: all rows are needed");
-  for (int64_t g = 0; g < n_groups; ++g)
-    require(job.group_start[g] <= job.group_start[g + 1], "group_start: must ascend");
+  require_ascending(job.group_start, "group_start: must ascend");
   require_range(begin, end, n_queries);
-  job.queries = *job.query_rows, job.references = *job.rows, job.columns = *job.columns_of_rows;
   for (int64_t i = 0; i < n; ++i) {
     job.largest_norm = std::max(job.largest_norm, job.norm[i]);
-    job.most_entries = std::max(job.most_entries, job.rows->start[i + 1] - job.rows->start[i]);
+    job.most_entries = std::max(job.most_entries, rows.start[i + 1] - rows.start[i]);
   }
   (job.p == 1 ? find_k_nearest_sparse<T, 1> : find_k_nearest_sparse<T, 2>)(job, level->fused, begin, end);
 }
@@ -291,7 +232,7 @@ template <class T> void run_round_to_levels(const LevelsJob<T>& job, int64_t beg
 
 void run_propose_rounded(const RoundedJob& job, int64_t begin, int64_t end) {
   const int64_t n_queries = job.queries.size();
-  require_blocks(job.packed, BLOCK_LANES<float>);
+  require_lanes(job.packed, BLOCK_LANES<float>);
   require(job.norm.size() == job.packed.size() * BLOCK_LANES<float>, "norm: one per lane");
   require(0 < job.n && job.n <= job.norm.size() && job.norm.size() < job.n + BLOCK_LANES<float>, "n: wrong");
   require(job.queries.width() == job.packed.width() && job.query_norm.size() == n_queries,
@@ -306,7 +247,7 @@ void run_propose_rounded(const RoundedJob& job, int64_t begin, int64_t end) {
 // Here a range has one of `n_pieces` pieces.
 void run_propose_rounded_pairs(const RoundedPairsJob& job, int64_t piece, int64_t n_pieces) {
   const int64_t lanes = job.packed.size() * BLOCK_LANES<float>;
-  require_blocks(job.packed, BLOCK_LANES<float>);
+  require_lanes(job.packed, BLOCK_LANES<float>);
   require(job.norm.size() == lanes, "norm: one per lane is needed");
   require(job.packed.width() % ROUNDED_PANEL == 0, "packed: whole panels are needed");
   require(0 < job.n && job.n <= lanes && lanes < job.n + BLOCK_LANES<float>, "n: wrong");
@@ -317,93 +258,58 @@ void run_propose_rounded_pairs(const RoundedPairsJob& job, int64_t piece, int64_
   level->rounded.propose_pairs(job, layout, list_pair_tiles(layout, piece, n_pieces));
 }
 
-// The fields of the queries of a job.
-#define WB_FIELD(path) [](auto& job) -> auto& { return job.path; }
-const auto REFERENCES = field("references", WB_FIELD(queries.references));
-const auto QUERIES = field("queries", WB_FIELD(queries.rows));
-const auto OWN = field_or_none("own", WB_FIELD(queries.own));
-const auto MISSING = field("missing", WB_FIELD(queries.missing));
-const auto EXACT = field_or_none("exact_queries", WB_FIELD(queries.exact));
-const auto SLACK = field_or_none("slack", WB_FIELD(queries.slack));
+// The arguments that all searches among packed references take.
+template <class Job, class Run, class... F> void def_search(nb::module_& m, const char* name, Run run, F... fields) {
+  def_job<Job>(m, name, run, field("references", FIELD(queries.references)), field("queries", FIELD(queries.rows)),
+               field_or_none("own", FIELD(queries.own)), field("missing", FIELD(queries.missing)), fields...);
+}
 
 template <class T> void bind_for(nb::module_& m, const char* references, const char* sparse_rows) {
-  using R = References<T>;
-  def_object<R>(m, references, "make_references", check_references<T>, field("packed", &R::packed),
-                field_or_none("weights", &R::weights), field_or_none("scales", &R::scales), field("ids", &R::ids),
-                field("group_start", &R::group_start), field("missing_distance", &R::missing_distance),
-                field("n_numeric", &R::n_numeric), field("p", &R::p), field_or_none("source", &R::source),
-                field_or_none("order", &R::order), field_or_none("exact_weights", &R::exact_weights),
-                field_or_none("exact_missing_distance", &R::exact_missing_distance));
-  using Packs = Packing<T>;
-  def_job<Packs>(m, "pack", run_pack<T>, field("source", &Packs::source), field("order", &Packs::order),
-                 field("packed", &Packs::packed), field("fill", &Packs::fill), field_or_none("center", &Packs::center),
-                 field_or_none("factor", &Packs::factor), field("n_numeric", &Packs::n_numeric), field("p", &Packs::p));
-  def_job<SearchJob<T>>(m, "find_k_nearest", run_find_k_nearest<T>, REFERENCES, QUERIES, OWN, MISSING, EXACT, SLACK,
+  def_object<References<T>>(m, references, "make_references", check_references<T>, ARG(packed), ARG_OR_NONE(weights),
+                            ARG_OR_NONE(scales), ARG(ids), ARG(group_start), ARG(missing_distance), ARG(n_numeric),
+                            ARG(p), ARG_OR_NONE(source), ARG_OR_NONE(order), ARG_OR_NONE(exact_weights),
+                            ARG_OR_NONE(exact_missing_distance));
+  def_job<Packing<T>>(m, "pack", run_pack<T>, ARG(source), ARG(order), ARG(packed), ARG(fill), ARG_OR_NONE(center),
+                      ARG_OR_NONE(factor), ARG(n_numeric), ARG(p));
+  const auto exact = field_or_none("exact_queries", FIELD(queries.exact));
+  const auto slack = field_or_none("slack", FIELD(queries.slack));
+  def_search<SearchJob<T>>(m, "find_k_nearest", run_find_k_nearest<T>, exact, slack, DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_search<WithinJob<T>>(m, "find_within", run_find_within<T>, exact, slack, ARG(limits));
+  def_job<SymmetricJob<T>>(m, "compute_symmetric_distances", run_symmetric<T>, ARG(references), ARG(source), ARG(order),
+                           ARG(first_block), ARG(missing), ARG(distance));
+  def_job<SelectJob<T>>(m, "select_nearest", run_select_nearest<T>, ARG(pair_distance), ARG(order), ARG(group_start),
                         DISTANCE_OF_LISTS, ID_OF_LISTS);
-  def_job<WithinJob<T>>(m, "find_within", run_find_within<T>, REFERENCES, QUERIES, OWN, MISSING, EXACT, SLACK,
-                        field("limits", &WithinJob<T>::limits));
-  using Symmetric = SymmetricJob<T>;
-  def_job<Symmetric>(m, "compute_symmetric_distances", run_symmetric<T>, field("references", &Symmetric::references),
-                     field("source", &Symmetric::source), field("order", &Symmetric::order),
-                     field("first_block", &Symmetric::first_block), field("missing", &Symmetric::missing),
-                     field("distance", &Symmetric::distance));
-  using Select = SelectJob<T>;
-  def_job<Select>(m, "select_nearest", run_select_nearest<T>, field("pair_distance", &Select::pair_distance),
-                  field("order", &Select::order), field("group_start", &Select::group_start), DISTANCE_OF_LISTS,
-                  ID_OF_LISTS);
-  using Pairs = PairsJob<T>;
-  def_job<Pairs>(m, "measure_pairs", run_measure_pairs<T>, field("rows", &Pairs::rows), field("pairs", &Pairs::pairs),
-                 field("distance", &Pairs::distance));
-  using C = Candidates<T>;
-  def_job<C>(m, "rerank", run_rerank<T>, field("queries", &C::queries), field("source", &C::source),
-             field("candidates", &C::candidates), field_or_none("weights", &C::weights),
-             field_or_none("weight_row", &C::weight_row), field_or_none("scales", &C::scales),
-             field_or_none("own_row", &C::own_row), field("missing_distance", &C::missing_distance),
-             field("n_numeric", &C::n_numeric), field("p", &C::p), DISTANCE_OF_LISTS, ID_OF_LISTS);
-  using Bytes = BytesJob<T>;
-  def_job<Bytes>(m, "round_to_bytes", run_round_to_bytes<T>, field("rows", &Bytes::rows), field("low", &Bytes::low),
-                 field("delta", &Bytes::delta), field("bytes", &Bytes::bytes), field("residual", &Bytes::residual));
-  using B = ByteJob<T>;
-  def_job<B>(m, "find_k_nearest_by_bytes", run_find_by_bytes<T>, field("packed", &B::packed), field("ids", &B::ids),
-             field("group_start", &B::group_start), field("delta", &B::delta),
-             field("largest_residual", &B::largest_residual), field("source", &B::source),
-             field("query_words", &B::query_words), field("query_residual", &B::query_residual),
-             field("queries", &B::queries), field_or_none("own_lane", &B::own_lane), DISTANCE_OF_LISTS, ID_OF_LISTS);
-  using Compressed = CompressedRows<T>;
-  def_object<Compressed>(m, sparse_rows, "make_sparse_rows", check_compressed<T>, field("start", &Compressed::start),
-                         field("feature", &Compressed::feature), field("value", &Compressed::value),
-                         field("width", &Compressed::width));
-  using S = SparseSearchJob<T>;
-  def_job<S>(m, "find_k_nearest_sparse", run_find_sparse<T>, field("queries", &S::query_rows),
-             field("references", &S::rows), field("columns", &S::columns_of_rows),
-             field_or_none("weights", &S::weights), field("query_norm", &S::query_norm), field("norm", &S::norm),
-             field("order", &S::order), field("group_start", &S::group_start), field_or_none("own", &S::own),
-             field("p", &S::p), DISTANCE_OF_LISTS, ID_OF_LISTS);
-  using L = LevelsJob<T>;
-  def_job<L>(m, "round_to_levels", run_round_to_levels<T>, field("rows", &L::rows), field("center", &L::center),
-             field("factor", &L::factor), field("most", &L::most), field("times", &L::times),
-             field("levels", &L::levels), field("norm", &L::norm), field("residual", &L::residual));
+  def_job<PairsJob<T>>(m, "measure_pairs", run_measure_pairs<T>, ARG(rows), ARG(pairs), ARG(distance));
+  def_job<Candidates<T>>(m, "rerank", run_rerank<T>, ARG(queries), ARG(source), ARG(candidates), ARG_OR_NONE(weights),
+                         ARG_OR_NONE(weight_row), ARG_OR_NONE(scales), ARG_OR_NONE(own_row), ARG(missing_distance),
+                         ARG(n_numeric), ARG(p), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_job<BytesJob<T>>(m, "round_to_bytes", run_round_to_bytes<T>, ARG(rows), ARG(low), ARG(delta), ARG(bytes),
+                       ARG(residual));
+  def_job<ByteJob<T>>(m, "find_k_nearest_by_bytes", run_find_by_bytes<T>, ARG(packed), ARG(ids), ARG(group_start),
+                      ARG(delta), ARG(largest_residual), ARG(source), ARG(query_words), ARG(query_residual),
+                      ARG(queries), ARG_OR_NONE(own_lane), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_object<SparseRows<T>>(m, sparse_rows, "make_sparse_rows", check_sparse_rows<T>, ARG(start), ARG(feature),
+                            ARG(value), ARG(width));
+  def_job<SparseJob<T>>(m, "find_k_nearest_sparse", run_find_sparse<T>, ARG(queries), ARG(references), ARG(columns),
+                        ARG_OR_NONE(weights), ARG(query_norm), ARG(norm), ARG(order), ARG(group_start),
+                        ARG_OR_NONE(own), ARG(p), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_job<LevelsJob<T>>(m, "round_to_levels", run_round_to_levels<T>, ARG(rows), ARG(center), ARG(factor), ARG(most),
+                        ARG(times), ARG(levels), ARG(norm), ARG(residual));
 }
 
 }  // namespace
 
 void bind_search(nb::module_& m) {
   m.def("multiplies_pairs", [] { return level->rounded.multiplies_pairs; });
-  using R = RoundedJob;
-  def_job<R>(m, "propose_rounded", run_propose_rounded, field("packed", &R::packed), field("norm", &R::norm),
-             field("n", &R::n), field("queries", &R::queries), field("query_norm", &R::query_norm),
-             field_or_none("own", &R::own), DISTANCE_OF_LISTS, ID_OF_LISTS);
-  using P = RoundedPairsJob;
-  def_job<P>(m, "propose_rounded_pairs", run_propose_rounded_pairs, field("packed", &P::packed),
-             field("norm", &P::norm), field("n", &P::n), field("square", &P::square));
-  using M = MixedSearchJob;
+  def_job<RoundedJob>(m, "propose_rounded", run_propose_rounded, ARG(packed), ARG(norm), ARG(n), ARG(queries),
+                      ARG(query_norm), ARG_OR_NONE(own), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_job<RoundedPairsJob>(m, "propose_rounded_pairs", run_propose_rounded_pairs, ARG(packed), ARG(norm), ARG(n),
+                           ARG(square));
   bind_for<float>(m, "ReferencesFloat32", "SparseRowsFloat32");
   bind_for<double>(m, "ReferencesFloat64", "SparseRowsFloat64");
-  def_job<M>(m, "find_k_nearest_mixed", run_find_k_nearest_mixed, REFERENCES, QUERIES, OWN, MISSING,
-             field("exact_queries", &M::exact_queries), field("source", &M::source),
-             field_or_none("exact_weights", &M::exact_weights),
-             field("exact_missing_distance", &M::exact_missing_distance), field("shift", &M::shift),
-             field("scale", &M::scale), field("most_measured", &M::most_measured), DISTANCE_OF_LISTS, ID_OF_LISTS);
+  def_search<MixedSearchJob>(m, "find_k_nearest_mixed", run_find_k_nearest_mixed, ARG(exact_queries), ARG(source),
+                             ARG_OR_NONE(exact_weights), ARG(exact_missing_distance), ARG(shift), ARG(scale),
+                             ARG(most_measured), DISTANCE_OF_LISTS, ID_OF_LISTS);
 }
 
 }  // namespace wb::bindings

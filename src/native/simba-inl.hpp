@@ -3,7 +3,7 @@
 //   w_j += step * 1/2 * ((x_j - m_j)^2 / ||x - m||_w - (x_j - h_j)^2 / ||x - h||_w) * w_j.
 // Every step depends on the one before, so one thread takes them in order.
 //
-// All rows, rounded to 16 bits (to float if values are nominal or missing), are scanned. The caller chooses the order
+// All rows, rounded to float, are scanned. The caller chooses the order
 // of the features, and a block is abandoned as soon as its partial sums exceed the best distance so far. Every row that
 // may be the nearest is then computed in double precision and the natural order of the features, so the result depends
 // on neither the rounding nor the order. Included once per CPU level: see level-inl.hpp.
@@ -27,39 +27,33 @@ struct Nearest {
   }
 };
 
-// The difference of two rows in feature j. MIXED: nominal features or missing values occur.
-template <bool MIXED>
-WB_INLINE double difference(const MarginJob& job, const double* x, const double* z, std::int64_t j) {
+// The difference of two rows in feature j.
+WB_INLINE double difference(const Margins& job, const double* x, const double* z, std::int64_t j) {
   const double diff = z[j] - x[j];
-  if constexpr (!MIXED) return diff;
   if (job.nominal[j]) return x[j] == z[j] ? 0.0 : job.missing_distance[j];
   return diff == diff ? diff : job.missing_distance[j];
 }
 
 // The exact squared distance under the weights a = w^2. Features are summed in lanes and the lanes at the end, always
 // in this order, so that every way to find a neighbour gives the same bits.
-template <bool MIXED>
-WB_INLINE double weighted_square(const MarginJob& job, const double* x, const double* z, const double* a) {
+WB_INLINE double weighted_square(const Margins& job, const double* x, const double* z, const double* a) {
   constexpr int WIDE = VECTOR_LANES<double>, LANES = 4 * WIDE;
+  const std::int64_t m = job.rows.width();
   Vec<double> sum[4];
   for (auto& s : sum) s = broadcast<double>(0.0);
   std::int64_t j = 0;
-  for (; j + LANES <= job.m; j += LANES) {
+  for (; j + LANES <= m; j += LANES) {
     WB_UNROLLED_FOR (int v = 0; v < 4; ++v) {
       const std::int64_t at = j + v * WIDE;
-      Vec<double> diff = load<double>(z + at) - load<double>(x + at);
-      if constexpr (MIXED) {
-        double mixed[WIDE];
-        for (int i = 0; i < WIDE; ++i) mixed[i] = difference<true>(job, x, z, at + i);
-        diff = load<double>(mixed);
-      }
-      sum[v] = add_term<double, 2, true>(sum[v], load<double>(a + at), diff);
+      double diff[WIDE];
+      for (int i = 0; i < WIDE; ++i) diff[i] = difference(job, x, z, at + i);
+      sum[v] = add_term<double, 2, true>(sum[v], load<double>(a + at), load<double>(diff));
     }
   }
   double lane[WIDE];
   store<double>(lane, (sum[0] + sum[1]) + (sum[2] + sum[3]));
   double total = 0;
-  for (; j < job.m; ++j) total = add_term<double, 2, true>(total, a[j], difference<MIXED>(job, x, z, j));
+  for (; j < m; ++j) total = add_term<double, 2, true>(total, a[j], difference(job, x, z, j));
   for (int i = 0; i < WIDE; ++i) total += lane[i];
   return total;
 }
@@ -88,25 +82,6 @@ struct Rounding {
   }
 };
 
-#if WB_VECTOR_EXTENSIONS
-WB_INLINE Vec<float> load_packed(const std::int16_t* from) {
-  typedef std::int16_t Shorts __attribute__((vector_size(16)));
-  Shorts v;
-  std::memcpy(&v, from, sizeof v);
-#if defined(WB_HAS_AVX2) && !defined(__clang__)  // GCC would split the conversion before it knows the CPU level.
-  typedef std::int32_t Ints __attribute__((vector_size(32)));
-  return __builtin_convertvector((Ints)__builtin_ia32_pmovsxwd256(v), Vec<float>);
-#else
-  return __builtin_convertvector(v, Vec<float>);
-#endif
-}
-#else
-WB_INLINE Vec<float> load_packed(const std::int16_t* from) {
-  return map<float>([=](int i) { return float(from[i]); });
-}
-#endif
-WB_INLINE Vec<float> load_packed(const float* from) { return load<float>(from); }
-
 // Weights and a query in the scale and the `feature_order` of the packed rows; weights in units of `rounding.unit`.
 struct ScaledQuery {
   std::vector<float> weight, query;
@@ -114,47 +89,25 @@ struct ScaledQuery {
   double next_unit = 1;  // The largest weight.
 };
 
-// What one pass over the features sums up for a ScaledQuery, in lanes.
-struct QuerySums {
-  static constexpr std::int64_t LANES = 8;
-  double own[LANES] = {}, moved[LANES] = {}, top[LANES] = {};
-
-  template <bool IN_ORDER>
-  WB_INLINE void add_feature(const MarginJob& job, const double* row, const double* a, std::int64_t j, int lane,
-                             ScaledQuery& scaled) {
-    const std::int64_t feature = IN_ORDER ? j : job.feature_order[j];
-    const double centred = row[feature] - job.center[feature], value = centred * job.levels[feature];
-    const double weight = a[feature] * job.unit[feature], square = a[feature] * centred * centred;
-    const double share = 1 / scaled.rounding.unit;
-    own[lane] += square == square ? square : 0.0;  // NaN: a missing value.
-    moved[lane] += a[feature] * job.rounding[feature];
-    top[lane] = weight > top[lane] ? weight : top[lane];
-    scaled.weight[std::size_t(j)] = float(weight * share);
-    scaled.query[std::size_t(j)] = float(value);
-  }
-};
-
 // Computes the scaled query of one step, and how its rounding bounds distances. `scaled.rounding.unit` is the largest
 // weight of an earlier step; while that is close enough, values stay in the range of single precision.
-template <bool IN_ORDER>
-WB_INLINE void scale_features(const MarginJob& job, const double* row, const double* a, ScaledQuery& scaled) {
-  constexpr std::int64_t LANES = QuerySums::LANES;
-  const double eps = double(std::numeric_limits<float>::epsilon());
-  QuerySums sums;
-  std::int64_t j = 0;
-  for (; j + LANES <= job.m; j += LANES)
-    for (int i = 0; i < LANES; ++i) sums.add_feature<IN_ORDER>(job, row, a, j + i, i, scaled);
-  for (int i = 0; j + i < job.m; ++i) sums.add_feature<IN_ORDER>(job, row, a, j + i, i, scaled);
-  const double square = std::accumulate(sums.own, sums.own + LANES, 0.0);
-  const double moved = std::accumulate(sums.moved, sums.moved + LANES, 0.0);
-  scaled.rounding.slack = 2 * eps * std::sqrt(square) + std::sqrt(moved);
-  scaled.rounding.share = eps * double(SCAN_RUN + job.m / SCAN_RUN + 16);
-  scaled.next_unit = std::max(*std::max_element(sums.top, sums.top + LANES), std::numeric_limits<double>::min());
-}
-
-WB_INLINE void scale_query(const MarginJob& job, const double* row, const double* a, ScaledQuery& scaled) {
-  if (job.in_order) scale_features<true>(job, row, a, scaled);
-  else scale_features<false>(job, row, a, scaled);
+WB_INLINE void scale_query(const Margins& job, const double* row, const double* a, ScaledQuery& scaled) {
+  const std::int64_t m = job.rows.width();
+  const double eps = double(std::numeric_limits<float>::epsilon()), share = 1 / scaled.rounding.unit;
+  double own = 0, moved = 0, top = std::numeric_limits<double>::min();
+  for (std::int64_t j = 0; j < m; ++j) {
+    const std::int64_t feature = job.feature_order[j];
+    const double centred = row[feature] - job.center[feature], square = a[feature] * centred * centred;
+    const double weight = a[feature] * job.unit[feature];
+    own += square == square ? square : 0.0;  // NaN: a missing value.
+    moved += a[feature] * job.rounding[feature];
+    top = std::max(top, weight);
+    scaled.weight[std::size_t(j)] = float(weight * share);
+    scaled.query[std::size_t(j)] = float(centred * job.levels[feature]);
+  }
+  scaled.rounding.slack = 2 * eps * std::sqrt(own) + std::sqrt(moved);
+  scaled.rounding.share = eps * double(SCAN_RUN + m / SCAN_RUN + 16);
+  scaled.next_unit = top;
 }
 
 // What a scan has found so far: rows that may be the nearest, and an upper bound on the squared distance of the
@@ -166,17 +119,17 @@ struct Proposals {
 
 // Scans BLOCKS blocks from `first` on, of which `used` exist, side by side: their sums are independent, which hides the
 // latency of additions.
-template <bool MIXED, int BLOCKS, class Packed>
-WB_INLINE void scan_blocks(const MarginJob& job, const Packed* packed, std::int64_t x, const ScaledQuery& scaled,
-                           std::int64_t first, std::int64_t used, Proposals& found) {
+template <int BLOCKS>
+WB_INLINE void scan_blocks(const Margins& job, std::int64_t x, const ScaledQuery& scaled, std::int64_t first,
+                           std::int64_t used, Proposals& found) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>;
-  const std::int64_t m = job.m;
+  const std::int64_t m = job.rows.width();
   Vec<float> sum[BLOCKS][TILE_VECTORS];
-  const Packed* block[BLOCKS];
+  const float* block[BLOCKS];
   float limit[BLOCKS];
   for (int b = 0; b < BLOCKS; ++b) {
     const std::int64_t at = first + std::min<std::int64_t>(b, used - 1);
-    block[b] = packed + at * m * LANES;
+    block[b] = job.packed[at];
     limit[b] = b < used ? scaled.rounding.limit(found.ceiling[job.block_code[at] == job.codes[x]])
                         : -std::numeric_limits<float>::infinity();
     for (int v = 0; v < TILE_VECTORS; ++v) sum[b][v] = broadcast<float>(0.0f);
@@ -190,17 +143,15 @@ WB_INLINE void scan_blocks(const MarginJob& job, const Packed* packed, std::int6
     for (std::int64_t j = from; j < to; ++j) {
       const Vec<float> query = broadcast<float>(scaled.query[std::size_t(j)]);
       const Vec<float> weight = broadcast<float>(scaled.weight[std::size_t(j)]);
+      const std::int64_t feature = job.feature_order[j];
+      const Vec<float> missing_distance = broadcast<float>(float(job.missing_distance[feature]));
+      const bool nominal = job.nominal[feature];
       WB_UNROLLED_FOR (int b = 0; b < BLOCKS; ++b)
         WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
-          const Vec<float> ref = load_packed(block[b] + j * LANES + v * VECTOR_LANES<float>);
+          const Vec<float> ref = load<float>(block[b] + j * LANES + v * VECTOR_LANES<float>);
           Vec<float> diff = ref - query;
-          if constexpr (MIXED) {
-            const std::int64_t feature = job.feature_order[j];
-            const Vec<float> missing_distance = broadcast<float>(float(job.missing_distance[feature]));
-            if (job.nominal[feature])
-              diff = choose<float>(equal<float>(ref, query), broadcast<float>(0.0f), missing_distance);
-            else diff = choose<float>(equal<float>(diff, diff), diff, missing_distance);
-          }
+          if (nominal) diff = choose<float>(equal<float>(ref, query), broadcast<float>(0.0f), missing_distance);
+          else diff = choose<float>(equal<float>(diff, diff), diff, missing_distance);
           part[b][v] = part[b][v] + (weight * diff) * diff;
         }
     }
@@ -232,39 +183,37 @@ WB_INLINE void scan_blocks(const MarginJob& job, const Packed* packed, std::int6
 
 // Finds the nearest hit and miss among all rows, starting from those that are known. Single precision proposes, double
 // precision decides; of equal distances the lower row wins, so the order of proposals does not matter.
-template <bool MIXED, class Packed>
-WB_INLINE void scan_margins(const MarginJob& job, const Packed* packed, std::int64_t x, const double* a,
-                            const ScaledQuery& scaled, Proposals& found, Nearest& hit, Nearest& miss) {
+WB_INLINE void scan_margins(const Margins& job, std::int64_t x, const double* a, const ScaledQuery& scaled,
+                            Proposals& found, Nearest& hit, Nearest& miss) {
   constexpr std::int64_t GROUP = 4;  // Blocks whose sums are added up side by side.
   found.rows[0].clear();
   found.rows[1].clear();
   found.ceiling[0] = miss.squared;
   found.ceiling[1] = hit.squared;
-  for (std::int64_t first = 0; first < job.n_blocks; first += GROUP) {
-    const std::int64_t left = job.n_blocks - first;
-    if (left > 2) scan_blocks<MIXED, 4>(job, packed, x, scaled, first, std::min(GROUP, left), found);
-    else scan_blocks<MIXED, 2>(job, packed, x, scaled, first, left, found);
+  for (std::int64_t first = 0; first < job.packed.size(); first += GROUP) {
+    const std::int64_t left = job.packed.size() - first;
+    if (left > 2) scan_blocks<4>(job, x, scaled, first, std::min(GROUP, left), found);
+    else scan_blocks<2>(job, x, scaled, first, left, found);
   }
   for (int side = 0; side < 2; ++side) {
     const float limit = scaled.rounding.limit(found.ceiling[side]);
     Nearest& best = side ? hit : miss;
     for (const Candidate& c : found.rows[side])
-      if (c.squared < limit)
-        best.offer(weighted_square<MIXED>(job, job.rows + x * job.m, job.rows + c.row * job.m, a), c.row);
+      if (c.squared < limit) best.offer(weighted_square(job, job.rows[x], job.rows[c.row], a), c.row);
   }
 }
 
-// Takes the steps [begin, end) and changes `w`.
-template <bool MIXED>
-WB_KERNEL void take_simba_steps(const MarginJob& job, double* w, std::int64_t begin, std::int64_t end) {
-  const std::int64_t m = job.m;
+// Takes the steps [begin, end) and changes the weights.
+WB_KERNEL inline void take_simba_steps(const MarginSteps& job, std::int64_t begin, std::int64_t end) {
+  const std::int64_t m = job.rows.width();
+  double* w = job.w.data;
   const auto size = static_cast<std::size_t>(m);
   std::vector<double> a(size);
   ScaledQuery scaled{.weight = std::vector<float>(size), .query = std::vector<float>(size)};
   Proposals found;
   for (std::int64_t s = begin; s < end; ++s) {
     const std::int64_t x = job.order[s];
-    const double* row = job.rows + x * m;
+    const double* row = job.rows[x];
     for (std::int64_t j = 0; j < m; ++j) a[static_cast<std::size_t>(j)] = w[j] * w[j];
     scale_query(job, row, a.data(), scaled);
     // The unit of an earlier step serves unless the weights have grown or shrunk by a factor of a million.
@@ -273,17 +222,16 @@ WB_KERNEL void take_simba_steps(const MarginJob& job, double* w, std::int64_t be
     scaled.rounding.unit = outgrown ? scaled.next_unit : scaled.rounding.unit;
     if (outgrown) scale_query(job, row, a.data(), scaled);
     Nearest hit, miss;
-    if constexpr (MIXED) scan_margins<true>(job, job.packed, x, a.data(), scaled, found, hit, miss);
-    else scan_margins<false>(job, job.packed_short, x, a.data(), scaled, found, hit, miss);
+    scan_margins(job, x, a.data(), scaled, found, hit, miss);
     const double to_hit = hit.row < 0 ? 0 : std::sqrt(hit.squared);
     const double to_miss = miss.row < 0 ? 0 : std::sqrt(miss.squared);
     const double gain = job.step[s];
     // Paper 000, algorithm 1, line 13. A term whose norm is 0 counts as 0.
     const double by_miss = to_miss > 0 ? gain * 0.5 / to_miss : 0, by_hit = to_hit > 0 ? gain * 0.5 / to_hit : 0;
-    const double* near_miss = job.rows + std::max<std::int64_t>(miss.row, 0) * m;
-    const double* near_hit = job.rows + std::max<std::int64_t>(hit.row, 0) * m;
+    const double* near_miss = job.rows[std::max<std::int64_t>(miss.row, 0)];
+    const double* near_hit = job.rows[std::max<std::int64_t>(hit.row, 0)];
     for (std::int64_t j = 0; j < m; ++j) {
-      const double far = difference<MIXED>(job, row, near_miss, j), close = difference<MIXED>(job, row, near_hit, j);
+      const double far = difference(job, row, near_miss, j), close = difference(job, row, near_hit, j);
       w[j] += (far * far * by_miss - close * close * by_hit) * w[j];
     }
   }

@@ -61,18 +61,6 @@ template <class T> WB_INLINE Vec<T> smaller(Vec<T> a, Vec<T> b) { return a < b ?
 template <class T> WB_INLINE Mask<T> equal(Vec<T> a, Vec<T> b) { return a == b; }
 template <class T> WB_INLINE Mask<T> less(Vec<T> a, Vec<T> b) { return a < b; }
 template <class T> WB_INLINE Mask<T> no_lane() { return Mask<T>{}; }
-// Correctly rounded in every form.
-template <class T> WB_INLINE Vec<T> square_root(Vec<T> v) {
-#if defined(__clang__) && __has_builtin(__builtin_elementwise_sqrt)
-  return __builtin_elementwise_sqrt(v);
-#elif defined(WB_HAS_AVX2) && !defined(__clang__)
-  if constexpr (sizeof(T) == 4) return __builtin_ia32_sqrtps256(v);
-  else return __builtin_ia32_sqrtpd256(v);
-#else
-  for (int i = 0; i < VECTOR_LANES<T>; ++i) v[i] = std::sqrt(v[i]);
-  return v;
-#endif
-}
 // The lanes of a mask as bits: bit i is set if lane i is true.
 template <class T> WB_INLINE unsigned lane_bits(Mask<T> m) {
 #ifdef WB_HAS_AVX2
@@ -90,44 +78,6 @@ template <class T> WB_INLINE bool any(Mask<T> m) {
 #else
   const Words w = (Words)m;
   return (w[0] | w[1] | w[2] | w[3]) != 0;
-#endif
-}
-
-// The transpose of as many vectors as a vector has lanes: lane i of vector j becomes lane j of vector i.
-template <class T> WB_INLINE void transpose(Vec<T> (&v)[VECTOR_LANES<T>]) {
-#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
-  if constexpr (sizeof(T) == 8) {
-    const Vec<T> a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6),
-                 b = __builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
-    const Vec<T> c = __builtin_shufflevector(v[2], v[3], 0, 4, 2, 6),
-                 d = __builtin_shufflevector(v[2], v[3], 1, 5, 3, 7);
-    v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-    v[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    v[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-    v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-  } else {
-    // Each half of a vector has four lanes, as the instructions have it: first the halves are transposed.
-    Vec<T> half[8];
-    WB_UNROLLED_FOR (int i = 0; i < 8; i += 4) {
-      const Vec<T> a = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-      const Vec<T> b = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-      const Vec<T> c = __builtin_shufflevector(v[i + 2], v[i + 3], 0, 8, 1, 9, 4, 12, 5, 13);
-      const Vec<T> d = __builtin_shufflevector(v[i + 2], v[i + 3], 2, 10, 3, 11, 6, 14, 7, 15);
-      half[i] = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
-      half[i + 1] = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
-      half[i + 2] = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
-      half[i + 3] = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-    WB_UNROLLED_FOR (int i = 0; i < 4; ++i) {
-      v[i] = __builtin_shufflevector(half[i], half[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-      v[i + 4] = __builtin_shufflevector(half[i], half[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-  }
-#else
-  Vec<T> from[VECTOR_LANES<T>];
-  std::memcpy(from, v, sizeof v);
-  for (int i = 0; i < VECTOR_LANES<T>; ++i)
-    for (int j = 0; j < VECTOR_LANES<T>; ++j) v[i][j] = from[j][i];
 #endif
 }
 
@@ -162,9 +112,6 @@ template <class T> WB_INLINE Vec<T> operator*(Vec<T> a, Vec<T> b) {
 template <class T> WB_INLINE Vec<T> absolute(Vec<T> v) {
   return map<T>([&](int i) { return std::abs(v.lane[i]); });
 }
-template <class T> WB_INLINE Vec<T> square_root(Vec<T> v) {
-  return map<T>([&](int i) { return std::sqrt(v.lane[i]); });
-}
 template <class T> WB_INLINE Vec<T> choose(Mask<T> m, Vec<T> yes, Vec<T> no) {
   return map<T>([&](int i) { return m.lane[i] ? yes.lane[i] : no.lane[i]; });
 }
@@ -190,11 +137,17 @@ template <class T> WB_INLINE unsigned lane_bits(Mask<T> m) {
   return out;
 }
 template <class T> WB_INLINE bool any(Mask<T> m) { return lane_bits<T>(m) != 0; }
-template <class T> WB_INLINE void transpose(Vec<T> (&v)[VECTOR_LANES<T>]) {
-  for (int i = 0; i < VECTOR_LANES<T>; ++i)
-    for (int j = 0; j < i; ++j) std::swap(v[i].lane[j], v[j].lane[i]);
-}
 
 #endif
+
+// The transpose of as many vectors as a vector has lanes: lane i of vector j becomes lane j of vector i.
+template <class T> WB_INLINE void transpose(Vec<T> (&v)[VECTOR_LANES<T>]) {
+  constexpr int LANES = VECTOR_LANES<T>;
+  T from[LANES][LANES], to[LANES][LANES];
+  for (int i = 0; i < LANES; ++i) store<T>(from[i], v[i]);
+  for (int i = 0; i < LANES; ++i)
+    for (int j = 0; j < LANES; ++j) to[i][j] = from[j][i];
+  for (int i = 0; i < LANES; ++i) v[i] = load<T>(to[i]);
+}
 
 }  // namespace wb::WB_LEVEL

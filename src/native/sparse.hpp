@@ -11,8 +11,9 @@
 namespace wb {
 
 template <class T> struct SparseJob {
-  SparseRows<T> queries, references;
-  SparseRows<double> columns;        // the references by feature: `feature` has row numbers; values times weights
+  const SparseRows<T>*queries = nullptr, *references = nullptr;
+  const SparseRows<double>* columns =
+      nullptr;                       // the references by feature: `feature` has row numbers; values times weights
   Values<T> weights;                 // (m,) or none: all one
   Values<double> query_norm;         // (n_queries,) sum_j a_j |q_j|^p
   Values<double> norm;               // (n,) the same of the references
@@ -21,6 +22,7 @@ template <class T> struct SparseJob {
   Values<std::int64_t> order;        // (n,) references, those of a group together
   Values<std::int64_t> group_start;  // (n_groups + 1,) places in `order`
   Values<std::int64_t> own;          // (n_queries,) reference that a query must not find; or none
+  int p = 2;
   Lists<T> lists = {};
 };
 
@@ -31,7 +33,7 @@ template <class T> T fused_sum(T sum, T a, T b, bool fused) { return fused ? std
 template <class T, int P>
 T sparse_distance(const SparseJob<T>& job, std::int64_t query, std::int64_t reference, bool fused) {
   T sum = 0;
-  visit_features(job.queries, query, job.references, reference, [&](std::int32_t feature, T q, T x) {
+  visit_features(*job.queries, query, *job.references, reference, [&](std::int32_t feature, T q, T x) {
     T diff = x - q;
     if constexpr (P == 1) diff = std::abs(diff);
     const T weight = job.weights ? job.weights[feature] : T(1);
@@ -47,16 +49,16 @@ void find_k_nearest_sparse(const SparseJob<T>& job, bool fused, std::int64_t beg
   std::vector<double> proposed(std::size_t(job.norm.size()));
   std::vector<double> nearest(std::size_t(job.lists.k()));
   for (std::int64_t query = begin; query < end; ++query) {
-    const std::int64_t first = job.queries.start[query], last = job.queries.start[query + 1];
+    const std::int64_t first = job.queries->start[query], last = job.queries->start[query + 1];
     for (std::int64_t x = 0; x < job.norm.size(); ++x) proposed[std::size_t(x)] = job.query_norm[query] + job.norm[x];
     for (std::int64_t i = first; i < last; ++i) {
-      const double q = double(job.queries.value[i]);
-      const std::int32_t feature = job.queries.feature[i];
+      const double q = double(job.queries->value[i]);
+      const std::int32_t feature = job.queries->feature[i];
       const double weight = job.weights ? double(job.weights[feature]) : 1.0;
-      for (std::int64_t c = job.columns.start[feature]; c < job.columns.start[feature + 1]; ++c) {
-        const double x = job.columns.value[c];
+      for (std::int64_t c = job.columns->start[feature]; c < job.columns->start[feature + 1]; ++c) {
+        const double x = job.columns->value[c];
         const double common = P == 2 ? 2 * q * x : std::abs(q) + std::abs(x) - std::abs(q - x);
-        proposed[std::size_t(job.columns.feature[c])] -= weight * common;
+        proposed[std::size_t(job.columns->feature[c])] -= weight * common;
       }
     }
     // Each of the sums above has at most so many terms, and none of them is beyond twice the norms of both rows.
@@ -90,14 +92,13 @@ void find_k_nearest_sparse(const SparseJob<T>& job, bool fused, std::int64_t beg
 // The sums of listed-inl.hpp for sparse rows of numbers: only features of either row are visited, as the others add
 // nothing.
 template <class T>
-void add_listed_sparse_differences(const ListedPairs<T>& job, const SparseRows<T>& rows, double* total,
-                                   std::int64_t begin, std::int64_t end) {
+void add_listed_sparse_differences(const ListedSparseRows<T>& job, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i)
-    for (std::int64_t s = i * job.width; s < (i + 1) * job.width; ++s) {
-      const double c = job.coefficient[s];
-      if (job.neighbor[s] < 0 || c == 0) continue;
-      double* out = total + job.output_row[s] * job.m;
-      visit_features(rows, job.query[i], rows, job.neighbor[s], [&](std::int32_t feature, T x, T z) {
+    for (std::int64_t s = 0; s < job.neighbor.width(); ++s) {
+      if (!job.counts(i, s)) continue;
+      const double c = job.coefficient[i][s];
+      double* out = job.total[job.output_row[i][s]];
+      visit_features(*job.rows, job.query[i], *job.rows, job.neighbor[i][s], [&](std::int32_t feature, T x, T z) {
         const T diff = x - z;
         out[feature] += c * double(std::abs(diff));
       });

@@ -13,18 +13,17 @@ namespace wb::WB_LEVEL {
 
 // City-block distances of the rows [begin, end) to all rows: sum_j |x_j - z_j| = 2 sum_j max(x_j, z_j) - sum x - sum z.
 // `width` is the stride of the output.
-WB_INLINE void distances_by_maxima(const ZoneJob& job, std::int64_t n, double* distance, std::int64_t width,
-                                   std::int64_t begin, std::int64_t end) {
+WB_INLINE void distances_by_maxima(const ZoneRows& job, double* distance, std::int64_t width, std::int64_t begin,
+                                   std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<double>;
   constexpr int WIDE = VECTOR_LANES<double>;
-  const std::int64_t m = job.m, n_blocks = (n + LANES - 1) / LANES;
+  const std::int64_t m = job.packed.width(), n_blocks = (job.rows.size() + LANES - 1) / LANES;
   const Vec<double> one = hidden_one<double>(), two = broadcast<double>(2.0);
-  std::vector<double> tile_rows(
-      std::size_t(job.stride * TILE_QUERIES));  // The padding of rows is gathered, but not read.
+  std::vector<double> tile_rows(std::size_t(m * TILE_QUERIES));
   for (std::int64_t first = begin; first < end; first += TILE_QUERIES) {
-    gather_tile(job.rows, first, end, job.stride, 0, job.stride, tile_rows.data());
+    gather_tile(job.rows.data, first, end, job.rows.width(), 0, m, tile_rows.data());
     for (std::int64_t block = 0; block < n_blocks; ++block) {
-      const double* values = job.packed + block * m * LANES;
+      const double* values = job.packed[block];
       Vec<double> sum[TILE_QUERIES][TILE_VECTORS];
       WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) sum[q][0] = sum[q][1] = broadcast<double>(0.0);
       for (std::int64_t j = 0; j < m; ++j) {
@@ -36,7 +35,7 @@ WB_INLINE void distances_by_maxima(const ZoneJob& job, std::int64_t n, double* d
             sum[q][v] = add_product<double>(sum[q][v], one, larger<double>(query, ref[v]));
         }
       }
-      const double* sums = job.row_sums + block * LANES;  // There is one for every lane of the block.
+      const double* sums = job.row_sums.data + block * LANES;  // There is one for every lane of the block.
       for (int q = 0; q < TILE_QUERIES && first + q < end; ++q)
         for (int v = 0; v < TILE_VECTORS; ++v) {
           const Vec<double> both = load<double>(sums + v * WIDE) + broadcast<double>(job.row_sums[first + q]);
@@ -49,9 +48,9 @@ WB_INLINE void distances_by_maxima(const ZoneJob& job, std::int64_t n, double* d
 }
 
 // Writes the distances of the rows [begin, end) to all rows; distance: (n, width), of whole blocks.
-WB_KERNEL inline void compute_zone_distances(const ZoneJob& job, std::int64_t n, double* distance, std::int64_t width,
-                                             std::int64_t begin, std::int64_t end) {
-  distances_by_maxima(job, n, distance + begin * width, width, begin, end);
+WB_KERNEL inline void compute_zone_distances(const ZoneRows& job, const View<double, 2>& distance, std::int64_t begin,
+                                             std::int64_t end) {
+  distances_by_maxima(job, distance[begin], distance.width(), begin, end);
 }
 
 // Sets of rows as bits: word w of a row's set tells which of the rows 64 w to 64 w + 63 belong to it.
@@ -82,40 +81,18 @@ WB_INLINE std::uint64_t bits_in_range(std::int64_t w, std::int64_t from, std::in
   return word;
 }
 
-// Counts the bits [from, to) of a set.
-WB_INLINE std::int64_t count_bits(const std::uint64_t* set, std::int64_t from, std::int64_t to) {
-  std::int64_t count = 0;
-  for (std::int64_t w = from / 64; w * 64 < to; ++w) count += std::popcount(set[w] & bits_in_range(w, from, to));
-  return count;
-}
-
 // A mask of those of the 64 bits of word w that are in group c of a row: the rows of a class, or with a numeric target
 // the hits (c = 0) or the misses of the row.
 WB_INLINE std::uint64_t bits_in_group(const Zones& zones, std::int64_t row, std::int64_t c, std::int64_t w) {
-  if (zones.hit_range == nullptr) return bits_in_range(w, zones.class_start[c], zones.class_start[c + 1]);
-  const std::uint64_t hits = bits_in_range(w, zones.hit_range[2 * row], zones.hit_range[2 * row + 1]);
+  if (!zones.numeric()) return bits_in_range(w, zones.class_start[c], zones.class_start[c + 1]);
+  const std::uint64_t hits = bits_in_range(w, zones.hit_range[row][0], zones.hit_range[row][1]);
   return c == 0 ? hits : ~hits;
 }
 
-// Counts the bits of a set that are in group c of a row.
-WB_INLINE std::int64_t count_group(const Zones& zones, const std::uint64_t* set, std::int64_t row, std::int64_t c) {
-  if (zones.hit_range == nullptr) return count_bits(set, zones.class_start[c], zones.class_start[c + 1]);
-  const std::int64_t hits = count_bits(set, zones.hit_range[2 * row], zones.hit_range[2 * row + 1]);
-  return c == 0 ? hits : count_bits(set, 0, zones.n) - hits;
-}
-
-// Writes the positions of the set bits, ascending, and returns their number. It looks up eight bits at a time and
-// always writes eight entries, so it may write up to seven entries beyond the last one.
+// Writes the positions of the set bits, ascending, and returns their number.
 WB_INLINE std::int64_t list_bits(std::uint64_t set, std::uint8_t* out) {
   std::int64_t count = 0;
-  for (int byte = 0; byte < 8; ++byte, set >>= 8) {
-    const auto part = std::uint8_t(set & 255);
-    const std::uint64_t places = BIT_PLACES[part] + 0x0808080808080808u * std::uint64_t(byte);
-    if constexpr (std::endian::native == std::endian::little) std::memcpy(out + count, &places, 8);
-    else
-      for (int i = 0; i < 8; ++i) out[count + i] = std::uint8_t(places >> (8 * i));
-    count += std::popcount(part);
-  }
+  for (; set; set &= set - 1) out[count++] = std::uint8_t(std::countr_zero(set));
   return count;
 }
 
@@ -152,57 +129,54 @@ WB_INLINE void add_rows(const double* rows, std::int64_t stride, const double* x
 // total += sum over the rows x of [begin, end) and the rows z of their sets of scale * |x - z|, where scale is
 // sign * factor * weight divided by the number of rows of z's group in the set. A word of 64 rows z and a panel of
 // features stay in the first-level cache while all rows x use them.
-WB_INLINE void add_sets(const ZoneJob& job, const Zones& zones, const Bits& sets, std::int64_t words, double sign,
+WB_INLINE void add_sets(const ZoneRows& job, const Zones& zones, const Bits& sets, std::int64_t words, double sign,
                         double* total, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t PANEL = 32, ROWS = 64, ROOM = ROWS + 8;  // ROOM: list_bits may write beyond.
-  const std::int64_t count = end - begin, *start = zones.class_start, stride = job.stride;
-  const bool classes = zones.hit_range == nullptr;
-  std::vector<std::uint8_t> listed(std::size_t(count * ROOM));
+  constexpr std::int64_t PANEL = 32, ROWS = 64;
+  const std::int64_t count = end - begin, stride = job.rows.width();
+  std::vector<std::uint8_t> listed(std::size_t(count * ROWS));
   std::vector<std::int64_t> size(static_cast<std::size_t>(count));
   std::vector<double> scale(static_cast<std::size_t>(count));
-  for (std::int64_t c = 0; c < zones.n_classes; ++c) {
+  for (std::int64_t c = 0; c < zones.n_groups(); ++c) {
+    const std::int64_t from = zones.numeric() ? 0 : zones.class_start[c];
+    const std::int64_t to = zones.numeric() ? zones.size() : zones.class_start[c + 1];
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t own =
-          classes ? std::upper_bound(start, start + zones.n_classes + 1, begin + i) - start - 1 : 0;
-      const auto members = double(count_group(zones, sets.data() + i * words, begin + i, c));
+      std::int64_t members = 0;
+      for (std::int64_t word = from / ROWS; word * ROWS < to; ++word)
+        members += std::popcount(sets[std::size_t(i * words + word)] & bits_in_group(zones, begin + i, c, word));
       scale[std::size_t(i)] =
-          sign * zones.factor[own * zones.n_classes + c] * zones.weight[begin + i] / std::max(members, 1.0);
+          sign * zones.factor_of(begin + i, c) * zones.weight[begin + i] / std::max(double(members), 1.0);
     }
-    const std::int64_t from = classes ? start[c] : 0, to = classes ? start[c + 1] : zones.n;
-    for (std::int64_t word = from / 64; word * ROWS < to; ++word) {
+    for (std::int64_t word = from / ROWS; word * ROWS < to; ++word) {
       for (std::int64_t i = 0; i < count; ++i) {
-        const std::uint64_t members = bits_in_group(zones, begin + i, c, word);
-        size[std::size_t(i)] = list_bits(sets[std::size_t(i * words + word)] & members, listed.data() + i * ROOM);
+        const std::uint64_t members = sets[std::size_t(i * words + word)] & bits_in_group(zones, begin + i, c, word);
+        size[std::size_t(i)] = list_bits(members, listed.data() + i * ROWS);
       }
       for (std::int64_t first = 0; first < stride; first += PANEL)
         for (std::int64_t i = 0; i < count; ++i)
           if (size[std::size_t(i)] > 0)
-            add_rows(job.rows + word * ROWS * stride, stride, job.rows + (begin + i) * stride, listed.data() + i * ROOM,
-                     size[std::size_t(i)], scale[std::size_t(i)], first, std::min(first + PANEL, stride), total);
+            add_rows(job.rows[word * ROWS], stride, job.rows[begin + i], listed.data() + i * ROWS, size[std::size_t(i)],
+                     scale[std::size_t(i)], first, std::min(first + PANEL, stride), total);
     }
   }
 }
 
 // Adds the differences of the rows [begin, end) to `total`: (stride,).
-WB_KERNEL inline void add_zone_differences(const ZoneJob& job, const Zones& zones, double* total, std::int64_t begin,
+WB_KERNEL inline void add_zone_differences(const ZoneRows& job, const Zones& zones, double* total, std::int64_t begin,
                                            std::int64_t end) {
-  constexpr std::int64_t ROWS = 4 * TILE_QUERIES;  // Rows whose distances are in memory at once.
-  const std::int64_t words = (zones.n + 63) / 64;
+  constexpr std::int64_t ROWS = 4 * TILE_QUERIES;                    // Rows whose distances are in memory at once.
+  constexpr double NONE = std::numeric_limits<double>::quiet_NaN();  // NaN is in neither zone.
+  const std::int64_t n = zones.size(), words = (n + 63) / 64;
   Bits near(std::size_t((end - begin) * words)), far(std::size_t(zones.far ? (end - begin) * words : 0));
   std::vector<double> distance(std::size_t(ROWS * words * 64));
   for (std::int64_t from = begin; from < end; from += ROWS) {
     const std::int64_t to = std::min(from + ROWS, end);
-    if (!job.distance) distances_by_maxima(job, zones.n, distance.data(), words * 64, from, to);
-    for (std::int64_t row = from; job.distance && row < to; ++row) {
-      const double* known = job.distance + job.order[row] * zones.n;
-      for (std::int64_t i = 0; i < zones.n; ++i)
-        distance[std::size_t((row - from) * words * 64 + i)] = known[job.order[i]];
-    }
+    if (!job.distance) distances_by_maxima(job, distance.data(), words * 64, from, to);
     for (std::int64_t row = from; row < to; ++row) {
       double* d = distance.data() + (row - from) * words * 64;
+      for (std::int64_t i = 0; job.distance && i < n; ++i) d[i] = job.distance[job.order[row]][job.order[i]];
       const Thresholds at = zone_thresholds(zones, row, d);
-      d[row] = std::numeric_limits<double>::quiet_NaN();  // NaN is in neither zone.
-      std::fill(d + zones.n, d + words * 64, std::numeric_limits<double>::quiet_NaN());
+      d[row] = NONE;
+      std::fill(d + n, d + words * 64, NONE);
       compare_to_limit<true>(d, words, at.low * (1 - zones.tolerance), near.data() + (row - begin) * words);
       if (zones.far)
         compare_to_limit<false>(d, words, at.high * (1 + zones.tolerance), far.data() + (row - begin) * words);

@@ -12,53 +12,33 @@
 
 namespace wb::WB_LEVEL {
 
-// Adds the features [first, last) to the sums of a tile of QUERIES queries and the last VECTORS vectors of a block.
-// sums: (QUERIES, BLOCK_LANES), not read if `first` is 0
+// Adds the features [first, last) to the sums of a tile: (PAIR_QUERIES, BLOCK_LANES), not read if `first` is 0.
 // Not inlined: within a larger function, compilers choose registers whose instructions are longer, and the core then
 // spends a quarter of its time on reading instructions.
-template <class T, int P, bool MISSING, int QUERIES, int VECTORS, class TileQueries>
+template <class T, int P, bool MISSING, class TileQueries>
 WB_NOINLINE WB_KERNEL void add_pair_panel(const TileQueries& queries, const T* block, const Features<T>& features,
                                           std::int64_t first, std::int64_t last, T* sums) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>, WIDE = VECTOR_LANES<T>, SKIPPED = LANES - VECTORS * WIDE;
-  Vec<T> sum[QUERIES][VECTORS];
-  WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
-    WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v)
-      sum[q][v] = first == 0 ? broadcast<T>(T(0)) : load<T>(sums + q * LANES + SKIPPED + v * WIDE);
-  accumulate_tile<T, P, false, MISSING>(queries, block + SKIPPED, static_cast<const T*>(nullptr), features, first, last,
-                                        sum);
-  WB_UNROLLED_FOR (int q = 0; q < QUERIES; ++q)
-    WB_UNROLLED_FOR (int v = 0; v < VECTORS; ++v) store<T>(sums + q * LANES + SKIPPED + v * WIDE, sum[q][v]);
+  constexpr std::int64_t LANES = BLOCK_LANES<T>, WIDE = VECTOR_LANES<T>;
+  Vec<T> sum[PAIR_QUERIES][TILE_VECTORS];
+  WB_UNROLLED_FOR (int q = 0; q < PAIR_QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v)
+      sum[q][v] = first == 0 ? broadcast<T>(T(0)) : load<T>(sums + q * LANES + v * WIDE);
+  accumulate_tile<T, P, false, MISSING>(queries, block, static_cast<const T*>(nullptr), features, first, last, sum);
+  WB_UNROLLED_FOR (int q = 0; q < PAIR_QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) store<T>(sums + q * LANES + v * WIDE, sum[q][v]);
 }
 
-// The same for queries that are lanes of a packed block.
-template <class T, int P, bool MISSING>
-WB_INLINE void add_lane_panel(const SymmetricJob<T>& job, const PairLayout& layout, const PairTile& tile,
-                              const T* block, std::int64_t first, std::int64_t last, T* sums) {
-  constexpr std::int64_t LANES = BLOCK_LANES<T>;
-  const Features<T> features = job.references->features();
-  const LaneQueries<T> queries{job.references->packed[tile.lane / LANES] + tile.lane % LANES};
-  // Sums that nobody needs are left out where that is simple: those of padding behind the last query, and those of the
-  // first vector of a block with later lanes of the same block.
-  if constexpr (!MISSING) {
-    if (layout.n_lanes - tile.lane <= PAIR_QUERIES / 2)
-      return add_pair_panel<T, P, false, PAIR_QUERIES / 2, 2>(queries, block, features, first, last, sums);
-    if (!tile.tail && tile.lane - tile.block * LANES >= VECTOR_LANES<T>)
-      return add_pair_panel<T, P, false, PAIR_QUERIES, 1>(queries, block, features, first, last, sums);
-  }
-  add_pair_panel<T, P, MISSING, PAIR_QUERIES, 2>(queries, block, features, first, last, sums);
-}
-
-// The same for queries that are rows, because their blocks may be in another part.
-template <class T, int P, bool MISSING>
-WB_INLINE void add_row_panel(const SymmetricJob<T>& job, const PairLayout& layout, const PairTile& tile, const T* block,
-                             std::int64_t first, std::int64_t last, T* sums) {
+// The rows of a tile's queries, since their blocks may be in another part.
+template <class T>
+WB_INLINE RowQueries<T, PAIR_QUERIES> rows_of(const SymmetricJob<T>& job, const PairLayout& layout,
+                                              const PairTile& tile) {
   RowQueries<T, PAIR_QUERIES> queries;
   for (int q = 0; q < PAIR_QUERIES; ++q) {
     // Padding takes any row, and its distances are not read.
     const std::int64_t lane = std::min(tile.lane + q, layout.n_lanes - 1);
     queries.row[q] = job.source[std::max<std::int64_t>(job.order[lane], 0)];
   }
-  add_pair_panel<T, P, MISSING, PAIR_QUERIES, 2>(queries, block, job.references->features(), first, last, sums);
+  return queries;
 }
 
 // Computes the distances of the listed tiles, and writes each to both of its places.
@@ -69,6 +49,7 @@ WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, const Pai
   constexpr std::int64_t PANEL = 128;   // features; some panels fit in the first-level cache
   constexpr std::size_t AT_ONCE = 512;  // tiles, whose sums fit in the second-level cache beside the panels
   const std::int64_t m = job.source.width();
+  const Features<T> features = job.references->features();
   const bool all_blocks = layout.blocks * LANES == job.order.size();
   for (std::size_t begin = 0; begin < tiles.size(); begin += AT_ONCE) {
     const std::span<const PairTile> some = tiles.subspan(begin, std::min(AT_ONCE, tiles.size() - begin));
@@ -80,8 +61,12 @@ WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, const Pai
         const T* block = job.references->packed[tile.block - layout.first_block];
         fetch_share(tile, block, last, next, LANES);
         T* tile_sums = sums.data() + (m > PANEL ? i * TILE_SUMS : 0);
-        if (all_blocks) add_lane_panel<T, P, MISSING>(job, layout, tile, block, first, last, tile_sums);
-        else add_row_panel<T, P, MISSING>(job, layout, tile, block, first, last, tile_sums);
+        if (all_blocks) {
+          const LaneQueries<T> queries{job.references->packed[tile.lane / LANES] + tile.lane % LANES};
+          add_pair_panel<T, P, MISSING>(queries, block, features, first, last, tile_sums);
+        } else {
+          add_pair_panel<T, P, MISSING>(rows_of(job, layout, tile), block, features, first, last, tile_sums);
+        }
         if (last == m) write_pair_tile(layout, tile, tile_sums, job.distance);
       }
     }
@@ -90,16 +75,14 @@ WB_KERNEL void compute_symmetric_distances(const SymmetricJob<T>& job, const Pai
 
 // Writes the lists of the k nearest lanes of each group, for the queries of the lanes [begin, end). Rows ascend within
 // a group, so of equal distances the first one stays.
-template <class T>
-WB_KERNEL void select_nearest(const Rows<T>& pair_distance, const Values<std::int64_t>& order,
-                              const Values<std::int64_t>& group_start, const Lists<T>& lists, std::int64_t begin,
-                              std::int64_t end) {
+template <class T> WB_KERNEL void select_nearest(const SelectJob<T>& job, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
+  const Values<std::int64_t>&order = job.order, &group_start = job.group_start;
   for (std::int64_t lane = begin; lane < end; ++lane) {
     if (order[lane] < 0) continue;
-    const T* distance = pair_distance[lane];
-    for (std::int64_t g = 0; g < lists.n_groups(); ++g) {
-      const List<T> list(lists, order[lane], g);
+    const T* distance = job.pair_distance[lane];
+    for (std::int64_t g = 0; g < job.lists.n_groups(); ++g) {
+      const List<T> list(job.lists, order[lane], g);
       list.clear();
       for (std::int64_t at = group_start[g] * LANES; at < group_start[g + 1] * LANES; at += VECTOR_LANES<T>) {
         unsigned near = lane_bits<T>(less<T>(load<T>(distance + at), broadcast<T>(list.worst())));
@@ -117,12 +100,10 @@ WB_KERNEL void select_nearest(const Rows<T>& pair_distance, const Values<std::in
 // Writes the squared distances of the pairs [begin, end) of rows of numbers, each the same sum as above. The lanes of a
 // vector are pairs: differences of several features are taken along the rows and transposed. All pairs add a panel of
 // features before the next, so that the panels of all rows stay in the second-level cache.
-template <class T>
-WB_KERNEL void measure_pairs(const Rows<T>& rows, const Rows<std::int64_t>& pairs, const View<T, 1>& distances,
-                             std::int64_t begin, std::int64_t end) {
+template <class T> WB_KERNEL void measure_pairs(const PairsJob<T>& job, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t WIDE = VECTOR_LANES<T>, CHAINS = 4, AT_ONCE = CHAINS * WIDE, PANEL = 2048 / sizeof(T);
-  const std::int64_t m = rows.width();
-  T* distance = distances.data;
+  const std::int64_t m = job.rows.width();
+  T* distance = job.distance.data;
   std::fill(distance + begin, distance + end, T(0));
   for (std::int64_t panel = 0; panel < m; panel += PANEL) {
     const std::int64_t last = std::min(panel + PANEL, m);
@@ -131,8 +112,8 @@ WB_KERNEL void measure_pairs(const Rows<T>& rows, const Rows<std::int64_t>& pair
       T kept[AT_ONCE];
       for (std::int64_t i = 0; i < AT_ONCE; ++i) {
         const std::int64_t at = std::min(pair + i, end - 1);  // The last pair is repeated, and its copies are not used.
-        one[i] = rows[pairs[at][0]];
-        other[i] = rows[pairs[at][1]];
+        one[i] = job.rows[job.pairs[at][0]];
+        other[i] = job.rows[job.pairs[at][1]];
         kept[i] = distance[at];
       }
       Vec<T> sum[CHAINS];  // Several sums, since each addition waits for the one before.

@@ -138,11 +138,14 @@ struct MixedJob {
   }
 };
 
-// Rows in compressed form: row i has the entries start[i] to start[i + 1], with ascending features.
+// Rows in compressed form: row i has the entries start[i] to start[i + 1], with ascending features below `width`.
 template <class T> struct SparseRows {
-  const std::int64_t* start = nullptr;
-  const std::int32_t* feature = nullptr;
-  const T* value = nullptr;
+  Values<std::int64_t> start;
+  Values<std::int32_t> feature;
+  Values<T> value;
+  std::int64_t width = 0;
+
+  std::int64_t size() const { return start.size() - 1; }
 };
 
 // Calls `use(feature, x, z)` for every feature of either row, in ascending order.
@@ -160,17 +163,39 @@ void visit_features(const SparseRows<T>& a, std::int64_t one, const SparseRows<T
   }
 }
 
-// Rows and their listed neighbours, for sums of coefficient * |x - z|.
-template <class T> struct ListedPairs {
-  const T* rows;  // (n, m)
-  std::int64_t n, m;
-  std::int64_t numeric;            // the first `numeric` features are numbers, the others differ by 0 or 1
-  const std::int64_t* query;       // (n_lists,) row of each list's owner
-  const std::int64_t* neighbor;    // (n_lists, width) rows; -1: none
-  const double* coefficient;       // (n_lists, width)
-  const std::int64_t* output_row;  // (n_lists, width) which total
-  std::int64_t width;
-  std::int64_t first_feature, last_feature;  // the features that are added
+// Lists of neighbours, for sums of coefficient * |x - z|.
+struct ListedPairs {
+  Values<std::int64_t> query;     // (n_lists,) row of each list's owner
+  Rows<std::int64_t> neighbor;    // (n_lists, width) rows; -1: none
+  Rows<double> coefficient;       // (n_lists, width)
+  Rows<std::int64_t> output_row;  // (n_lists, width) which row of total
+  View<double, 2> total;          // (n_output_rows, m)
+
+  bool counts(std::int64_t list, std::int64_t place) const {
+    return neighbor[list][place] >= 0 && coefficient[list][place] != 0;  // A list may be shorter than `width`.
+  }
+};
+
+template <class T> struct ListedRows : ListedPairs {
+  Rows<T> rows;                                      // (n, m)
+  std::int64_t n_numeric = 0;                        // the first features are numbers, the others differ by 0 or 1
+  std::int64_t first_feature = 0, last_feature = 0;  // the features that are added
+};
+
+template <class T> struct ListedSparseRows : ListedPairs {
+  const SparseRows<T>* rows = nullptr;
+};
+
+// Rows that are packed for computations on all pairs.
+template <class T> struct PackedRows {
+  Rows<T> rows;                // (n, m)
+  Blocks<T> packed;            // (n_blocks, m, BLOCK_LANES)
+  Values<T> missing_distance;  // (m,)
+  std::int64_t n_numeric = 0;
+  bool missing = false;
+
+  std::int64_t n_lanes() const { return packed.size() * BLOCK_LANES<T>; }
+  Features<T> features() const { return {missing_distance.data, n_numeric, rows.width()}; }
 };
 
 // The distances of all pairs of stored rows, computed part by part of the packed blocks (symmetric-inl.hpp).
@@ -181,6 +206,20 @@ template <class T> struct SymmetricJob {
   std::int64_t first_block = 0;               // of the part
   bool missing = false;
   View<T, 2> distance;  // (n_lanes, n_lanes); p = 2: squared; padding and the diagonal have no meaning
+};
+
+// The k nearest from the distances of all pairs.
+template <class T> struct SelectJob {
+  Rows<T> pair_distance;  // (n_lanes, n_lanes)
+  Values<std::int64_t> order, group_start;
+  Lists<T> lists;
+};
+
+// Pairs of rows whose distances are wanted.
+template <class T> struct PairsJob {
+  Rows<T> rows;
+  Rows<std::int64_t> pairs;  // (n_pairs, 2)
+  View<T, 1> distance;       // (n_pairs,)
 };
 
 // What a search within limits finds: the lists of some queries, one after the other.
@@ -243,6 +282,15 @@ struct RoundedPairsJob {
 // The number of references in a packed block of bytes: two vectors of four words of eight bytes.
 constexpr int BYTE_LANES = 8;
 
+// What `round_to_bytes` reads and writes: byte = round((x - low) / delta).
+template <class T> struct BytesJob {
+  Rows<T> rows;
+  Values<double> low;
+  double delta = 0;
+  View<std::uint8_t, 2> bytes;  // (n, whole words)
+  View<double, 1> residual;     // (n,)
+};
+
 // What `find_k_nearest_by_bytes` reads.
 template <class T> struct ByteJob {
   Blocks<std::uint64_t> packed;      // (n_blocks, words, BYTE_LANES), words of eight features: see accumulate_byte_tile
@@ -259,118 +307,119 @@ template <class T> struct ByteJob {
 };
 
 // How the SURF family turns the distances of a row into coefficients: rows nearer than a threshold count as neighbours,
-// and far ones may count with the opposite sign.
+// and far ones may count with the opposite sign. Rows are ordered by class, or by a numeric target.
 struct Zones {
-  std::int64_t n = 0;                         // rows, ordered by class, or by a numeric target
-  const std::int64_t* class_start = nullptr;  // (n_classes + 1,) first row of each class
-  std::int64_t n_classes = 0;                 // for a numeric target 2: the hits and the misses of a row
+  Values<std::int64_t> class_start;  // (n_classes + 1,) first row of each class
   // (n, 2) for a numeric target: the hits of a row are the rows from the first number up to the second one, where
-  // targets are near its own, and all others are misses. nullptr: hits are the rows of the same class.
-  const std::int64_t* hit_range = nullptr;
-  const double* factor = nullptr;  // (n_classes, n_classes): own class, class of the neighbour; or (1, 2): hits, misses
-  const double* weight = nullptr;  // (n,) of each row's contribution
-  double threshold = 0;            // of all rows; negative: each row's mean, half its deviation on either side
-  bool far = false;                // far rows count too, the other way round
-  double tolerance = 0;            // distances within this share of a threshold are neither
+  // targets are near its own, and all others are misses. Without rows: hits are the rows of the same class.
+  Rows<std::int64_t> hit_range;
+  Rows<double> factor;    // (n_classes, n_classes): own class, class of the neighbour; or (1, 2): hits, misses
+  Values<double> weight;  // (n,) of each row's contribution
+  double threshold = 0;   // of all rows; negative: each row's mean, half its deviation on either side
+  bool far = false;       // far rows count too, the other way round
+  double tolerance = 0;   // distances within this share of a threshold are neither
+
+  std::int64_t size() const { return weight.size(); }
+  std::int64_t n_groups() const { return factor.width(); }  // classes, or the hits and the misses of a row
+  bool numeric() const { return hit_range.size() > 0; }
+  // How much a row of a group counts for row `row`.
+  double factor_of(std::int64_t row, std::int64_t group) const {
+    if (numeric()) return factor[0][group];
+    const std::int64_t* begin = class_start.data;
+    return factor[std::upper_bound(begin, begin + class_start.size(), row) - begin - 1][group];
+  }
 };
 
-// Sparse rows of numbers for `add_sparse_zone_differences`, ordered by class or by a numeric target.
+// The rows of numbers for `add_zone_differences`, none missing, in the order of the zones. Their distances are either
+// known, or computed from the packed rows and the sums of the rows.
+struct ZoneRows {
+  Rows<double> rows;           // (n, stride), whole vectors, 0 beyond m
+  Blocks<double> packed;       // (n_blocks, m, BLOCK_LANES); or none
+  Values<double> row_sums;     // (n_blocks * BLOCK_LANES,); or none
+  Rows<double> distance;       // (n, n) city-block distances of the rows in another order; or none
+  Values<std::int64_t> order;  // (n,) the place of each row in that order; or none
+};
+
+// Sparse rows of numbers for `add_sparse_zone_differences`, in the order of the zones.
 struct SparseZoneJob {
-  SparseRows<double> rows;
-  SparseRows<double> columns;    // the same entries by feature: `feature` has row numbers
-  const double* norm = nullptr;  // (n,) sum of |x| of each row
-  std::int64_t n = 0, m = 0;
+  const SparseRows<double>* rows = nullptr;
+  const SparseRows<double>* columns = nullptr;  // the same entries by feature: `feature` has row numbers
+  Values<double> norm;                          // (n,) sum of |x| of each row
+  const Zones* zones = nullptr;
+  View<double, 1> total, coefficient_sums;  // (m,) and (n,)
 };
 
-// For every byte, the positions of its set bits in ascending order, one byte per position (little-endian).
-constexpr std::array<std::uint64_t, 256> BIT_PLACES = [] {
-  std::array<std::uint64_t, 256> places{};
-  for (unsigned byte = 0; byte < 256; ++byte)
-    for (unsigned bit = 0, at = 0; bit < 8; ++bit)
-      if (byte >> bit & 1) places[byte] |= std::uint64_t(bit) << (8 * at++);
-  return places;
-}();
-
-// The rows for `add_zone_differences`: ordered by class, numeric features only, no missing values. Their distances are
-// either known, or computed from the packed rows and the sums of the rows.
-struct ZoneJob {
-  const double* rows = nullptr;         // (n, stride), 0 beyond m
-  const double* packed = nullptr;       // (n_blocks, m, BLOCK_LANES); or null
-  const double* row_sums = nullptr;     // (n_blocks * BLOCK_LANES,); or null
-  const double* distance = nullptr;     // (n, n) city-block distances of the rows in another order; or null
-  const std::int64_t* order = nullptr;  // (n,) the place of each row in that order
-  std::int64_t n = 0, m = 0;
-  std::int64_t stride = 0;  // whole vectors
+// The rows of SIMBA (paper 000, algorithm 1), packed for scans as (x - center) * levels, in blocks of one class each.
+struct Margins {
+  Rows<double> rows;                   // (n, m)
+  Values<std::int64_t> codes;          // (n,) class of each row
+  Values<double> missing_distance;     // (m,) what a mismatch or a missing value counts
+  Values<bool> nominal;                // (m,)
+  Values<double> center, levels;       // (m,)
+  Values<double> unit;                 // (m,) 1 / levels^2
+  Values<double> rounding;             // (m,) square of the largest rounding error of a packed value
+  View<float, 3> packed;               // (n_blocks, m, BLOCK_LANES), with the features in `feature_order`
+  Values<std::int64_t> ids;            // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
+  Values<std::int64_t> block_code;     // (n_blocks,)
+  Values<std::int64_t> feature_order;  // (m,)
 };
 
-// The rows of SIMBA (paper 000, algorithm 1), and how they are packed: as (x - center) * levels.
-struct MarginRows {
-  const double* rows = nullptr;         // (n, m)
-  const std::int64_t* codes = nullptr;  // (n,) class of each row
-  std::int64_t n = 0, m = 0;
-  const double* missing_distance = nullptr;  // (m,) what a mismatch or a missing value counts
-  const bool* nominal = nullptr;             // (m,)
-  const double* center = nullptr;            // (m,)
-  const double* levels = nullptr;            // (m,)
-  const double* unit = nullptr;              // (m,) 1 / levels^2
-  const double* rounding = nullptr;          // (m,) square of the largest rounding error of a packed value
-};
-
-// The same rows packed for scans, in blocks of one class each, with the features in `feature_order`.
-struct MarginBlocks {
-  float* packed = nullptr;                   // (n_blocks, m, BLOCK_LANES) where values are nominal or missing
-  std::int16_t* packed_short = nullptr;      // the same shape, for all other data
-  const std::int64_t* ids = nullptr;         // (n_blocks * BLOCK_LANES,) row per lane, -1: padding
-  const std::int64_t* block_code = nullptr;  // (n_blocks,)
-  std::int64_t n_blocks = 0, m = 0;
-  std::int64_t last_row = -1;                   // the largest of `ids`
-  const std::int64_t* feature_order = nullptr;  // (m,)
-  bool in_order = false;                        // feature_order counts up
-};
-
-// What SIMBA's steps read.
-struct MarginJob : MarginRows, MarginBlocks {
-  const std::int64_t* order = nullptr;  // (n_steps,) row of each step
-  const double* step = nullptr;         // (n_steps,)
-
-  using MarginRows::m;
+// Steps of SIMBA, and the weights that they change.
+struct MarginSteps : Margins {
+  Values<std::int64_t> order;  // (n_steps,) row of each step
+  Values<double> step;         // (n_steps,)
+  View<double, 1> w;           // (m,)
 };
 
 constexpr std::int32_t NO_PREDICTION = -1;  // No instance is selected, except perhaps the row itself.
 constexpr std::int32_t UNLISTED = -2;       // The neighbour list of the row is too short to tell.
 
-// Individuals of an evolutionary search (paper 004): what each of them selects and weights, and the rows to predict.
-template <class T> struct PopulationJob {
-  const T* rows = nullptr;      // (n, m) numeric first
-  const T* centered = nullptr;  // (n, m) numbers less the middle of their feature's range
-  std::int64_t n = 0;
-  Features<T> features = {};
-  const std::int32_t* codes = nullptr;  // (n,) classes; null for numeric targets
-  const double* targets = nullptr;      // (n,) numeric targets; null for classes
-  double otherwise = 0;                 // numeric prediction of a row if no other row is selected
+// The rows of an evolutionary search (paper 004), and what they contribute to predictions.
+template <class T> struct PopulationTable {
+  Rows<T> rows;                // (n, m) numeric first
+  Rows<T> centered;            // (n, m) numbers less the middle of their feature's range
+  Values<T> missing_distance;  // (m,)
+  std::int64_t n_numeric = 0;
+  bool missing = false;
+  Values<std::int32_t> codes;  // (n,) classes
+  Values<double> targets;      // (n,) numeric targets, which are predicted in place of classes; or none
+  double otherwise = 0;        // numeric prediction of a row if no other row is selected
   std::int64_t n_classes = 1, k = 1;
-  const T* weights = nullptr;           // (n_individuals, n_sets, m): a, 0: not selected; or null: all 1
-  std::int64_t n_sets = 1;              // 1, or one per class of the stored instance
-  const T* scales = nullptr;            // (n_individuals, n): v^2; or null
-  const bool* kept = nullptr;           // (n_individuals, n); or null
-  const std::int64_t* query = nullptr;  // (n_queries,) rows
-  std::int64_t n_queries = 0;
-  bool all_rows = false;               // query is 0 .. n - 1
-  const float* columns = nullptr;      // (m, n) centered divided by half_range, or null: see population_pairs-inl.hpp
-  const double* half_range = nullptr;  // (m,)
-  std::int32_t* predicted = nullptr;   // (n_individuals, n_queries): class, -1: no other row is selected
-  double* numbers = nullptr;           // (n_individuals, n_queries): predictions of numeric targets
+  Rows<float> columns;        // (m, n) centered divided by half_range, or none: see population_pairs-inl.hpp
+  Values<double> half_range;  // (m,)
+
+  Features<T> features() const { return {missing_distance.data, n_numeric, rows.width()}; }
+};
+
+// Individuals: what each of them selects and weights, and their predictions.
+template <class T> struct PopulationJob : PopulationTable<T> {
+  Blocks<T> weights;                 // (n_individuals, n_sets, m): a, 0: not selected; or none: all 1
+  Rows<T> scales;                    // (n_individuals, n): v^2; or none
+  Rows<bool> kept;                   // (n_individuals, n); or none
+  Values<std::int64_t> query;        // (n_queries,) rows to predict; or none: all
+  std::int64_t first = 0, last = 0;  // the individuals to predict by
+  View<std::int32_t, 2> predicted;   // (n_individuals, n_queries): class, -1: no other row is selected; or none
+  View<double, 2> numbers;           // the same shape: predictions of numeric targets; or none
+
+  std::int64_t n_sets() const { return weights ? weights.width() : 1; }  // or one per class of the stored instance
+  std::int64_t n_queries() const { return query ? query.size() : this->rows.size(); }
+  std::int64_t row_of(std::int64_t i) const { return query ? query[i] : i; }
 };
 
 // Learned votes of the k nearest rows of each query (kernel_votes-inl.hpp).
 template <class T> struct LocalVotesJob {
-  const T* rows = nullptr;  // (n, m) all stored rows, with the feature weights folded into them
-  Features<T> features;
-  const std::int64_t* neighbor = nullptr;  // (n_queries, k) rows
-  const T* distance = nullptr;             // (n_queries, k) their distances to the query
-  const double* repetition = nullptr;      // (n,) repetition weights; or null
-  std::int64_t k = 0;
+  Rows<T> rows;                // (n, m) all stored rows, with the feature weights folded into them
+  Values<T> missing_distance;  // (m,)
+  std::int64_t n_numeric = 0;
+  bool missing = false;
+  int p = 2;
+  Rows<std::int64_t> neighbor;  // (n_queries, k) rows
+  Rows<T> distance;             // (n_queries, k) their distances to the query
+  Values<double> repetition;    // (n,) repetition weights; or none
   double width = 1, ridge = 1;
+  View<double, 2> votes;  // (n_queries, k)
+
+  Features<T> features() const { return {missing_distance.data, n_numeric, rows.width()}; }
 };
 
 }  // namespace wb

@@ -10,421 +10,268 @@ namespace wb::bindings {
 
 namespace {
 
-// Rows that are packed for computations on all pairs, checked once for all calls.
-template <class T> class PackedRows {
- public:
-  PackedRows(Array<T, 2> rows, Array<T, 3> packed, Array<T, 1> missing_distance, int64_t n_numeric, bool missing)
-      : rows_(rows.data()),
-        packed_(packed.data()),
-        n_(dim(rows, 0)),
-        blocks_(dim(packed, 0)),
-        features_{.missing_distance = missing_distance.data(), .numeric = n_numeric, .count = dim(rows, 1)},
-        missing_(missing) {
-    require_packed<T>(packed, features_.count);
-    require(n_ <= lanes(), "packed: all rows are needed");
-    require_features(missing_distance, n_numeric, features_.count);
-  }
+template <class T> void check_packed_rows(const PackedRows<T>& job) {
+  require_lanes(job.packed, BLOCK_LANES<T>);
+  require(job.packed.width() == job.rows.width(), "packed: wrong shape");
+  require(job.rows.size() <= job.n_lanes(), "packed: all rows are needed");
+  require_missing_distance(job.missing_distance, job.n_numeric, job.rows.width());
+}
 
-  void compute_distances(Optional<T, 2> queries, bool missing, int p, Output<T, 2> distance, int64_t begin,
-                         int64_t end) const {
-    require(p == 1 || p == 2, "p: 1 or 2 is needed");
-    require(!queries || dim(*queries, 1) == features_.count, "queries: one column per feature is needed");
-    require_range(begin, end, queries ? dim(*queries, 0) : n_);
-    require_pairs(distance, begin, end);
-    level->of<T>().compute_distances[p - 1][missing_ || missing](queries ? queries->data() : rows_, packed_, features_,
-                                                                 blocks_, distance.data(), begin, end);
-  }
+// Numbers of all pairs of the rows [begin, end) with all packed rows.
+template <class T, class V> void require_pairs(const PackedRows<T>& rows, const V& pairs, int64_t begin, int64_t end) {
+  require(fits(pairs, end - begin, rows.n_lanes()), "distance, coefficient: (end - begin, lanes)");
+}
 
-  void compute_zone_coefficients(const Zones& zones, Output<T, 2> coefficient, int64_t begin, int64_t end) const {
-    require(zones.n == n_ && n_ >= 2, "zones: those of all rows are needed");
-    require_range(begin, end, n_);
-    require_pairs(coefficient, begin, end);
-    level->of<T>().compute_zone_coefficients[missing_](rows_, packed_, features_, blocks_, zones, coefficient.data(),
-                                                       begin, end);
-  }
-
-  void add_differences(Array<T, 2> coefficient, Output<double, 1> total, int64_t begin, int64_t end) const {
-    require(dim(total, 0) == features_.count, "total: one per feature is needed");
-    require_range(begin, end, n_);
-    require_pairs(coefficient, begin, end);
-    level->of<T>().add_differences[missing_](rows_, packed_, features_, blocks_, coefficient.data(), total.data(),
-                                             begin, end);
-  }
-
-  void sum_distances(Output<double, 1> sums, int64_t begin, int64_t end) const {
-    require(dim(sums, 0) == n_ && features_.numeric == features_.count && !missing_, "sums: one per row of numbers");
-    require_range(begin, end, n_);
-    level->of<T>().sum_distances(rows_, packed_, features_, n_, sums.data(), begin, end);
-  }
-
-  void sum_signs(Array<double, 2> coefficient, Output<double, 2> sums, int64_t begin, int64_t end) const
-    requires std::is_same_v<T, double>
-  {
-    require_range(begin, end, n_);
-    require_pairs(coefficient, begin, end);
-    require(dim(sums, 0) == end - begin && dim(sums, 1) == features_.numeric, "sums: (end - begin, n_numeric)");
-    level->sum_signs(rows_, packed_, features_, blocks_, coefficient.data(), sums.data(), begin, end);
-  }
-
- private:
-  int64_t lanes() const { return blocks_ * BLOCK_LANES<T>; }
-  template <class A> void require_pairs(const A& array, int64_t begin, int64_t end) const {
-    require(dim(array, 0) == end - begin && dim(array, 1) == lanes(), "distance, coefficient: (end - begin, lanes)");
-  }
-
-  const T *rows_, *packed_;
-  int64_t n_, blocks_;
-  Features<T> features_;
-  bool missing_;
+template <class T> struct DistancesJob : PackedRows<T> {
+  Rows<T> queries;  // (n_queries, m), or none: the packed rows
+  bool queries_missing = false;
+  int p = 2;
+  View<T, 2> distance;
 };
 
-// Without a row in hit_range, there are classes.
-Zones make_zones(Array<int64_t, 1> class_start, Array<int64_t, 2> hit_range, Array<double, 2> factor,
-                 Array<double, 1> weight, double threshold, bool far, double tolerance) {
-  const bool numeric = dim(hit_range, 0) > 0;
-  const int64_t n = dim(weight, 0), classes = dim(class_start, 0) - 1;
-  require(classes >= 1 && dim(factor, 0) == classes && dim(factor, 1) == (numeric ? 2 : classes),
+template <class T> void run_compute_distances(const DistancesJob<T>& job, int64_t begin, int64_t end) {
+  const Rows<T>& queries = job.queries ? job.queries : job.rows;
+  require_exponent(job.p);
+  require(queries.width() == job.rows.width(), "queries: one column per feature is needed");
+  require_range(begin, end, queries.size());
+  require_pairs(job, job.distance, begin, end);
+  const bool missing = job.missing || job.queries_missing;
+  level->of<T>().compute_distances[job.p - 1][missing](job, queries, job.distance.data, begin, end);
+}
+
+template <class T> struct ZoneCoefficientsJob : PackedRows<T> {
+  const Zones* zones = nullptr;
+  View<T, 2> coefficient;
+};
+
+template <class T> void run_compute_zone_coefficients(const ZoneCoefficientsJob<T>& job, int64_t begin, int64_t end) {
+  const int64_t n = job.rows.size();
+  require(job.zones->size() == n && n >= 2, "zones: those of all rows are needed");
+  require_range(begin, end, n);
+  require_pairs(job, job.coefficient, begin, end);
+  level->of<T>().compute_zone_coefficients[job.missing](job, *job.zones, job.coefficient.data, begin, end);
+}
+
+template <class T> struct DifferencesJob : PackedRows<T> {
+  Rows<T> coefficient;
+  View<double, 1> total;  // (m,)
+};
+
+template <class T> void run_add_differences(const DifferencesJob<T>& job, int64_t begin, int64_t end) {
+  require(job.total.size() == job.rows.width(), "total: one per feature is needed");
+  require_range(begin, end, job.rows.size());
+  require_pairs(job, job.coefficient, begin, end);
+  level->of<T>().add_differences[job.missing](job, job.coefficient.data, job.total.data, begin, end);
+}
+
+template <class T> struct DistanceSumsJob : PackedRows<T> {
+  View<double, 1> sums;  // (n,)
+};
+
+template <class T> void run_sum_distances(const DistanceSumsJob<T>& job, int64_t begin, int64_t end) {
+  const int64_t n = job.rows.size();
+  require(job.sums.size() == n && job.n_numeric == job.rows.width() && !job.missing, "sums: one per row of numbers");
+  require_range(begin, end, n);
+  level->of<T>().sum_distances(job, job.sums.data, begin, end);
+}
+
+struct SignsJob : PackedRows<double> {
+  Rows<double> coefficient;
+  View<double, 2> sums;  // (end - begin, n_numeric)
+};
+
+void run_sum_signs(const SignsJob& job, int64_t begin, int64_t end) {
+  require_range(begin, end, job.rows.size());
+  require_pairs(job, job.coefficient, begin, end);
+  require(fits(job.sums, end - begin, job.n_numeric), "sums: (end - begin, n_numeric)");
+  level->sum_signs(job, job.coefficient.data, job.sums.data, begin, end);
+}
+
+void check_zones(const Zones& zones) {
+  const int64_t n = zones.size(), classes = zones.class_start.size() - 1;
+  require(classes >= 1 && fits(zones.factor, zones.numeric() ? 1 : classes, zones.numeric() ? 2 : classes),
           "class_start, factor: wrong shape");
-  require(dim(hit_range, 1) == 2 && (!numeric || (dim(hit_range, 0) == n && classes == 1)), "hit_range: wrong shape");
-  for (int64_t row = 0; row < dim(hit_range, 0); ++row) {
-    const int64_t first = hit_range.data()[2 * row], last = hit_range.data()[2 * row + 1];
+  require(zones.hit_range.width() == 2 && (!zones.numeric() || (zones.hit_range.size() == n && classes == 1)),
+          "hit_range: wrong shape");
+  for (int64_t row = 0; row < zones.hit_range.size(); ++row) {
+    const int64_t first = zones.hit_range[row][0], last = zones.hit_range[row][1];
     require(0 <= first && first <= last && last <= n, "hit_range: rows outside the data");
   }
-  require(class_start.data()[0] == 0 && class_start.data()[classes] == n, "class_start: all rows are needed");
-  for (int64_t c = 0; c < classes; ++c)
-    require(class_start.data()[c] <= class_start.data()[c + 1], "class_start: descends");
-  return {
-      .n = n,
-      .class_start = class_start.data(),
-      .n_classes = numeric ? 2 : classes,
-      .hit_range = numeric ? hit_range.data() : nullptr,
-      .factor = factor.data(),
-      .weight = weight.data(),
-      .threshold = threshold,
-      .far = far,
-      .tolerance = tolerance,
-  };
+  require(zones.class_start[0] == 0 && zones.class_start[classes] == n, "class_start: all rows are needed");
+  require_ascending(zones.class_start, "class_start: descends");
 }
 
-// The rows of the SURF family: either packed, or with the distances of all pairs in another order.
-ZoneJob make_zone_rows(Array<double, 2> rows, Optional<double, 3> packed, Optional<double, 1> row_sums,
-                       Optional<double, 2> distance, Optional<int64_t, 1> order) {
+void check_zone_rows(const ZoneRows& job) {
   constexpr int64_t LANES = BLOCK_LANES<double>;
-  const int64_t n = dim(rows, 0), stride = dim(rows, 1);
+  const int64_t n = job.rows.size(), stride = job.rows.width(), blocks = job.packed.size();
   require(n >= 2 && stride % VECTOR_LANES<double> == 0, "rows: two rows of whole vectors are needed");
-  require(packed.has_value() != distance.has_value(), "either packed or distance is needed");
-  require(!packed || (dim(*packed, 0) * LANES >= n && dim(*packed, 2) == LANES && stride >= dim(*packed, 1)),
+  require(bool(job.packed) != bool(job.distance), "either packed or distance is needed");
+  require(!job.packed || (blocks * LANES >= n && job.packed.shape[2] == LANES && stride >= job.packed.width()),
           "packed: all rows are needed");
-  require(!packed || (row_sums && dim(*row_sums, 0) == dim(*packed, 0) * LANES), "row_sums: one per lane is needed");
-  require(!distance || (dim(*distance, 0) == n && dim(*distance, 1) == n), "distance: all pairs are needed");
-  require(order.has_value() == distance.has_value() && (!order || dim(*order, 0) == n), "order: all rows are needed");
-  for (int64_t i = 0; order && i < n; ++i)
-    require(0 <= order->data()[i] && order->data()[i] < n, "order: row outside the distances");
-  return {
-      .rows = rows.data(),
-      .packed = data_or_null(packed),
-      .row_sums = data_or_null(row_sums),
-      .distance = data_or_null(distance),
-      .order = data_or_null(order),
-      .n = n,
-      .m = packed ? dim(*packed, 1) : 0,
-      .stride = stride,
-  };
+  require(!job.packed || (job.row_sums && job.row_sums.size() == blocks * LANES), "row_sums: one per lane is needed");
+  require(fits(job.distance, n, n), "distance: all pairs are needed");
+  require(bool(job.order) == bool(job.distance) && fits(job.order, n), "order: all rows are needed");
+  require_rows(job.order, n, "order: row outside the distances");
 }
 
-void py_compute_zone_distances(const ZoneJob& job, Output<double, 2> distance, int64_t begin, int64_t end) {
-  require(job.packed && dim(distance, 0) == job.n && dim(distance, 1) >= job.n &&
-              dim(distance, 1) % BLOCK_LANES<double> == 0,
+struct ZoneDistancesJob : ZoneRows {
+  View<double, 2> distance_to_lanes;
+};
+
+void run_compute_zone_distances(const ZoneDistancesJob& job, int64_t begin, int64_t end) {
+  const int64_t n = job.rows.size(), width = job.distance_to_lanes.width();
+  require(job.packed && job.distance_to_lanes.size() == n && width >= n && width % BLOCK_LANES<double> == 0,
           "distance: one column per lane of packed rows is needed");
-  require_range(begin, end, job.n);
-  level->compute_zone_distances(job, job.n, distance.data(), dim(distance, 1), begin, end);
+  require_range(begin, end, n);
+  level->compute_zone_distances(job, job.distance_to_lanes, begin, end);
 }
 
-void py_add_zone_differences(const ZoneJob& job, const Zones& zones, Output<double, 1> total, int64_t begin,
-                             int64_t end) {
-  require(zones.n == job.n && dim(total, 0) == job.stride, "zones, total: wrong shape");
-  require_range(begin, end, job.n);
-  level->add_zone_differences(job, zones, total.data(), begin, end);
+struct ZoneDifferencesJob : ZoneRows {
+  const Zones* zones = nullptr;
+  View<double, 1> total;  // (stride,)
+};
+
+void run_add_zone_differences(const ZoneDifferencesJob& job, int64_t begin, int64_t end) {
+  const int64_t n = job.rows.size();
+  require(job.zones->size() == n && job.total.size() == job.rows.width(), "zones, total: wrong shape");
+  require_range(begin, end, n);
+  level->add_zone_differences(job, *job.zones, job.total.data, begin, end);
 }
 
-SparseZoneJob make_sparse_zone_rows(Array<int64_t, 1> start, Array<int32_t, 1> feature, Array<double, 1> value,
-                                    Array<int64_t, 1> column_start, Array<int32_t, 1> column_row,
-                                    Array<double, 1> column_value, Array<double, 1> norm) {
-  const int64_t n = dim(start, 0) - 1, m = dim(column_start, 0) - 1;
-  require(n >= 2 && m >= 1 && dim(norm, 0) == n, "start, column_start, norm: two rows, and one norm per row");
-  return {.rows = sparse_rows(start, feature, value, m),
-          .columns = sparse_rows(column_start, column_row, column_value, n),
-          .norm = norm.data(),
-          .n = n,
-          .m = m};
-}
-
-void py_add_sparse_zone_differences(const SparseZoneJob& job, const Zones& zones, Output<double, 1> total,
-                                    Output<double, 1> coefficient_sums, int64_t begin, int64_t end) {
-  require(zones.n == job.n && dim(total, 0) == job.m && dim(coefficient_sums, 0) == job.n,
+void run_add_sparse_zone_differences(const SparseZoneJob& job, int64_t begin, int64_t end) {
+  const int64_t n = job.rows->size(), m = job.rows->width;
+  require(n >= 2 && m >= 1 && job.columns->size() == m && job.columns->width == n && job.norm.size() == n,
+          "rows, columns, norm: two rows, and one norm per row");
+  require(job.zones->size() == n && job.total.size() == m && job.coefficient_sums.size() == n,
           "zones, total, coefficient_sums: wrong shape");
-  require_range(begin, end, job.n);
-  level->add_sparse_zone_differences(job, zones, total.data(), coefficient_sums.data(), begin, end);
+  require_range(begin, end, n);
+  level->add_sparse_zone_differences(job, begin, end);
 }
 
-template <class T>
-void py_pick_nearest(Array<int32_t, 2> row, Array<T, 2> ranked_distance, Array<int64_t, 1> codes, int64_t n_classes,
-                     Array<int64_t, 1> asked, View<T, 3> distance, View<int64_t, 3> found, Output<bool, 1> lacking) {
-  const int64_t n = dim(row, 0), length = dim(row, 1), n_asked = dim(asked, 0);
-  require(dim(ranked_distance, 0) == n && dim(ranked_distance, 1) == length && dim(codes, 0) == n,
+template <class T> void run_pick_nearest(const RankedLists<T>& job, int64_t begin, int64_t end) {
+  const int64_t n = job.row.size();
+  require(fits(job.ranked_distance, n, job.row.width()) && job.codes.size() == n,
           "ranked_distance, codes: wrong shape");
-  require_lists(Lists<T>{distance, found}, n_asked, n_classes);
-  require(dim(lacking, 0) == n_asked, "lacking: one per row is needed");
-  for (int64_t i = 0; i < n; ++i)
-    require(0 <= codes.data()[i] && codes.data()[i] < n_classes, "codes: class out of range");
-  for (int64_t i = 0; i < n_asked; ++i) {
-    require(0 <= asked.data()[i] && asked.data()[i] < n, "asked: row outside the lists");
-    const int32_t* list = row.data() + asked.data()[i] * length;
-    for (int64_t at = 0; at < length; ++at) require(0 <= list[at] && list[at] < n, "row: row outside the lists");
-  }
-  const RankedLists<T> lists{.row = row.data(),
-                             .distance = ranked_distance.data(),
-                             .length = length,
-                             .codes = codes.data(),
-                             .n_classes = n_classes};
-  pick_nearest(lists, asked.data(), n_asked, distance.shape[2], distance.data, found.data, lacking.data());
-}
-
-void py_count_between(Array<double, 1> limits, Array<double, 1> values, Output<int64_t, 1> counts) {
-  const int64_t n = dim(limits, 0);
-  require(dim(counts, 0) == n + 1, "counts: one more than limits are needed");
-  for (int64_t i = 1; i < n; ++i) require(!(limits.data()[i - 1] > limits.data()[i]), "limits: they must ascend");
-  count_between(limits.data(), n, values.data(), dim(values, 0), counts.data());
-}
-
-// The lists of `add_listed_differences` for n rows.
-template <class T>
-ListedPairs<T> listed_pairs(int64_t n, int64_t n_numeric, const Array<int64_t, 1>& query,
-                            const Array<int64_t, 2>& neighbor, const Array<double, 2>& coefficient,
-                            const Array<int64_t, 2>& output_row, const Output<double, 2>& total, int64_t begin,
-                            int64_t end) {
-  const int64_t m = dim(total, 1), width = dim(neighbor, 1);
-  require(0 <= n_numeric && n_numeric <= m, "total: one column per feature is needed");
-  require(query.shape(0) == neighbor.shape(0) && coefficient.shape(0) == neighbor.shape(0) &&
-              output_row.shape(0) == neighbor.shape(0) && coefficient.shape(1) == neighbor.shape(1) &&
-              output_row.shape(1) == neighbor.shape(1),
-          "neighbor, coefficient, output_row: one shape is needed");
-  require_range(begin, end, dim(query, 0));
-  for (int64_t i = begin; i < end; ++i) require(0 <= query.data()[i] && query.data()[i] < n, "query outside the rows");
-  for (int64_t i = begin * width; i < end * width; ++i)
-    require(neighbor.data()[i] < n && 0 <= output_row.data()[i] && output_row.data()[i] < dim(total, 0),
-            "neighbor or output_row out of range");
-  return {
-      .rows = nullptr,
-      .n = n,
-      .m = m,
-      .numeric = n_numeric,
-      .query = query.data(),
-      .neighbor = neighbor.data(),
-      .coefficient = coefficient.data(),
-      .output_row = output_row.data(),
-      .width = width,
-  };
-}
-
-template <class T>
-void py_add_listed_differences(Array<T, 2> rows, int64_t n_numeric, Array<int64_t, 1> query, Array<int64_t, 2> neighbor,
-                               Array<double, 2> coefficient, Array<int64_t, 2> output_row, Output<double, 2> total,
-                               int64_t first_feature, int64_t last_feature, int64_t begin, int64_t end) {
-  require(dim(total, 1) == dim(rows, 1), "total: one column per feature is needed");
-  require_range(first_feature, last_feature, dim(rows, 1));
-  ListedPairs<T> pairs =
-      listed_pairs<T>(dim(rows, 0), n_numeric, query, neighbor, coefficient, output_row, total, begin, end);
-  pairs.rows = rows.data();
-  pairs.first_feature = first_feature;
-  pairs.last_feature = last_feature;
-  level->of<T>().add_listed_differences(pairs, total.data(), begin, end);
-}
-
-template <class T>
-void py_add_listed_sparse_differences(Array<int64_t, 1> start, Array<int32_t, 1> feature, Array<T, 1> value,
-                                      Array<int64_t, 1> query, Array<int64_t, 2> neighbor, Array<double, 2> coefficient,
-                                      Array<int64_t, 2> output_row, Output<double, 2> total, int64_t begin,
-                                      int64_t end) {
-  const SparseRows<T> rows = sparse_rows(start, feature, value, dim(total, 1));
-  const ListedPairs<T> pairs =
-      listed_pairs<T>(dim(start, 0) - 1, dim(total, 1), query, neighbor, coefficient, output_row, total, begin, end);
-  add_listed_sparse_differences(pairs, rows, total.data(), begin, end);
-}
-
-bool counts_up(const Array<int64_t, 1>& order) {
-  for (size_t i = 0; i < order.size(); ++i)
-    if (order.data()[i] != int64_t(i)) return false;
-  return true;
-}
-
-MarginRows make_margin_rows(Array<double, 2> rows, Array<int64_t, 1> codes, Array<double, 1> missing_distance,
-                            Array<bool, 1> nominal, Array<double, 1> center, Array<double, 1> levels,
-                            Array<double, 1> unit, Array<double, 1> rounding) {
-  const int64_t n = dim(rows, 0), m = dim(rows, 1);
-  const auto per_feature = [&](auto& values) { return dim(values, 0) == m; };
-  require(dim(codes, 0) == n, "codes: one per row is needed");
-  require(per_feature(missing_distance) && per_feature(nominal) && per_feature(center) && per_feature(levels) &&
-              per_feature(unit) && per_feature(rounding),
-          "missing_distance, nominal, center, levels, unit, rounding: one per feature is needed");
-  return {
-      .rows = rows.data(),
-      .codes = codes.data(),
-      .n = n,
-      .m = m,
-      .missing_distance = missing_distance.data(),
-      .nominal = nominal.data(),
-      .center = center.data(),
-      .levels = levels.data(),
-      .unit = unit.data(),
-      .rounding = rounding.data(),
-  };
-}
-
-// P: float where values are nominal or missing, a 16-bit integer otherwise.
-template <class P>
-MarginBlocks make_margin_blocks(Output<P, 3> packed, Array<int64_t, 1> ids, Array<int64_t, 1> block_code,
-                                Array<int64_t, 1> feature_order) {
-  const int64_t blocks = dim(packed, 0), m = dim(packed, 1);
-  require(dim(packed, 2) == BLOCK_LANES<float> && dim(ids, 0) == blocks * BLOCK_LANES<float> &&
-              dim(block_code, 0) == blocks && dim(feature_order, 0) == m,
-          "packed, ids, block_code, feature_order: wrong shape");
-  for (int64_t i = 0; i < m; ++i)
-    require(0 <= feature_order.data()[i] && feature_order.data()[i] < m, "feature_order: outside");
-  MarginBlocks made{
-      .ids = ids.data(),
-      .block_code = block_code.data(),
-      .n_blocks = blocks,
-      .m = m,
-      .last_row = blocks ? *std::max_element(ids.data(), ids.data() + ids.size()) : -1,
-      .feature_order = feature_order.data(),
-      .in_order = counts_up(feature_order),
-  };
-  if constexpr (std::is_same_v<P, float>) made.packed = packed.data();
-  else made.packed_short = packed.data();
-  return made;
-}
-
-void require_blocks(const MarginRows& rows, const MarginBlocks& blocks) {
-  require(blocks.m == rows.m && blocks.last_row < rows.n, "blocks: those of the rows are needed");
-}
-
-void py_pack_margins(const MarginRows& rows, const MarginBlocks& blocks, int64_t begin, int64_t end) {
-  require_blocks(rows, blocks);
-  require_range(begin, end, blocks.n_blocks);
-  if (blocks.packed) pack_margins(rows, blocks, blocks.packed, begin, end);
-  else pack_margins(rows, blocks, blocks.packed_short, begin, end);
-}
-
-void py_take_simba_steps(const MarginRows& rows, const MarginBlocks& blocks, Array<int64_t, 1> order,
-                         Array<double, 1> step, Output<double, 1> w, int64_t begin, int64_t end) {
-  require_blocks(rows, blocks);
-  require(dim(w, 0) == rows.m, "w: one per feature is needed");
-  require(order.shape(0) == step.shape(0), "order, step: one shape is needed");
-  require_range(begin, end, dim(order, 0));
+  require_lists(job.lists, job.asked.size(), job.lists.n_groups());
+  require(job.lacking.size() == job.asked.size(), "lacking: one per row is needed");
+  require_range(begin, end, job.asked.size());
+  require_rows(job.codes, job.lists.n_groups(), "codes: class out of range");
+  require_rows(job.asked, n, "asked: row outside the lists");
   for (int64_t i = begin; i < end; ++i)
-    require(0 <= order.data()[i] && order.data()[i] < rows.n, "order: row outside the data");
-  const MarginJob job{rows, blocks, order.data(), step.data()};
-  level->take_simba_steps[blocks.packed != nullptr](job, w.data(), begin, end);
+    require_rows(numbers_of(job.row, job.asked[i], job.asked[i] + 1), n, "row: row outside the lists");
+  pick_nearest(job, begin, end);
 }
 
-// Defines the constructor of a struct T, which `make` fills and checks.
-template <class T, class... Args> auto made_by(T (*make)(Args...)) {
-  return [make](T* self, Args... args) { new (self) T(make(args...)); };
+struct CountJob {
+  Values<double> limits, values;
+  View<int64_t, 1> counts;  // (n_limits + 1,)
+};
+
+void run_count_between(const CountJob& job) {
+  const int64_t n = job.limits.size();
+  require(job.counts.size() == n + 1, "counts: one more than limits are needed");
+  for (int64_t i = 1; i < n; ++i) require(!(job.limits[i - 1] > job.limits[i]), "limits: they must ascend");
+  count_between(job.limits.data, n, job.values.data, job.values.size(), job.counts.data);
 }
 
-template <class T> void bind_packed_rows(nb::module_& m, const char* name) {
-  using namespace nb::literals;
-  using Rows = PackedRows<T>;
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<Rows> rows(m, name);
-  rows.def(nb::init<Array<T, 2>, Array<T, 3>, Array<T, 1>, int64_t, bool>(), nb::kw_only(), array("rows"),
-           array("packed"), array("missing_distance"), "n_numeric"_a, "missing"_a, nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
-      .def("compute_distances", &Rows::compute_distances, nb::kw_only(), array_or_none("queries"), "missing"_a, "p"_a,
-           array("distance"), "begin"_a, "end"_a, release)
-      .def("compute_zone_coefficients", &Rows::compute_zone_coefficients, nb::kw_only(), "zones"_a,
-           array("coefficient"), "begin"_a, "end"_a, release)
-      .def("add_differences", &Rows::add_differences, nb::kw_only(), array("coefficient"), array("total"), "begin"_a,
-           "end"_a, release)
-      .def("sum_distances", &Rows::sum_distances, nb::kw_only(), array("sums"), "begin"_a, "end"_a, release);
-  if constexpr (std::is_same_v<T, double>)
-    rows.def("sum_signs", &Rows::sum_signs, nb::kw_only(), array("coefficient"), array("sums"), "begin"_a, "end"_a,
-             release);
+// Lists of the rows 0 to n - 1.
+void require_listed(const ListedPairs& job, int64_t n, int64_t m, int64_t begin, int64_t end) {
+  const int64_t lists = job.query.size(), width = job.neighbor.width();
+  require(job.total.width() == m, "total: one column per feature is needed");
+  require(job.neighbor.size() == lists && fits(job.coefficient, lists, width) && fits(job.output_row, lists, width),
+          "neighbor, coefficient, output_row: one shape is needed");
+  require_range(begin, end, lists);
+  require_rows(Values<int64_t>{job.query.data + begin, {end - begin}}, n, "query outside the rows");
+  require_below(numbers_of(job.neighbor, begin, end), n, "neighbor or output_row out of range");
+  require_rows(numbers_of(job.output_row, begin, end), job.total.size(), "neighbor or output_row out of range");
 }
 
-template <class T> void bind_lists(nb::module_& m) {
-  using namespace nb::literals;
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
-  m.def("add_listed_differences", &py_add_listed_differences<T>, nb::kw_only(), array("rows"), "n_numeric"_a,
-        array("query"), array("neighbor"), array("coefficient"), array("output_row"), array("total"), "first_feature"_a,
-        "last_feature"_a, "begin"_a, "end"_a, release);
-  m.def("pick_nearest", &py_pick_nearest<T>, nb::kw_only(), array("row"), array("ranked_distance"), array("codes"),
-        "n_classes"_a, array("asked"), array("distance"), array("found"), array("lacking"), release);
-  m.def("add_listed_sparse_differences", &py_add_listed_sparse_differences<T>, nb::kw_only(), array("start"),
-        array("feature"), array("value"), array("query"), array("neighbor"), array("coefficient"), array("output_row"),
-        array("total"), "begin"_a, "end"_a, release);
+template <class T> void run_add_listed_differences(const ListedRows<T>& job, int64_t begin, int64_t end) {
+  const int64_t m = job.rows.width();
+  require(0 <= job.n_numeric && job.n_numeric <= m, "total: one column per feature is needed");
+  require_range(job.first_feature, job.last_feature, m);
+  require_listed(job, job.rows.size(), m, begin, end);
+  level->of<T>().add_listed_differences(job, begin, end);
 }
 
-// The structs point into the arrays that are given to their constructors, so these are kept alive with them.
-void bind_zones(nb::module_& m) {
-  using namespace nb::literals;
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<Zones>(m, "Zones")
-      .def("__init__", made_by(&make_zones), nb::kw_only(), array("class_start"), array("hit_range"), array("factor"),
-           array("weight"), "threshold"_a, "far"_a, "tolerance"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>());
-  nb::class_<ZoneJob>(m, "ZoneRows")
-      .def("__init__", made_by(&make_zone_rows), nb::kw_only(), array("rows"), array_or_none("packed"),
-           array_or_none("row_sums"), array_or_none("distance"), array_or_none("order"), nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
-      .def("compute_distances", &py_compute_zone_distances, nb::kw_only(), array("distance"), "begin"_a, "end"_a,
-           release)
-      .def("add_differences", &py_add_zone_differences, nb::kw_only(), "zones"_a, array("total"), "begin"_a, "end"_a,
-           release);
-  nb::class_<SparseZoneJob>(m, "SparseZoneRows")
-      .def("__init__", made_by(&make_sparse_zone_rows), nb::kw_only(), array("start"), array("feature"), array("value"),
-           array("column_start"), array("column_row"), array("column_value"), array("norm"), nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
-           nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
-      .def("add_differences", &py_add_sparse_zone_differences, nb::kw_only(), "zones"_a, array("total"),
-           array("coefficient_sums"), "begin"_a, "end"_a, release);
+template <class T> void run_add_listed_sparse_differences(const ListedSparseRows<T>& job, int64_t begin, int64_t end) {
+  require_listed(job, job.rows->size(), job.rows->width, begin, end);
+  add_listed_sparse_differences(job, begin, end);
 }
 
-void bind_simba(nb::module_& m) {
-  using namespace nb::literals;
-  const auto release = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<MarginRows>(m, "MarginRows")
-      .def("__init__", made_by(&make_margin_rows), nb::kw_only(), array("rows"), array("codes"),
-           array("missing_distance"), array("nominal"), array("center"), array("levels"), array("unit"),
-           array("rounding"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>(),
-           nb::keep_alive<1, 9>())
-      .def("pack", &py_pack_margins, nb::kw_only(), "blocks"_a, "begin"_a, "end"_a, release)
-      .def("take_steps", &py_take_simba_steps, nb::kw_only(), "blocks"_a, array("order"), array("step"), array("w"),
-           "begin"_a, "end"_a, release);
-  nb::class_<MarginBlocks> blocks(m, "MarginBlocks");
-  const auto bind_blocks = [&](auto make) {
-    blocks.def("__init__", made_by(make), nb::kw_only(), array("packed"), array("ids"), array("block_code"),
-               array("feature_order"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-               nb::keep_alive<1, 5>());
-  };
-  bind_blocks(&make_margin_blocks<float>);
-  bind_blocks(&make_margin_blocks<std::int16_t>);
+void check_margins(const Margins& job) {
+  const int64_t n = job.rows.size(), m = job.rows.width(), blocks = job.packed.size();
+  require(job.codes.size() == n, "codes: one per row is needed");
+  for (const int64_t size : {job.missing_distance.size(), job.nominal.size(), job.center.size(), job.levels.size(),
+                             job.unit.size(), job.rounding.size()})
+    require(size == m, "missing_distance, nominal, center, levels, unit, rounding: one per feature is needed");
+  require_lanes(job.packed, BLOCK_LANES<float>);
+  require(job.packed.width() == m && job.ids.size() == blocks * BLOCK_LANES<float> && job.block_code.size() == blocks &&
+              job.feature_order.size() == m,
+          "packed, ids, block_code, feature_order: wrong shape");
+  require_below(job.ids, n, "ids: row outside the data");
+  require_rows(job.feature_order, m, "feature_order: outside");
+}
+
+void run_pack_margins(const Margins& job, int64_t begin, int64_t end) {
+  require_range(begin, end, job.packed.size());
+  pack_margins(job, begin, end);
+}
+
+void run_take_simba_steps(const MarginSteps& job, int64_t begin, int64_t end) {
+  require(job.w.size() == job.rows.width(), "w: one per feature is needed");
+  require(job.order.size() == job.step.size(), "order, step: one shape is needed");
+  require_range(begin, end, job.order.size());
+  require_rows(Values<int64_t>{job.order.data + begin, {end - begin}}, job.rows.size(), "order: row outside the data");
+  level->take_simba_steps(job, begin, end);
+}
+
+// The lists of `add_listed_differences` among the arguments of a function.
+template <class Job, class Run, class... F> void def_listed(nb::module_& m, const char* name, Run run, F... fields) {
+  def_job<Job>(m, name, run, ARG(rows), fields..., ARG(query), ARG(neighbor), ARG(coefficient), ARG(output_row),
+               ARG(total));
+}
+
+template <class T> void bind_rows(nb::module_& m, const char* packed_rows) {
+  const auto rows = OBJECT("rows", PackedRows<T>);
+  def_object<PackedRows<T>>(m, packed_rows, "make_packed_rows", check_packed_rows<T>, ARG(rows), ARG(packed),
+                            ARG(missing_distance), ARG(n_numeric), ARG(missing));
+  def_job<DistancesJob<T>>(m, "compute_distances", run_compute_distances<T>, rows, ARG_OR_NONE(queries),
+                           field("missing", FIELD(queries_missing)), ARG(p), ARG(distance));
+  def_job<ZoneCoefficientsJob<T>>(m, "compute_zone_coefficients", run_compute_zone_coefficients<T>, rows, ARG(zones),
+                                  ARG(coefficient));
+  def_job<DifferencesJob<T>>(m, "add_differences", run_add_differences<T>, rows, ARG(coefficient), ARG(total));
+  def_job<DistanceSumsJob<T>>(m, "sum_distances", run_sum_distances<T>, rows, ARG(sums));
+  def_listed<ListedRows<T>>(m, "add_listed_differences", run_add_listed_differences<T>, ARG(n_numeric),
+                            ARG(first_feature), ARG(last_feature));
+  def_listed<ListedSparseRows<T>>(m, "add_listed_sparse_differences", run_add_listed_sparse_differences<T>);
+  def_job<RankedLists<T>>(m, "pick_nearest", run_pick_nearest<T>, ARG(row), ARG(ranked_distance), ARG(codes),
+                          ARG(asked), DISTANCE_OF_LISTS, ID_OF_LISTS, ARG(lacking));
 }
 
 }  // namespace
 
 void bind_weighers(nb::module_& m) {
-  using namespace nb::literals;
-  bind_packed_rows<float>(m, "PackedRowsFloat32");
-  bind_packed_rows<double>(m, "PackedRowsFloat64");
-  bind_lists<float>(m);
-  bind_lists<double>(m);
-  bind_zones(m);
-  bind_simba(m);
-  m.def("count_between", &py_count_between, nb::kw_only(), array("limits"), array("values"), array("counts"),
-        nb::call_guard<nb::gil_scoped_release>());
+  def_object<Zones>(m, "Zones", "make_zones", check_zones, ARG(class_start), ARG(hit_range), ARG(factor), ARG(weight),
+                    ARG(threshold), ARG(far), ARG(tolerance));
+  bind_rows<float>(m, "PackedRowsFloat32");
+  bind_rows<double>(m, "PackedRowsFloat64");
+  def_job<SignsJob>(m, "sum_signs", run_sum_signs, OBJECT("rows", PackedRows<double>), ARG(coefficient), ARG(sums));
+  const auto zone_rows = OBJECT("rows", ZoneRows);
+  def_object<ZoneRows>(m, "ZoneRows", "make_zone_rows", check_zone_rows, ARG(rows), ARG_OR_NONE(packed),
+                       ARG_OR_NONE(row_sums), ARG_OR_NONE(distance), ARG_OR_NONE(order));
+  def_job<ZoneDistancesJob>(m, "compute_zone_distances", run_compute_zone_distances, zone_rows,
+                            field("distance", FIELD(distance_to_lanes)));
+  def_job<ZoneDifferencesJob>(m, "add_zone_differences", run_add_zone_differences, zone_rows, ARG(zones), ARG(total));
+  def_job<SparseZoneJob>(m, "add_sparse_zone_differences", run_add_sparse_zone_differences, ARG(rows), ARG(columns),
+                         ARG(norm), ARG(zones), ARG(total), ARG(coefficient_sums));
+  def_object<Margins>(m, "Margins", "make_margins", check_margins, ARG(rows), ARG(codes), ARG(missing_distance),
+                      ARG(nominal), ARG(center), ARG(levels), ARG(unit), ARG(rounding), ARG(packed), ARG(ids),
+                      ARG(block_code), ARG(feature_order));
+  const auto margins = OBJECT("margins", Margins);
+  def_job<Margins>(m, "pack_margins", run_pack_margins, margins);
+  def_job<MarginSteps>(m, "take_simba_steps", run_take_simba_steps, margins, ARG(order), ARG(step), ARG(w));
+  def_call<CountJob>(m, "count_between", run_count_between, ARG(limits), ARG(values), ARG(counts));
 }
 
 }  // namespace wb::bindings

@@ -5,8 +5,6 @@ src/native names another. The structs of src/native/types.hpp say what each argu
 [begin, end) only and releases the GIL, so that several threads can share one set of arrays.
 """
 
-from typing import overload
-
 from ._typing import AnyArray, BoolArray, FloatArray, IndexArray
 
 def multiplies_pairs() -> bool: ...
@@ -196,40 +194,56 @@ def find_k_nearest_mixed(
     end: int,
 ) -> int: ...
 
-class PackedRowsFloat32:
-    def __init__(
-        self, *, rows: FloatArray, packed: FloatArray, missing_distance: FloatArray, n_numeric: int, missing: bool
-    ) -> None: ...
-    def compute_distances(
-        self, *, queries: FloatArray | None, missing: bool, p: int, distance: FloatArray, begin: int, end: int
-    ) -> None: ...
-    def compute_zone_coefficients(self, *, zones: Zones, coefficient: FloatArray, begin: int, end: int) -> None: ...
-    def add_differences(self, *, coefficient: FloatArray, total: FloatArray, begin: int, end: int) -> None: ...
-    def sum_distances(self, *, sums: FloatArray, begin: int, end: int) -> None: ...
+class Zones:
+    pass
 
-class PackedRowsFloat64:
-    def __init__(
-        self, *, rows: FloatArray, packed: FloatArray, missing_distance: FloatArray, n_numeric: int, missing: bool
-    ) -> None: ...
-    def compute_distances(
-        self, *, queries: FloatArray | None, missing: bool, p: int, distance: FloatArray, begin: int, end: int
-    ) -> None: ...
-    def compute_zone_coefficients(self, *, zones: Zones, coefficient: FloatArray, begin: int, end: int) -> None: ...
-    def add_differences(self, *, coefficient: FloatArray, total: FloatArray, begin: int, end: int) -> None: ...
-    def sum_distances(self, *, sums: FloatArray, begin: int, end: int) -> None: ...
-    def sum_signs(self, *, coefficient: FloatArray, sums: FloatArray, begin: int, end: int) -> None: ...
+def make_zones(
+    *,
+    class_start: IndexArray,
+    hit_range: IndexArray,
+    factor: FloatArray,
+    weight: FloatArray,
+    threshold: float,
+    far: bool,
+    tolerance: float,
+) -> Zones: ...
 
+class PackedRows:
+    pass
+
+def make_packed_rows(
+    *, rows: FloatArray, packed: FloatArray, missing_distance: FloatArray, n_numeric: int, missing: bool
+) -> PackedRows: ...
+def compute_distances(
+    *, rows: PackedRows, queries: FloatArray | None, missing: bool, p: int, distance: FloatArray, begin: int, end: int
+) -> None: ...
+def compute_zone_coefficients(
+    *, rows: PackedRows, zones: Zones, coefficient: FloatArray, begin: int, end: int
+) -> None: ...
+def add_differences(*, rows: PackedRows, coefficient: FloatArray, total: FloatArray, begin: int, end: int) -> None: ...
+def sum_distances(*, rows: PackedRows, sums: FloatArray, begin: int, end: int) -> None: ...
 def add_listed_differences(
     *,
     rows: FloatArray,
     n_numeric: int,
+    first_feature: int,
+    last_feature: int,
     query: IndexArray,
     neighbor: IndexArray,
     coefficient: FloatArray,
     output_row: IndexArray,
     total: FloatArray,
-    first_feature: int,
-    last_feature: int,
+    begin: int,
+    end: int,
+) -> None: ...
+def add_listed_sparse_differences(
+    *,
+    rows: SparseRows,
+    query: IndexArray,
+    neighbor: IndexArray,
+    coefficient: FloatArray,
+    output_row: IndexArray,
+    total: FloatArray,
     begin: int,
     end: int,
 ) -> None: ...
@@ -238,192 +252,120 @@ def pick_nearest(
     row: AnyArray,
     ranked_distance: FloatArray,
     codes: IndexArray,
-    n_classes: int,
     asked: IndexArray,
     distance: FloatArray,
-    found: IndexArray,
+    id: IndexArray,
     lacking: BoolArray,
+    begin: int,
+    end: int,
 ) -> None: ...
-def add_listed_sparse_differences(
+def sum_signs(*, rows: PackedRows, coefficient: FloatArray, sums: FloatArray, begin: int, end: int) -> None: ...
+
+class ZoneRows:
+    pass
+
+def make_zone_rows(
     *,
-    start: IndexArray,
-    feature: AnyArray,
-    value: FloatArray,
-    query: IndexArray,
-    neighbor: IndexArray,
-    coefficient: FloatArray,
-    output_row: IndexArray,
+    rows: FloatArray,
+    packed: FloatArray | None,
+    row_sums: FloatArray | None,
+    distance: FloatArray | None,
+    order: IndexArray | None,
+) -> ZoneRows: ...
+def compute_zone_distances(*, rows: ZoneRows, distance: FloatArray, begin: int, end: int) -> None: ...
+def add_zone_differences(*, rows: ZoneRows, zones: Zones, total: FloatArray, begin: int, end: int) -> None: ...
+def add_sparse_zone_differences(
+    *,
+    rows: SparseRows,
+    columns: SparseRows,
+    norm: FloatArray,
+    zones: Zones,
     total: FloatArray,
+    coefficient_sums: FloatArray,
     begin: int,
     end: int,
 ) -> None: ...
 
-class Zones:
-    def __init__(
-        self,
-        *,
-        class_start: IndexArray,
-        hit_range: IndexArray,
-        factor: FloatArray,
-        weight: FloatArray,
-        threshold: float,
-        far: bool,
-        tolerance: float,
-    ) -> None: ...
+class Margins:
+    pass
 
-class ZoneRows:
-    def __init__(
-        self,
-        *,
-        rows: FloatArray,
-        packed: FloatArray | None,
-        row_sums: FloatArray | None,
-        distance: FloatArray | None,
-        order: IndexArray | None,
-    ) -> None: ...
-    def compute_distances(self, *, distance: FloatArray, begin: int, end: int) -> None: ...
-    def add_differences(self, *, zones: Zones, total: FloatArray, begin: int, end: int) -> None: ...
-
-class SparseZoneRows:
-    def __init__(
-        self,
-        *,
-        start: IndexArray,
-        feature: AnyArray,
-        value: FloatArray,
-        column_start: IndexArray,
-        column_row: AnyArray,
-        column_value: FloatArray,
-        norm: FloatArray,
-    ) -> None: ...
-    def add_differences(
-        self, *, zones: Zones, total: FloatArray, coefficient_sums: FloatArray, begin: int, end: int
-    ) -> None: ...
-
-class MarginRows:
-    def __init__(
-        self,
-        *,
-        rows: FloatArray,
-        codes: IndexArray,
-        missing_distance: FloatArray,
-        nominal: BoolArray,
-        center: FloatArray,
-        levels: FloatArray,
-        unit: FloatArray,
-        rounding: FloatArray,
-    ) -> None: ...
-    def pack(self, *, blocks: MarginBlocks, begin: int, end: int) -> None: ...
-    def take_steps(
-        self, *, blocks: MarginBlocks, order: IndexArray, step: FloatArray, w: FloatArray, begin: int, end: int
-    ) -> None: ...
-
-class MarginBlocks:
-    @overload
-    def __init__(
-        self, *, packed: FloatArray, ids: IndexArray, block_code: IndexArray, feature_order: IndexArray
-    ) -> None: ...
-    @overload
-    def __init__(
-        self, *, packed: AnyArray, ids: IndexArray, block_code: IndexArray, feature_order: IndexArray
-    ) -> None: ...
-
+def make_margins(
+    *,
+    rows: FloatArray,
+    codes: IndexArray,
+    missing_distance: FloatArray,
+    nominal: BoolArray,
+    center: FloatArray,
+    levels: FloatArray,
+    unit: FloatArray,
+    rounding: FloatArray,
+    packed: FloatArray,
+    ids: IndexArray,
+    block_code: IndexArray,
+    feature_order: IndexArray,
+) -> Margins: ...
+def pack_margins(*, margins: Margins, begin: int, end: int) -> None: ...
+def take_simba_steps(
+    *, margins: Margins, order: IndexArray, step: FloatArray, w: FloatArray, begin: int, end: int
+) -> None: ...
 def count_between(*, limits: FloatArray, values: FloatArray, counts: IndexArray) -> None: ...
 
-class PopulationTableFloat32:
-    def __init__(
-        self,
-        *,
-        rows: FloatArray,
-        centered: FloatArray,
-        missing_distance: FloatArray,
-        n_numeric: int,
-        missing: bool,
-        codes: AnyArray,
-        targets: FloatArray | None,
-        otherwise: float,
-        n_classes: int,
-        k: int,
-        columns: FloatArray | None,
-        half_range: FloatArray | None,
-    ) -> None: ...
-    def predict_by_scan(
-        self,
-        *,
-        weights: FloatArray | None,
-        scales: FloatArray | None,
-        kept: BoolArray | None,
-        query: IndexArray,
-        predicted: AnyArray,
-        first: int,
-        last: int,
-        begin: int,
-        end: int,
-    ) -> None: ...
-    def predict_from_matrix(
-        self,
-        *,
-        square: FloatArray,
-        scales: FloatArray | None,
-        kept: BoolArray | None,
-        predicted: AnyArray,
-        begin: int,
-        end: int,
-    ) -> None: ...
-    def predict_from_lists(
-        self, *, lists: AnyArray, selected: AnyArray, predicted: AnyArray, begin: int, end: int
-    ) -> None: ...
+class PopulationTable:
+    pass
 
-class PopulationTableFloat64:
-    def __init__(
-        self,
-        *,
-        rows: FloatArray,
-        centered: FloatArray,
-        missing_distance: FloatArray,
-        n_numeric: int,
-        missing: bool,
-        codes: AnyArray,
-        targets: FloatArray | None,
-        otherwise: float,
-        n_classes: int,
-        k: int,
-        columns: FloatArray | None,
-        half_range: FloatArray | None,
-    ) -> None: ...
-    def predict_by_scan(
-        self,
-        *,
-        weights: FloatArray | None,
-        scales: FloatArray | None,
-        kept: BoolArray | None,
-        query: IndexArray,
-        predicted: AnyArray,
-        first: int,
-        last: int,
-        begin: int,
-        end: int,
-    ) -> None: ...
-    def predict_from_matrix(
-        self,
-        *,
-        square: FloatArray,
-        scales: FloatArray | None,
-        kept: BoolArray | None,
-        predicted: AnyArray,
-        begin: int,
-        end: int,
-    ) -> None: ...
-    def predict_from_lists(
-        self, *, lists: AnyArray, selected: AnyArray, predicted: AnyArray, begin: int, end: int
-    ) -> None: ...
-
-def count_true(*, mask: BoolArray, counts: IndexArray) -> None: ...
-def count_differences(*, one: BoolArray, other: BoolArray, counts: IndexArray) -> None: ...
+def make_population_table(
+    *,
+    rows: FloatArray,
+    centered: FloatArray,
+    missing_distance: FloatArray,
+    n_numeric: int,
+    missing: bool,
+    codes: AnyArray,
+    targets: FloatArray | None,
+    otherwise: float,
+    n_classes: int,
+    k: int,
+    columns: FloatArray | None,
+    half_range: FloatArray | None,
+) -> PopulationTable: ...
+def predict_by_scan(
+    *,
+    table: PopulationTable,
+    weights: FloatArray | None,
+    scales: FloatArray | None,
+    kept: BoolArray | None,
+    query: IndexArray | None,
+    predicted: AnyArray | None,
+    numbers: FloatArray | None,
+    first: int,
+    last: int,
+    begin: int,
+    end: int,
+) -> None: ...
+def predict_from_matrix(
+    *,
+    table: PopulationTable,
+    square: FloatArray,
+    scales: FloatArray | None,
+    kept: BoolArray | None,
+    predicted: AnyArray | None,
+    numbers: FloatArray | None,
+    begin: int,
+    end: int,
+) -> None: ...
+def predict_from_lists(
+    *,
+    table: PopulationTable,
+    lists: AnyArray,
+    selected: AnyArray,
+    predicted: AnyArray | None,
+    numbers: FloatArray | None,
+    begin: int,
+    end: int,
+) -> None: ...
 def cross_halves(
     *, target: BoolArray, partner: BoolArray, other: BoolArray, uniform: FloatArray, child: BoolArray
 ) -> None: ...
-def draw_subsets(*, mask: BoolArray, size: IndexArray, uniform: FloatArray, chosen: BoolArray) -> None: ...
 def solve_local_votes(
     *,
     rows: FloatArray,

@@ -1,7 +1,7 @@
 """Margins of rows under changing weights: find the near hit and near miss of each step of SIMBA.
 
-Rows are packed in single precision, or rounded to 16 bits. A step scans them, and measures exactly what may be the
-nearest (paper 000, algorithm 1).
+Rows are packed in single precision. A step scans them, and measures exactly what may be the nearest (paper 000,
+algorithm 1).
 """
 
 from __future__ import annotations
@@ -38,34 +38,33 @@ class Margins:
         largest = np.where(self.nominal, 0.0, np.maximum(high - center, center - low))
         if self.mixed:
             _refuse_beyond_single(largest)
-        # Packed values are (x - center) * levels, rounded to 16 bits, or floats where some are missing or nominal.
-        # `moved` bounds what that rounding moves a value by, so that a scan over packed rows can tell which rows
-        # cannot be the nearest, and measures only the others exactly.
+        # Packed values are (x - center) * levels in single precision. `moved` bounds what that rounding moves a value
+        # by, so that a scan over packed rows can tell which rows cannot be the nearest, and measures only the others.
         levels, moved = np.ones_like(largest), 2.0 * np.finfo(np.float32).eps * largest
         if not self.mixed:
             wide = largest > 0  # A constant column has no levels, and needs none.
-            levels[wide], moved[wide] = 32766 / largest[wide], 0.5001 / 32766 * largest[wide]
+            levels[wide] = 1 / largest[wide]
         lanes = _native.BLOCK_LANES_FLOAT32
         self._ids, block_start = lane_layout(self.codes, self.n_classes, lanes)
         self._block_code = np.repeat(np.arange(self.n_classes), np.diff(block_start)).astype(np.int64)
         self._packed_shape = (len(self._block_code), self.rows.shape[1], lanes)
-        self.native = _native.MarginRows(
-            rows=self.rows,
-            codes=self.codes,
-            missing_distance=self.missing_distance,
-            nominal=self.nominal,
-            center=center,
-            levels=levels,
-            unit=1.0 / levels**2,
-            rounding=moved**2,
-        )
+        self._arrays: dict[str, Any] = {
+            "rows": self.rows,
+            "codes": self.codes,
+            "missing_distance": self.missing_distance,
+            "nominal": self.nominal,
+            "center": center,
+            "levels": levels,
+            "unit": 1.0 / levels**2,
+            "rounding": moved**2,
+        }
 
     def scaled_rows(self, w: FloatArray) -> FloatArray:
         """Return the rows with numeric columns multiplied by w. Categories do not change."""
         factor = np.where(self.nominal, 1.0, w)
         return self.rows if (factor == 1).all() else self.rows * factor
 
-    def pack(self, w: FloatArray) -> _native.MarginBlocks:
+    def pack(self, w: FloatArray) -> _native.Margins:
         """Pack centred rows in blocks of one class each.
 
         If few features make up most of the distances, these features come first, so that a scan can rule out rows
@@ -77,16 +76,17 @@ class Margins:
         # Only their ratios matter, and fourth powers fit.
         part = (part / max(part.max(), np.finfo(np.float64).tiny)) ** 2
         gathered = float(part.sum()) ** 2 < 0.5 * m * float((part**2).sum())
-        blocks = _native.MarginBlocks(
-            packed=aligned_empty(self._packed_shape, np.dtype(np.float32 if self.mixed else np.int16)),
+        packed = _native.make_margins(
+            **self._arrays,
+            packed=aligned_empty(self._packed_shape, np.dtype(np.float32)),
             ids=self._ids,
             block_code=self._block_code,
             feature_order=np.argsort(-part, kind="stable") if gathered else np.arange(m),
         )
         n_blocks = len(self._block_code)
         ranges = fixed_ranges(n_blocks, max(1, n_blocks // 16))
-        run_kernel(self.native.pack, ranges, effective_n_jobs(self.n_jobs), blocks=blocks)
-        return blocks
+        run_kernel(_native.pack_margins, ranges, effective_n_jobs(self.n_jobs), margins=packed)
+        return packed
 
 
 def simba_steps(margins: Margins, w: FloatArray, order: IndexArray, step: FloatArray) -> FloatArray:
@@ -118,7 +118,7 @@ def simba_steps(margins: Margins, w: FloatArray, order: IndexArray, step: FloatA
     begin = 0
     while begin < len(order):
         end = min(max(_CHUNK, 2 * begin), len(order))
-        margins.native.take_steps(blocks=margins.pack(w), order=order, step=step, w=w, begin=begin, end=end)
+        _native.take_simba_steps(margins=margins.pack(w), order=order, step=step, w=w, begin=begin, end=end)
         begin = end
     return w
 

@@ -65,10 +65,9 @@ class PackedRows:
         return {name: value for name, value in vars(self).items() if name != "native"}
 
     @cached_property
-    def native(self) -> _native.PackedRowsFloat32 | _native.PackedRowsFloat64:
+    def native(self) -> _native.PackedRows:
         """The rows as the compiled core takes them. It is not pickled, but made again."""
-        single = self.rows.dtype == np.float32
-        return (_native.PackedRowsFloat32 if single else _native.PackedRowsFloat64)(
+        return _native.make_packed_rows(
             rows=self.rows,
             packed=self.packed,
             missing_distance=self.missing_distance,
@@ -96,7 +95,9 @@ class PackedRows:
         queries have missing numbers.
         """
         out = np.empty((end - begin, self.width), dtype=self.rows.dtype)
-        self.native.compute_distances(queries=queries, missing=missing, p=self.p, distance=out, begin=begin, end=end)
+        _native.compute_distances(
+            rows=self.native, queries=queries, missing=missing, p=self.p, distance=out, begin=begin, end=end
+        )
         return out
 
     def sum_signs(self, coefficient: FloatArray, begin: int, end: int) -> FloatArray:
@@ -104,9 +105,8 @@ class PackedRows:
 
         ``coefficient`` has the shape (end - begin, width), with 0 for padding. A missing value has the sign 0.
         """
-        assert isinstance(self.native, _native.PackedRowsFloat64)  # votes and their gradients are in float64
         sums = np.empty((end - begin, self.n_numeric))
-        self.native.sum_signs(coefficient=coefficient, sums=sums, begin=begin, end=end)
+        _native.sum_signs(rows=self.native, coefficient=coefficient, sums=sums, begin=begin, end=end)
         return sums
 
     def sum_differences(self, coefficients: Callable[[int, int], FloatArray], n_jobs: int) -> FloatArray:
@@ -120,7 +120,7 @@ class PackedRows:
             """Return the sums of rows [begin, end)."""
             total = np.zeros(self.m)
             weights = np.ascontiguousarray(coefficients(begin, end), dtype=self.rows.dtype)
-            self.native.add_differences(coefficient=weights, total=total, begin=begin, end=end)
+            _native.add_differences(rows=self.native, coefficient=weights, total=total, begin=begin, end=end)
             return total
 
         parts = run_ranges(task, self.ranges(), n_jobs)
@@ -143,7 +143,7 @@ def distance_sums(rows: Any, n_jobs: int, begin: int = 0, end: int | None = None
     sums = np.zeros(packed.n)
     end = packed.n if end is None else end
     ranges = [(begin + first, begin + last) for first, last in fixed_ranges(end - begin, 252)]
-    run_kernel(packed.native.sum_distances, ranges, n_jobs, sums=sums)
+    run_kernel(_native.sum_distances, ranges, n_jobs, rows=packed.native, sums=sums)
     return sums[begin:end]
 
 

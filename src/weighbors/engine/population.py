@@ -184,8 +184,7 @@ class PopulationNeighbors:
             largest = np.abs(centered).max(axis=0, initial=0).astype(np.float64)
             half_range = np.where(largest > 0, largest, 1.0)
             columns = np.ascontiguousarray((centered / half_range).T, dtype=np.float32)
-        table = _native.PopulationTableFloat32 if r.dtype == np.float32 else _native.PopulationTableFloat64
-        self._table = table(
+        self._table = _native.make_population_table(
             rows=r.rows,
             centered=centered,
             missing_distance=r.missing_distance,
@@ -217,13 +216,13 @@ class PopulationNeighbors:
         elif self.method.way == "matrix":
             self._read(selections, predicted)
         else:
-            self._scan(selections, np.arange(self.references.n), predicted)
+            self._scan(selections, None, predicted)
         return predicted
 
-    def _scan(self, selections: Selections, query: IndexArray, predicted: AnyArray) -> None:
-        """Predict the rows ``query`` by a scan, for every individual, and write the predictions to ``predicted``."""
+    def _scan(self, selections: Selections, query: IndexArray | None, predicted: AnyArray) -> None:
+        """Predict the rows ``query``, or all, by a scan, for every individual, and write to ``predicted``."""
         weights, scales, mask = self._parts(selections)
-        count, n = selections.count, len(query)
+        count, n = predicted.shape
         # If individuals are fewer than threads keep busy, their rows are divided as well.
         cuts = [(0, n)] if count >= 4 * self.n_jobs or self.n_jobs == 1 else row_ranges(n, self.n_jobs, least=96)
         pieces = [(i, *cut) for i in range(count) for cut in cuts]
@@ -231,8 +230,8 @@ class PopulationNeighbors:
         def task(number: int, _: int) -> None:
             """Predict one piece: some rows for one individual."""
             i, begin, end = pieces[number]
-            self._table.predict_by_scan(
-                weights=weights, scales=scales, kept=mask, query=query, predicted=predicted,
+            _native.predict_by_scan(
+                table=self._table, weights=weights, scales=scales, kept=mask, query=query, **self._outputs(predicted),
                 first=i, last=i + 1, begin=begin, end=end,
             )  # fmt: skip
 
@@ -246,9 +245,10 @@ class PopulationNeighbors:
 
         def task(begin: int, end: int) -> None:
             """Predict rows [begin, end) for all individuals."""
-            self._table.predict_from_matrix(
-                square=square, scales=scales, kept=mask, predicted=predicted, begin=begin, end=end
-            )
+            _native.predict_from_matrix(
+                table=self._table, square=square, scales=scales, kept=mask, **self._outputs(predicted),
+                begin=begin, end=end,
+            )  # fmt: skip
 
         # The distances of few rows stay in the cache for all individuals.
         run_ranges(task, row_ranges(self.references.n, self.n_jobs, most=66), self.n_jobs)
@@ -260,7 +260,9 @@ class PopulationNeighbors:
 
         def task(begin: int, end: int) -> None:
             """Predict rows [begin, end) for all individuals."""
-            self._table.predict_from_lists(lists=lists, selected=words, predicted=predicted, begin=begin, end=end)
+            _native.predict_from_lists(
+                table=self._table, lists=lists, selected=words, **self._outputs(predicted), begin=begin, end=end
+            )
 
         run_ranges(task, row_ranges(n, self.n_jobs), self.n_jobs)
         if lists.shape[1] == n - 1:
@@ -273,6 +275,12 @@ class PopulationNeighbors:
             self._scan(Selections(1, instance_mask=mask[i : i + 1]), query, found)
             predicted[i, query] = found[0]
 
+    @staticmethod
+    def _outputs(predicted: AnyArray) -> dict[str, Any]:
+        """Return the predictions as the compiled core takes them: classes or numbers."""
+        numeric = predicted.dtype == np.float64
+        return {"predicted": None if numeric else predicted, "numbers": predicted if numeric else None}
+
     def _parts(self, selections: Selections) -> tuple[FloatArray | None, FloatArray | None, BoolArray | None]:
         """Return weights, squared scales and masks of individuals as the compiled core takes them."""
         dtype = self.references.dtype
@@ -283,19 +291,6 @@ class PopulationNeighbors:
             None if scales is None else np.ascontiguousarray(scales**2, dtype=dtype),
             None if mask is None else np.ascontiguousarray(mask),
         )
-
-
-def count_true(mask: BoolArray) -> IndexArray:
-    """Return how many values of each row are True. NumPy's sum takes ten times as long.
-
-    Examples
-    --------
-    >>> count_true(np.array([[True, False], [True, True]])).tolist()
-    [1, 2]
-    """
-    counts = np.empty(len(mask), dtype=np.int64)
-    _native.count_true(mask=np.ascontiguousarray(mask), counts=counts)
-    return counts
 
 
 def bit_words(mask: BoolArray) -> AnyArray:

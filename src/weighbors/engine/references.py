@@ -226,13 +226,14 @@ def ascending_rows(rows: Any) -> Any:
     return rows
 
 
-def sparse_parts(rows: Any) -> tuple[IndexArray, AnyArray, FloatArray]:
-    """Return the three arrays of CSR rows as the compiled core takes them, with ascending columns."""
+def compress_rows(rows: Any) -> _native.SparseRows:
+    """Return CSR rows as the compiled core takes them."""
     rows = ascending_rows(rows)
-    return (
-        rows.indptr.astype(np.int64),
-        rows.indices.astype(np.int32),
-        np.require(rows.data, requirements=["C_CONTIGUOUS", "ALIGNED"]),
+    return _native.make_sparse_rows(
+        start=rows.indptr.astype(np.int64),
+        feature=rows.indices.astype(np.int32),
+        value=np.require(rows.data, requirements=["C_CONTIGUOUS", "ALIGNED"]),
+        width=rows.shape[1],
     )
 
 

@@ -18,13 +18,13 @@ from .._parallel.threads import fixed_ranges, run_kernel, run_ranges
 from .._typing import FloatArray, IndexArray
 from .backends.scan import align_rows
 from .pairs import PackedRows
-from .references import sparse_parts
+from .references import compress_rows
 
 
 def zone_coefficients(pairs: PackedRows, zones: _native.Zones, begin: int, end: int) -> FloatArray:
     """Return the coefficients of rows [begin, end) with all rows, for `PackedRows.sum_differences`."""
     out = np.empty((end - begin, pairs.width), dtype=pairs.rows.dtype)
-    pairs.native.compute_zone_coefficients(zones=zones, coefficient=out, begin=begin, end=end)
+    _native.compute_zone_coefficients(rows=pairs.native, zones=zones, coefficient=out, begin=begin, end=end)
     return out
 
 
@@ -61,7 +61,9 @@ class ZoneRows:
             row_sums = np.zeros(packed.shape[0] * packed.shape[2])
             row_sums[: len(rows)] = rows[:, :m].sum(axis=1)
         self._width = len(rows) if row_sums is None else len(row_sums)
-        self._native = _native.ZoneRows(rows=rows, packed=packed, row_sums=row_sums, distance=distance, order=order)
+        self._native = _native.make_zone_rows(
+            rows=rows, packed=packed, row_sums=row_sums, distance=distance, order=order
+        )
 
     @classmethod
     def of(cls, pairs: PackedRows) -> ZoneRows:
@@ -72,7 +74,7 @@ class ZoneRows:
         """Return the city-block distances of all pairs, of shape (n, n). No bit depends on the order of rows."""
         n = len(self.rows)
         distance = np.empty((n, self._width))
-        run_kernel(self._native.compute_distances, fixed_ranges(n, 48), n_jobs, distance=distance)
+        run_kernel(_native.compute_zone_distances, fixed_ranges(n, 48), n_jobs, rows=self._native, distance=distance)
         return np.ascontiguousarray(distance[:, :n])
 
     def sum_differences(self, zones: _native.Zones, n_jobs: int) -> FloatArray:
@@ -82,7 +84,7 @@ class ZoneRows:
         def task(begin: int, end: int) -> FloatArray:
             """Return the sums of rows [begin, end)."""
             total = np.zeros(self.rows.shape[1])
-            self._native.add_differences(zones=zones, total=total, begin=begin, end=end)
+            _native.add_zone_differences(rows=self._native, zones=zones, total=total, begin=begin, end=end)
             return total
 
         size = min(240, max(48, n // 16 // 48 * 48))  # many rows share what is read, and threads share the rows
@@ -127,23 +129,15 @@ class SparseZoneRows:
 
     def sum_differences(self, zones: _native.Zones, n_jobs: int) -> FloatArray:
         """Return the sum over all pairs of coefficient · |difference| for each feature."""
-        start, feature, value = sparse_parts(self.columns.tocsr())
-        native = _native.SparseZoneRows(
-            start=start,
-            feature=feature,
-            value=value,
-            column_start=self.columns.indptr.astype(np.int64),
-            column_row=self.columns.indices.astype(np.int32),
-            column_value=self.columns.data,
-            norm=self.norm,
-        )
+        rows, columns = compress_rows(self.columns.tocsr()), compress_rows(self.columns.T)
 
         def task(begin: int, end: int) -> FloatArray:
             """Return the sums of rows [begin, end): one for each feature, and one for each row."""
             sums = np.zeros(self.m + self.n)
-            native.add_differences(
-                zones=zones, total=sums[: self.m], coefficient_sums=sums[self.m :], begin=begin, end=end
-            )
+            _native.add_sparse_zone_differences(
+                rows=rows, columns=columns, norm=self.norm, zones=zones,
+                total=sums[: self.m], coefficient_sums=sums[self.m :], begin=begin, end=end,
+            )  # fmt: skip
             return sums
 
         parts = run_ranges(task, fixed_ranges(self.n, max(48, -(-self.n // 16))), n_jobs)

@@ -134,11 +134,12 @@ def _pick_nearest(
         row=ranked[1],
         ranked_distance=ranked[0],
         codes=target.codes,
-        n_classes=target.n_groups,
         asked=np.ascontiguousarray(batch, dtype=np.int64),
         distance=distance,
-        found=found,
+        id=found,
         lacking=lacking,
+        begin=0,
+        end=len(batch),
     )
     if ranked[1].shape[1] < rows.n - 1 and lacking.any():
         # Rows beyond the lists may be of the classes that are short of rows.

@@ -25,7 +25,7 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
 from ..engine.backends.scan import aligned_empty
 from ..engine.pairs import PackedRows
-from ..engine.references import ColumnRanges, as_rows, column_ranges, compute_missing_distance, sparse_parts
+from ..engine.references import ColumnRanges, as_rows, column_ranges, compute_missing_distance, compress_rows
 from ..exceptions import InvalidDataError
 from .base import CodedTable
 
@@ -367,10 +367,10 @@ def _add_lists(
         for name, kind in (("query", "i8"), ("neighbor", "i8"), ("coefficient", "f8"), ("output_row", "i8"))
     }
     arrays["output_row"] += np.repeat(first_rows, sizes)[:, None]
-    entries = sparse_parts(rows) if sparse.issparse(rows) else None
+    compressed = compress_rows(rows) if sparse.issparse(rows) else None
     share = max(_LEAST_FEATURES, -(-m // n_jobs))
     pieces = [(0, len(owners), at, min(at + share, m)) for at in range(0, m, share)]  # threads share the features
-    if entries is not None or len(pieces) < n_jobs:  # or the chunks, where there are few features
+    if compressed is not None or len(pieces) < n_jobs:  # or the chunks, where there are few features
         size = max(1, len(owners) // (4 * n_jobs))
         pieces = [(at, min(at + size, len(owners)), 0, m) for at in range(0, len(owners), size)]
 
@@ -378,13 +378,12 @@ def _add_lists(
         """Add some chunks in some features."""
         begin, end, first, last = pieces[number]
         some: dict[str, Any] = {**arrays, "total": sums, "begin": int(starts[begin]), "end": int(starts[end])}
-        if entries is None:
+        if compressed is None:
             _native.add_listed_differences(
                 rows=rows, n_numeric=n_numeric, first_feature=first, last_feature=last, **some
             )
         else:
-            start, feature, value = entries
-            _native.add_listed_sparse_differences(start=start, feature=feature, value=value, **some)
+            _native.add_listed_sparse_differences(rows=compressed, **some)
 
     run_ranges(add_piece, [(number, number + 1) for number in range(len(pieces))], n_jobs)
     for number, first_row, last_row in zip(owners, first_rows, last_rows, strict=True):

@@ -82,7 +82,7 @@ def _make_zones(table: CodedTable, *, threshold: float | None, star: bool, dtype
         # Hits count −1, as in ReliefF; misses count by the prior of their class.
         factor = prior_ratios(table.codes, table.n_groups)
         np.fill_diagonal(factor, -1.0)
-    return _native.Zones(
+    return _native.make_zones(
         class_start=start,
         hit_range=hits,
         factor=factor,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ... import _native
 from ..._typing import FloatArray, IndexArray
-from ..references import References, ascending_rows, sparse_parts
+from ..references import References, ascending_rows, compress_rows
 from .backend import Backend, Batch, Lists, empty_lists
 from .scan import lane_layout
 
@@ -26,12 +26,6 @@ class Compressed(NamedTuple):
     norm: FloatArray
     order: IndexArray  # slots of all groups, one group after the other
     group_start: IndexArray
-
-
-def _compress(rows: Any) -> _native.SparseRows:
-    """Return sparse rows as the compiled core takes them."""
-    start, feature, value = sparse_parts(rows)
-    return _native.make_sparse_rows(start=start, feature=feature, value=value, width=rows.shape[1])
 
 
 class SparseRows(Backend):
@@ -64,7 +58,7 @@ class SparseRows(Backend):
         rows = ascending_rows(self.references.rows)
         columns = rows.T.tocsr().astype(np.float64)
         layout = lane_layout(self.references.groups, self.references.n_groups, lanes=1)
-        return Compressed(_compress(rows), _compress(columns), self._norms(rows), *layout)
+        return Compressed(compress_rows(rows), compress_rows(columns), self._norms(rows), *layout)
 
     def _norms(self, rows: Any) -> FloatArray:
         """Return the sums of the p-th powers of rows, times the weights."""
@@ -84,7 +78,7 @@ class SparseRows(Backend):
         distance, slot = empty_lists(references, batch.rows.shape[0], k)
         batch.run(
             _native.find_k_nearest_sparse,
-            queries=_compress(asked),
+            queries=compress_rows(asked),
             references=compressed.rows,
             columns=compressed.columns,
             weights=references.feature_weights,

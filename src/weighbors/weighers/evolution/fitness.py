@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._targets import Target
 from ..._typing import AnyArray, FloatArray, IndexArray
-from ...engine.population import PopulationNeighbors, count_true
+from ...engine.population import PopulationNeighbors
 from ...exceptions import InvalidDataError
 from ...metrics import geometric_mean
 from .estimators import EstimatorPredictor
@@ -199,7 +199,7 @@ class Performance:
     def __call__(self, predicted: AnyArray) -> FloatArray:
         """Return the score of each individual. ``predicted`` are the predicted classes, shape (P, N)."""
         if self.how == "accuracy":
-            return count_true(predicted == self.codes) / len(self.codes)
+            return (predicted == self.codes).sum(axis=1) / len(self.codes)
         # A row without a prediction counts as wrong: it gets the class after its true class.
         answers = np.where(predicted < 0, (self.codes + 1) % len(self.classes), predicted)
         if callable(self.how):

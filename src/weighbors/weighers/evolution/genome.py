@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import BoolArray, FloatArray, IndexArray
-from ...engine.population import Selections, count_true
+from ...engine.population import Selections
 from ...exceptions import InvalidDataError
 
 #: Instance selection, feature selection, instance weighting, feature weighting.
@@ -134,7 +134,7 @@ class Genome:
 
     def kept(self, population: Population) -> tuple[IndexArray, IndexArray]:
         """Return how many instances and how many features each individual selects."""
-        return count_true(self.instance_mask(population)), count_true(self.feature_mask(population))
+        return self.instance_mask(population).sum(axis=1), self.feature_mask(population).sum(axis=1)
 
     def find_able(self, population: Population) -> IndexArray:
         """Return the positions of the individuals that select at least one instance and one feature."""

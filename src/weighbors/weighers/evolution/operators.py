@@ -73,10 +73,9 @@ def half_uniform(target: BoolArray, partner: BoolArray, rng: np.random.Generator
     Target and partner differ in H bits. The child of the target takes ⌊H/2⌋ of these bits, chosen at random,
     from the partner. The other child takes the other H − ⌊H/2⌋ of these bits from the partner.
     """
-    child, differing = np.empty_like(target), np.empty(len(target), dtype=np.int64)
-    _native.count_differences(one=target, other=partner, counts=differing)
+    child = np.empty_like(target)
     # The kernel reads one number per differing bit, and may look at the one after the last.
-    uniform = rng.random(int(differing.sum()) + 1)
+    uniform = rng.random(int(np.count_nonzero(target != partner)) + 1)
     other = rng.random(len(target)) < 0.5  # return the child of the partner
     _native.cross_halves(target=target, partner=partner, other=other, uniform=uniform, child=child)
     return child
