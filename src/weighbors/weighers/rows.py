@@ -25,7 +25,7 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
 from ..engine.backends.scan import aligned_empty
 from ..engine.pairs import PackedRows
-from ..engine.references import ColumnRanges, as_rows, column_ranges, compute_missing_distance, compress_rows
+from ..engine.references import ColumnRanges, as_rows, column_ranges, compress_rows, compute_missing_distance
 from ..exceptions import InvalidDataError
 from .base import CodedTable
 
