@@ -21,8 +21,8 @@ from sklearn.datasets import make_classification
 from sklearn.neighbors import NearestNeighbors
 
 from weighbors import EvolutionaryWeigher
-from weighbors._targets import check_target
 from weighbors.engine.population import PopulationNeighbors
+from weighbors.tables.targets import check_target
 from weighbors.weighers.evolution import EvolutionSearch, Fitness, Genome
 from weighbors.weighers.evolution.fitness import NeighborPredictor, build_score, default_alphas
 

@@ -25,7 +25,7 @@ from scipy.stats import false_discovery_control
 from sklearn.feature_selection import f_classif
 
 from weighbors import IRelief, ReliefF, ScoreWeigher, StabilitySelection
-from weighbors._files import atomic_write
+from weighbors._io.files import atomic_write
 
 N, P, BLOCK, TARGETS = 100, 1000, 5, (0.1, 0.2)
 

@@ -44,7 +44,7 @@ from weighbors import (
     SimbaMBIW,
     TuRF,
 )
-from weighbors._files import atomic_write
+from weighbors._io.files import atomic_write
 from weighbors.evaluation import nogueira_stability
 from weighbors.evaluation.model_features import fit_scored_model
 from weighbors.evaluation.selection_runs import rank_features

@@ -10,8 +10,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from weighbors import EvolutionaryWeigher, TableClassifier, Weights, _archive
-from weighbors._archive import DAMAGE, read_archive, read_arrays, write_archive
+from weighbors import EvolutionaryWeigher, TableClassifier, Weights
+from weighbors._io import archive
+from weighbors._io.archive import DAMAGE, read_archive, read_arrays, write_archive
 from weighbors.blocks.sources import open_source
 from weighbors.cli import main
 from weighbors.datasets import read_table
@@ -22,7 +23,7 @@ ZEROS = 2**25  # bytes; zip packs zeros about a thousand times
 
 @pytest.fixture(autouse=True)
 def low_limit(monkeypatch):
-    monkeypatch.setattr(_archive, "PLAIN_BYTES", 2**20)
+    monkeypatch.setattr(archive, "PLAIN_BYTES", 2**20)
 
 
 @pytest.fixture

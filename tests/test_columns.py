@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from weighbors import ReliefF, WeightedKNeighborsClassifier
-from weighbors._columns import column_kind
-from weighbors.datasets import clean_table
 from weighbors.exceptions import InvalidDataError
+from weighbors.tables import clean_table
+from weighbors.tables.columns import column_kind
 
 DAY = dt.date(2020, 1, 1)
 DAYS = [DAY + dt.timedelta(days=i) for i in range(12)]

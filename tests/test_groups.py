@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from weighbors import ReliefF, RReliefF, ScoreWeigher, StabilitySelection
-from weighbors._groups import check_groups
 from weighbors.evaluation import Study, permutation_test, selection_curve, stability_curve
 from weighbors.exceptions import InvalidDataError, WeighborsError
 from weighbors.report import build_report
+from weighbors.tables.groups import check_groups
 
 N = 24
 X = np.random.default_rng(0).normal(size=(N, 4))

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from weighbors import ReliefF
-from weighbors._identity import describe, describe_function, digest
+from weighbors._io.identity import describe, describe_function, digest
 
 TEMPLATE = """
 import numpy as np

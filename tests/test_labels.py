@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from weighbors import KStar, ReliefF, WeightedKNeighborsClassifier, distributed
-from weighbors._labels import check_classes, check_labels, known_codes
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
+from weighbors.tables.labels import check_classes, check_labels, known_codes
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 MODELS = [ReliefF(1), WeightedKNeighborsClassifier(1), KStar(), distributed.ReliefF(1)]

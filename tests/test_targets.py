@@ -11,8 +11,8 @@ import pytest
 
 import weighbors
 from weighbors import GradientWeights, NCAWeights, ReliefF, RReliefF, WeightedKNeighborsClassifier
-from weighbors._targets import check_numeric_target, check_outputs, check_target, expect_target, recognize_target
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
+from weighbors.tables.targets import check_numeric_target, check_outputs, check_target, expect_target, recognize_target
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(100, 3))
@@ -166,8 +166,8 @@ def test_what_needs_classes_refuses_numbers_and_says_what_to_use(name, told):
 
 
 def test_the_table_of_alternatives_names_what_there_is():
-    from weighbors._labels import NUMERIC_ALTERNATIVES
-    from weighbors._targets import CLASS_ALTERNATIVES
+    from weighbors.tables.labels import NUMERIC_ALTERNATIVES
+    from weighbors.tables.targets import CLASS_ALTERNATIVES
 
     assert set(CLASS_ONLY) == set(NUMERIC_ALTERNATIVES)
     for name, advice in {**NUMERIC_ALTERNATIVES, **CLASS_ALTERNATIVES}.items():

@@ -11,6 +11,7 @@ from . import plots as plots
 from . import presets as presets
 from . import report as report
 from . import stats as stats
+from . import tables as tables
 from . import votes as votes
 from . import weighers as weighers
 from . import weights as weights

@@ -14,7 +14,7 @@ from tables import mixed_table
 
 from weighbors import EvolutionaryWeigher, weighers
 from weighbors.cli.reduce import SELECTOR_CLASSES, SelectorName
-from weighbors.datasets import TableScaler, clean_table
+from weighbors.tables import TableScaler, clean_table
 from weighbors.weighers.evolution.checkpoint import hold_checkpoint
 
 TASKS = ("--tasks", "IS+FS", "--population", 20)

@@ -6,10 +6,11 @@ import pytest
 
 import weighbors as wb
 from weighbors import distributed as wd
-from weighbors.datasets import clean_table, read_table
+from weighbors.datasets import read_table
 from weighbors.evaluation import Study
 from weighbors.exceptions import InvalidDataError, InvalidWeightsError
 from weighbors.report import build_report
+from weighbors.tables import clean_table
 
 BROKEN = "size\ud800"
 TOLD = r"'size\\ud800' is no valid text: it holds half of a character .* Rename it"

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from weighbors import ClassRelief, LearnedVotesClassifier, ReliefF, WeightedKNeighborsClassifier, Weights
-from weighbors._html import bar, frame_table, page
+from weighbors._display.html import bar, frame_table, page
 from weighbors.evaluation import data_values, nogueira_stability, stability_curve
 from weighbors.report import build_report
 from weighbors.stats import compare, friedman, wilcoxon

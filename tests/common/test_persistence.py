@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier, Weights
 from weighbors import distributed as over_blocks
-from weighbors._targets import accepted_target
+from weighbors.tables.targets import accepted_target
 
 ESTIMATORS = {
     **public_estimators(),

@@ -33,11 +33,11 @@ from weighbors import (
     WeightedKNeighborsClassifier,
     distributed,
 )
-from weighbors.datasets import clean_table
 from weighbors.evaluation import Study, permutation_test, stability_curve
 from weighbors.exceptions import InvalidDataError
 from weighbors.plots import InstanceMapDisplay, MarginProfileDisplay
 from weighbors.report import build_report
+from weighbors.tables import clean_table
 
 LEVELS = ["low", "middle", "high"]
 SEARCH = EvolutionaryWeigher("IS+FS", population_size=8, max_evaluations=80, random_state=0)

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from weighbors.datasets import TableScaler, clean_table, load_builtin
+from weighbors.datasets import load_builtin
 from weighbors.exceptions import InvalidDataError
+from weighbors.tables import TableScaler, clean_table
 
 N = 20
 

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weighbors._names import unique_names
-from weighbors.datasets import clean_table, read_table, split_target
+from weighbors.datasets import read_table, split_target
 from weighbors.exceptions import InvalidDataError
+from weighbors.tables import clean_table
 
 quick = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True

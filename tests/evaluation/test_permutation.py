@@ -10,10 +10,10 @@ from sklearn.datasets import make_classification
 from sklearn.feature_selection import f_classif
 
 from weighbors import ReliefF
-from weighbors._null_weights import count_reaching
 from weighbors.datasets import load_dataset
 from weighbors.evaluation import permutation_test
 from weighbors.exceptions import FewNeighborsWarning, FewPermutationsWarning, InvalidDataError
+from weighbors.weighers.null_weights import count_reaching
 
 X, Y = make_classification(90, 7, n_informative=3, n_redundant=0, n_clusters_per_class=1, shuffle=False, random_state=1)
 few = pytest.mark.filterwarnings("ignore::weighbors.exceptions.FewPermutationsWarning")

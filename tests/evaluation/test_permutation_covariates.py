@@ -8,10 +8,10 @@ from scipy.stats import binom, kstest
 from sklearn.feature_selection import f_classif
 
 from weighbors import NPDR, ReliefF
-from weighbors._covariates import check_covariates, independent_columns
-from weighbors._permutations import ResidualPermuter, StrataPermuter, SwapPermuter, choose_permuter
 from weighbors.evaluation import permutation_test
 from weighbors.exceptions import InvalidDataError, UnusedCovariateWarning
+from weighbors.tables.covariates import check_covariates, independent_columns
+from weighbors.weighers.permutations import ResidualPermuter, StrataPermuter, SwapPermuter, choose_permuter
 
 pytestmark = pytest.mark.filterwarnings("ignore::weighbors.exceptions.FewPermutationsWarning")
 rng = np.random.default_rng(0)

@@ -16,8 +16,8 @@ from weighbors import (
     WeightedKNeighborsClassifier,
     WeightedKNeighborsRegressor,
 )
-from weighbors._validation import CodedRows
 from weighbors.exceptions import InvalidDataError, UnknownCategoryError
+from weighbors.tables.validation import CodedRows
 
 CLASSIFIERS = {
     "votes": LearnedVotesClassifier(weigher=None),

@@ -25,8 +25,8 @@ from weighbors import (
     WeightedKNeighborsClassifier,
     Weights,
 )
-from weighbors._archive import read_archive, write_archive
-from weighbors._state import read_state, write_state
+from weighbors._io.archive import read_archive, write_archive
+from weighbors._io.state import read_state, write_state
 from weighbors.exceptions import InvalidDataError, ModelFileError
 
 SEARCH = EvolutionaryWeigher("IS+FS+IW+FW", population_size=8, max_evaluations=80, random_state=0)
@@ -186,7 +186,7 @@ def tamper(saved, edit, **header):
         (lambda tree, state: tree.update({"class": "os:system"}), "'os:system' is no class that a model file may hold"),
         (lambda tree, state: tree.update({"class": "weighbors.cli:main"}), "no class that a model file may hold"),
         (lambda tree, state: tree.update({"class": "weighbors.models:none"}), "no class that a model file may"),
-        (lambda tree, state: tree.update({"class": "weighbors.datasets.cleaning:re"}), "no class that a model file"),
+        (lambda tree, state: tree.update({"class": "weighbors.tables.cleaning:re"}), "no class that a model file"),
         (lambda tree, state: tree["state"].pop("_encoder"), "holds no valid model"),
         (lambda tree, state: tree["state"].update(estimator_=None), "holds no valid model"),
         (lambda tree, state: tree["state"].update(estimator_={"array": "a999"}), "holds no valid model"),

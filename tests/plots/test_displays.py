@@ -9,7 +9,7 @@ import pytest
 from support.curves import handmade_curve
 
 import weighbors.plots as plots
-from weighbors._display import COLOURS, check_lengths, check_names, top_positions
+from weighbors._display.figure import COLOURS, check_lengths, check_names, top_positions
 from weighbors._names import shorten_name
 from weighbors.evaluation import kuncheva_curve
 from weighbors.exceptions import InvalidDataError, MissingDependencyError

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from handmade import results_of
 
-from weighbors._latex import escape_latex
+from weighbors._display.latex import escape_latex
 from weighbors.exceptions import IncompleteStudyWarning, InvalidDataError
 from weighbors.stats import compare
 

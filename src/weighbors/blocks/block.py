@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._files import require_utf8
-from .._frame_arrays import frame_from_arrays, frame_to_arrays
+from .._io.files import require_utf8
 from .._typing import AnyArray, BoolArray
 from ..exceptions import InvalidDataError
+from ..tables.frame_arrays import frame_from_arrays, frame_to_arrays
 
 
 class Piece(NamedTuple):

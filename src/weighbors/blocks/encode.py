@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
-from .._labels import codes_of
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder, joined_categories
 from ..exceptions import InvalidDataError
+from ..tables.labels import codes_of
+from ..tables.validation import TableCoder, joined_categories
 from .block import Block, Header, read_block
 
 

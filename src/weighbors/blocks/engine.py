@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._html import lines_block
+from .._display.html import lines_block
 from .._parallel.executors import DaskExecutor
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import ColumnRanges, NeighborEngine, References, build_references, merge_lists

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import column_or_1d
 
-from .._labels import codes_of
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..engine.references import ColumnRanges, column_ranges, integral
 from ..exceptions import InvalidDataError
+from ..tables.labels import codes_of
 from .block import Block, Header, Piece
 from .encode import BlockEncoder, ColumnCoding
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from .._archive import HEADER_DAMAGE
-from .._files import require_pyarrow
-from .._frames import as_pandas, as_vector
+from .._io.archive import HEADER_DAMAGE
+from .._io.files import require_pyarrow
 from .._parallel.cluster import is_dask
 from ..exceptions import InvalidDataError
+from ..tables.frames import as_pandas, as_vector
 from .block import ArrayBlock, Block, CombinedBlock, FrameBlock, Header, MappedBlock, ParquetBlock
 
 

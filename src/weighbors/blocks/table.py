@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import check_classes
 from .._parallel.executors import Executor, executor_for
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
+from ..tables.labels import check_classes
 from .block import Block, Header, KeptBlock
 from .encode import BlockEncoder, ColumnCoding, take_block
 from .profile import BlockProfile, count_rows, merge_profiles, profile_block

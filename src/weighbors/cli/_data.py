@@ -92,7 +92,7 @@ def check_format(path: Path | None) -> None:
     if path is not None and path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
         raise UsageError(f"'{path}' should end in .csv, .tsv or .parquet, so that the format is known")
     if path is not None and path.suffix.lower() == ".parquet":
-        from .._files import require_pyarrow
+        from .._io.files import require_pyarrow
 
         require_pyarrow(path.name)
 
@@ -101,7 +101,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
     """Write a table to a file, in an atomic write. The format follows from the ending of its name."""
     import io
 
-    from .._files import atomic_write
+    from .._io.files import atomic_write
 
     # The table is written to memory first: an error then leaves no file behind.
     buffer = io.BytesIO()

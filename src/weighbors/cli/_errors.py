@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from .._files import NO_SPACE
+from .._io.files import NO_SPACE
 from ._say import error, note
 
 TROUBLE, USAGE, BAD_DATA, FAILED_CELLS, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .._status_line import StatusLine, draw_bar
+from .._display.status_line import StatusLine, draw_bar
 from ._say import on_terminal
 
 

@@ -119,7 +119,7 @@ def _some(names: list[str]) -> str:
 
 def _write_page(told: Explanation, path: Path) -> None:
     """Write the explanation as an HTML page, in an atomic write."""
-    from .._files import atomic_write
+    from .._io.files import atomic_write
 
     page = told.to_html().encode("utf8")  # made first: an error then leaves no file behind
     with atomic_write(path) as file:

@@ -112,7 +112,7 @@ def _note_agreement(labels: AnyArray, truth: pd.Series) -> None:
     """Print how many labels of the table agree with the predictions. Rows without a label do not count."""
     import numpy as np
 
-    from ..datasets.cleaning import as_categories
+    from ..tables.cleaning import as_categories
 
     own = as_categories(truth)
     if isinstance(own, str):  # no labels at all

@@ -20,7 +20,7 @@ from ._say import notes, on_terminal, print_json, say, set_quiet
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..datasets import CleanTable
+    from ..tables import CleanTable
     from ..weighers import EvolutionaryWeigher
 
 NAME = "reduce"
@@ -150,8 +150,8 @@ def run(
     )
     table = read_data(data, header)
     X, y = split_labels(table, target, target_type.value)
-    from ..datasets import TableScaler, clean_table
     from ..exceptions import InterruptedSearchWarning
+    from ..tables import TableScaler, clean_table
     from ..weighers import EvolutionaryWeigher
 
     score = _check_fitness(fitness, is_numeric(y))
@@ -218,7 +218,7 @@ def _refuse_search_options(given: list[str]) -> None:
 def _select_rows(selector: SelectorName, X: pd.DataFrame, y: pd.Series, jobs: int | None) -> Any:
     """Return the positions of the rows that an instance selector keeps. Numbers are scaled to lie between 0 and 1."""
     from .. import weighers
-    from ..datasets import TableScaler
+    from ..tables import TableScaler
 
     model = getattr(weighers, SELECTOR_CLASSES[selector])(n_jobs=jobs)
     return model.fit(TableScaler.learn(X).scale(X), y.to_numpy()).sample_indices_

@@ -90,9 +90,9 @@ def run(
     check_output(output, force=force, inputs=(data,))
     X, y = split_labels(read_data(data, header), target, target_type.value)
     X, together = split_groups(X, groups)
-    from ..datasets import clean_table
     from ..evaluation import StabilitySelection
     from ..exceptions import NothingSelectedWarning
+    from ..tables import clean_table
 
     clean = clean_table(X, keep=keep or (), drop=drop or ())
     notes([*map(str, clean.left_out), *clean.notes])

@@ -1,28 +1,22 @@
-"""Read tables from files, prepare them for weighers, and load data sets by name.
+"""Read tables from files, and load data sets by name.
 
-`read_table` reads a file, `split_target` separates the class column from the features, and `clean_table` leaves out
-useless columns. The data sets of the papers are in a directory of the user. The environment variable
-``WEIGHBORS_DATA`` names this directory, and its ``MANIFEST.csv`` has the columns name, group and file. Nothing is
-downloaded, except by `fetch_datasets`, which brings public tables into such a directory.
+`read_table` reads a file, and `split_target` separates the class column from the features. The data sets of the papers
+are in a directory of the user. The environment variable ``WEIGHBORS_DATA`` names this directory, and its
+``MANIFEST.csv`` has the columns name, group and file. Nothing is downloaded, except by `fetch_datasets`, which brings
+public tables into such a directory.
 """
 
 from .builtin import builtin_names, load_builtin
 from .catalogue import describe_dataset, known_datasets
-from .cleaning import CleanTable, LeftOut, clean_table
 from .fetching import Fetched, fetch_datasets, fetchable_datasets
 from .loaders import Dataset, data_directory, list_datasets, load_dataset
 from .readers import Table, read_table, split_target
-from .scaling import TableScaler
 
 __all__ = [
-    "CleanTable",
     "Dataset",
     "Fetched",
-    "LeftOut",
     "Table",
-    "TableScaler",
     "builtin_names",
-    "clean_table",
     "data_directory",
     "describe_dataset",
     "fetch_datasets",

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._files import atomic_write
+from .._io.files import atomic_write
 from .._names import hint
 from ..exceptions import DownloadError, InvalidDataError
 from ._content import content_digest

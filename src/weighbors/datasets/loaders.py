@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._files import require_pyarrow
+from .._io.files import require_pyarrow
 from .._names import hint
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError

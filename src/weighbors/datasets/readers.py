@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._archive import DAMAGE, read_arrays
-from .._files import require_pyarrow, require_utf8
-from .._labels import looks_numeric
+from .._io.archive import DAMAGE, read_arrays
+from .._io.files import require_pyarrow, require_utf8
 from .._names import hint, known_names, quote_name, require_text, unique_names
-from .._targets import check_numeric_target, recognize_target
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError
+from ..tables.labels import looks_numeric
+from ..tables.targets import check_numeric_target, recognize_target
 from . import _delimited
 from ._attributes import looks_declared, read_declared
 from ._text import decode_text

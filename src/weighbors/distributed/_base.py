@@ -10,11 +10,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._labels import require_labels
 from .._parallel.cluster import is_dask
 from .._parallel.executors import executor_for
 from .._typing import BoolArray, FloatArray
-from .._validation import check_sample_weight
 from ..blocks import (
     BlockEncoder,
     BlockTable,
@@ -30,6 +28,8 @@ from ..blocks import (
 )
 from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
+from ..tables.labels import require_labels
+from ..tables.validation import check_sample_weight
 
 MAX_BYTES = 256 * 2**20
 

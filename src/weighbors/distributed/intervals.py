@@ -11,10 +11,10 @@ from sklearn.base import _fit_context
 
 from .. import weighers
 from .._typing import AnyArray, FloatArray
-from .._validation import TableCoder
 from ..blocks import BlockTable, ColumnCoding, Header
 from ..blocks.encode import TableShape
 from ..exceptions import InvalidDataError
+from ..tables.validation import TableCoder
 from ..weighers.intervals.discretize import Column, IntegerCoder
 from ..weighers.intervals.runs import Runs, find_runs
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, sample_weights

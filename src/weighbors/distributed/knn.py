@@ -11,9 +11,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import models
-from .._targets import check_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder
 from ..blocks import (
     BlockEngine,
     BlockPlan,
@@ -29,6 +27,8 @@ from ..models.mean_votes import BaseKNeighborsRegressor
 from ..models.training import Training, repetition_weights, scale_repetitions
 from ..neighbors.checks import check_fits, class_of_row
 from ..neighbors.metric import expect_numbers
+from ..tables.targets import check_outputs
+from ..tables.validation import TableCoder
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals

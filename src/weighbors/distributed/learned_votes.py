@@ -12,15 +12,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import models
-from .._targets import check_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder
 from ..blocks import BlockEngine, BlockTable, ColumnCoding, LazyRows
 from ..engine import ColumnRanges, SearchEngine
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..models.base_learned_votes import BaseLearnedVotes
 from ..models.training import repetition_weights
 from ..neighbors.checks import check_fits
+from ..tables.targets import check_outputs
+from ..tables.validation import TableCoder
 from ..votes.gradient import Table
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, require_block_weigher, sample_weights

@@ -13,12 +13,12 @@ from .._parallel.cluster import is_dask
 from .._parallel.executors import Executor
 from .._parallel.threads import effective_n_jobs
 from .._random import draw_rows
-from .._targets import check_numeric_target, expect_target
 from .._typing import FloatArray
-from .._validation import TableCoder
 from ..blocks import BlockTable, ColumnCoding, LazyRows, is_path, select_columns
 from ..engine.pairs import distance_sums
 from ..exceptions import InvalidDataError
+from ..tables.targets import check_numeric_target, expect_target
+from ..tables.validation import TableCoder
 from ..weighers.base import CodedTable, warn_of_few_neighbors, warn_of_singletons
 from ..weighers.mbiw import inverse_weights, margin_vectors
 from ..weights import Weights, fingerprint

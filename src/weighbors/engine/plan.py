@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._html import lines_block
+from .._display.html import lines_block
 from ..exceptions import BackendError
 from .backends.backend import Backend
 from .backends.bytes import Bytes

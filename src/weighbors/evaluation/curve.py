@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from .._frames import as_pandas
-from .._labels import as_column
+from .._display.results import Result, number
 from .._random import integer_seed, seed_sequence
-from .._results import Result, number
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
+from ..tables.frames import as_pandas
+from ..tables.labels import as_column
 from .folds import make_folds
 from .model_features import fit_feature_scores
 from .selections import check_weights, top_selections

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from .._checks import whole_number
-from .._groups import check_groups
 from .._random import integer_seed
 from .._typing import AnyArray, IndexArray
 from ..exceptions import InvalidDataError
+from ..tables.groups import check_groups
 
 #: Row numbers of the training part and of the test part of one fold.
 Split: TypeAlias = tuple[IndexArray, IndexArray]

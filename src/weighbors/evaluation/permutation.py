@@ -14,19 +14,19 @@ from scipy.stats import false_discovery_control
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from .._checks import whole_number
-from .._covariates import check_covariates
-from .._frames import as_pandas
-from .._groups import check_groups
-from .._labels import as_column
-from .._null_weights import null_p_values, standardize
+from .._display.results import Result, table_lines
 from .._parallel.threads import effective_n_jobs
-from .._permutations import TargetPermuter, choose_permuter
 from .._random import integer_seed, seed_sequence
-from .._results import Result, table_lines
 from .._typing import FloatArray
 from .._warnings import warn
 from ..exceptions import FewPermutationsWarning, InvalidDataError, WeighborsWarning
+from ..tables.covariates import check_covariates
+from ..tables.frames import as_pandas
+from ..tables.groups import check_groups
+from ..tables.labels import as_column
 from ..weighers.base import FeatureWeigher, fit_targets
+from ..weighers.null_weights import null_p_values, standardize
+from ..weighers.permutations import TargetPermuter, choose_permuter
 from .model_features import clone_with_seed, fit_feature_scores
 from .targets import decide_target_type, expected_target, told_model
 

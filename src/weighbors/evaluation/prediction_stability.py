@@ -8,10 +8,10 @@ from typing import Any, Literal, overload
 import numpy as np
 import pandas as pd
 
-from .._results import Result
-from .._targets import recognize_target
+from .._display.results import Result
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
+from ..tables.targets import recognize_target
 from .targets import check_target_type
 
 

@@ -10,12 +10,12 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._checks import whole_number
-from .._frames import as_pandas
+from .._display.results import Result
 from .._random import seed_sequence
-from .._results import Result
 from .._typing import FloatArray, IndexArray
-from .._validation import TableCoder, TakesTables
 from ..exceptions import InvalidDataError
+from ..tables.frames import as_pandas
+from ..tables.validation import TableCoder, TakesTables
 from ..weighers.redundancy import FeatureGroups, FeatureSimilarity, find_groups
 from ..weighers.redundancy.groups import check_threshold
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._results import Result
+from .._display.results import Result
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from .selection_runs import SelectionRun

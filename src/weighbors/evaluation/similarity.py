@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._results import number
+from .._display.results import number
 from .._typing import BoolArray, FloatArray
 from ..exceptions import InvalidDataError
 from .selections import check_selections

@@ -12,14 +12,14 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_consistent_length
 
 from .._checks import whole_number
-from .._frames import as_pandas
-from .._groups import check_groups
-from .._labels import as_column
-from .._permutations import choose_permuter
 from .._random import seed_sequence
 from .._typing import AnyArray, IndexArray
-from .._validation import TableCoder
 from ..exceptions import InvalidDataError
+from ..tables.frames import as_pandas
+from ..tables.groups import check_groups
+from ..tables.labels import as_column
+from ..tables.validation import TableCoder
+from ..weighers.permutations import choose_permuter
 from ..weighers.redundancy import FeatureSimilarity, find_groups
 from .folds import Split, make_folds
 from .redundancy import ColumnNames

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from .._results import Result, number
+from .._display.results import Result, number
 from .._typing import BoolArray, FloatArray
 from .._warnings import warn
 from ..exceptions import FewRunsWarning, InvalidDataError, UndefinedStabilityWarning

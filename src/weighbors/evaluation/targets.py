@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier, is_regressor
 
-from .._targets import check_numeric_target, deciding_weigher, recognize_target
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError
+from ..tables.targets import check_numeric_target, deciding_weigher, recognize_target
 
 
 def check_target_type(target_type: Any) -> str:

@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from .._checks import whole_number
-from .._frames import as_pandas
-from .._labels import check_labels, known_codes
+from .._display.results import Result, number, table_lines
 from .._parallel.threads import effective_n_jobs
-from .._results import Result, number, table_lines
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder
 from ..engine import build_references
 from ..exceptions import InvalidDataError
 from ..neighbors.checks import check_fits
+from ..tables.frames import as_pandas
+from ..tables.labels import check_labels, known_codes
+from ..tables.validation import TableCoder
 from ..votes.metric import Metric
 from ..weights import Weights
 

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from .._checks import whole_number
-from .._frames import as_pandas, is_frame
 from .._names import unique_names
 from .._typing import IndexArray
 from ..exceptions import InvalidDataError
+from ..tables.frames import as_pandas, is_frame
 from .handover import ExplainedModel, OriginalValues
 from .rows import Subject
 from .value import Explanation

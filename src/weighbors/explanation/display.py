@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._display import BLUE, GREY, ORANGE, Display, check_lengths, disable_math
+from .._display.figure import BLUE, GREY, ORANGE, Display, check_lengths, disable_math
 from .._names import shorten_name
 from .words import format_value, other_features
 

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from .._html import bar, block, heading, paragraph, table
+from .._display.html import bar, block, heading, paragraph, table
 from .rows import ExplainedRow
 from .value import evidence_of
 from .words import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._files import atomic_write
+from .._io.files import atomic_write
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 from .changes import Change
@@ -227,7 +227,7 @@ class Explanation:
 
     def to_html(self) -> str:
         """Return a complete HTML page, light or dark as the reader's system is."""
-        from .._html import page
+        from .._display.html import page
         from .html import explanation_html
 
         return page(explanation_html(self._rows, self.top), "Why this answer?")

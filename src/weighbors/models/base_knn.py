@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import whole_number
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TakesTables
 from ..engine import References, combine_votes, distance_votes, mass_votes
 from ..engine.plan import BACKENDS
 from ..explanation import ExplainedModel, Explanation, Prepared, RowVoters, explain_rows
 from ..neighbors.checks import check_enough
 from ..neighbors.graph import equal_lists, graph_of_lists
+from ..tables.validation import TakesTables
 from ..weights import Weights
 from ._importances import feature_importances
 from .explain import Voters, VotesOfRows, explain_votes, vote_shares, voters_by_query

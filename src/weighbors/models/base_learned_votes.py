@@ -16,15 +16,15 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from .._frames import as_pandas
-from .._labels import require_labels
 from .._parallel.threads import effective_n_jobs
 from .._random import generators
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, TakesTables
 from ..explanation import ExplainedModel, Prepared, ProductVotes, RowVoters
 from ..neighbors.checks import check_fits
 from ..neighbors.metric import fit_weigher, learned_weights
+from ..tables.frames import as_pandas
+from ..tables.labels import require_labels
+from ..tables.validation import TableCoder, TakesTables
 from ..votes.fit import fit_votes
 from ..votes.fitted import FittedVotes, VotesPlan, VotesSettings
 from ..votes.gradient import Table

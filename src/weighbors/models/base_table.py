@@ -13,17 +13,17 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from .._frames import as_pandas, is_frame
-from .._labels import require_labels
 from .._names import known_names, quote_name
 from .._typing import AnyArray, FloatArray
-from .._validation import check_sample_weight
-from ..datasets import clean_table
-from ..datasets.cleaning import find_identifier, with_text_names
-from ..datasets.dates import date_columns, dates_to_days
-from ..datasets.encoding import MISSING, TableEncoder
 from ..exceptions import InvalidDataError
 from ..explanation import Explanation, OriginalValues, explain_rows
+from ..tables import clean_table
+from ..tables.cleaning import find_identifier, with_text_names
+from ..tables.dates import date_columns, dates_to_days
+from ..tables.encoding import MISSING, TableEncoder
+from ..tables.frames import as_pandas, is_frame
+from ..tables.labels import require_labels
+from ..tables.validation import check_sample_weight
 from .table_file import load_estimator, save_estimator
 from .table_reading import TableReader
 

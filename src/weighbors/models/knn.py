@@ -8,8 +8,8 @@ from typing import Any
 
 from sklearn.base import _fit_context
 
-from .._targets import Target, check_target
 from .._typing import FloatArray
+from ..tables.targets import Target, check_target
 from .class_votes import BaseKNeighborsClassifier
 from .local_knn import AUTO_CONSTRAINTS, LocalKNeighbors
 from .training import codes_among, declared_classes

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import _fit_context
 
-from .._targets import Target, check_outputs
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
+from ..tables.targets import Target, check_outputs
 from .local_knn import AUTO_CONSTRAINTS, LocalKNeighbors
 from .mean_votes import BaseKNeighborsRegressor
 

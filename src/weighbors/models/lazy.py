@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._labels import check_labels, require_labels
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder, check_sample_weight
 from ..exceptions import InvalidDataError
+from ..tables.labels import check_labels, require_labels
+from ..tables.validation import TableCoder, check_sample_weight
 
 
 class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):

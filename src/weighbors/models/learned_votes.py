@@ -11,11 +11,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length
 
-from .._labels import check_labels
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import check_sample_weight
 from ..exceptions import InvalidDataError
 from ..explanation import Explanation, explain_rows
+from ..tables.labels import check_labels
+from ..tables.validation import check_sample_weight
 from ..votes import Calibration, fit_calibration
 from .base_learned_votes import BaseLearnedVotes, ExplainedOutputs
 from .training import indexable, repetition_weights

@@ -11,11 +11,11 @@ from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from .._targets import check_outputs, standardize_outputs
 from .._typing import FloatArray
-from .._validation import TableCoder, check_sample_weight
 from ..exceptions import InvalidDataError
 from ..explanation import Explanation, explain_rows
+from ..tables.targets import check_outputs, standardize_outputs
+from ..tables.validation import TableCoder, check_sample_weight
 from .base_learned_votes import BaseLearnedVotes, ExplainedOutputs
 from .training import indexable
 

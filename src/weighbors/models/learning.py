@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from .._targets import Target
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder
 from ..engine import NeighborEngine, SearchEngine
 from ..exceptions import InvalidDataError
 from ..neighbors.checks import check_fits, class_of_row
 from ..neighbors.metric import fit_weigher, learned_weights
+from ..tables.targets import Target
+from ..tables.validation import TableCoder
 from ..weights import Weights
 from .training import Training, check_growth, indexable, positive_rows, repetition_weights, scale_repetitions
 

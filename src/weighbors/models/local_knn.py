@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._frames import as_pandas
-from .._labels import require_labels
-from .._targets import Target
-from .._validation import TableCoder, check_sample_weight
 from ..engine import Plan
 from ..exceptions import InvalidDataError
+from ..tables.frames import as_pandas
+from ..tables.labels import require_labels
+from ..tables.targets import Target
+from ..tables.validation import TableCoder, check_sample_weight
 from .base_knn import BaseKNeighbors
 from .choice import AUTO, KNNChoice, choose_values, is_auto, use_values
 from .learning import Fitted, PreparedRows, build_model, join_rows, prepare_rows

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.model_selection import KFold
 
-from .._targets import standardize_outputs
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..engine import mean_targets
+from ..tables.targets import standardize_outputs
 from ..weighers import RReliefF
 from .base_knn import BaseKNeighbors
 from .choice import N_FOLDS, gradient_weighers

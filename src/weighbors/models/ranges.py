@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._ranges import invert_ranges
 from .._typing import BoolArray
-from .._validation import TableCoder
 from ..engine.references import column_ranges
 from ..exceptions import InvalidDataError
+from ..tables.ranges import invert_ranges
+from ..tables.validation import TableCoder
 from ..weights import Weights
 
 

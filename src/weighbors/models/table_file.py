@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._archive import DAMAGE, ArchiveKind, read_archive
-from .._state import read_state, write_state
+from .._io.archive import DAMAGE, ArchiveKind, read_archive
+from .._io.state import read_state, write_state
 from .._typing import FloatArray
 from ..exceptions import ModelFileError, WeighborsError
 

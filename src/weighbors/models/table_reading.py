@@ -9,16 +9,16 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._frame_arrays import FrameAttribute
-from .._frames import as_pandas, is_frame
 from .._names import quote_name
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import CodedRows, TableCoder
-from ..datasets import LeftOut
-from ..datasets.cleaning import with_text_names
-from ..datasets.dates import dates_to_days
-from ..datasets.encoding import TableEncoder
 from ..exceptions import InvalidDataError, UnknownCategoryError
+from ..tables import LeftOut
+from ..tables.cleaning import with_text_names
+from ..tables.dates import dates_to_days
+from ..tables.encoding import TableEncoder
+from ..tables.frame_arrays import FrameAttribute
+from ..tables.frames import as_pandas, is_frame
+from ..tables.validation import CodedRows, TableCoder
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d, compute_class_weight
 
-from .._labels import codes_of
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..tables.labels import codes_of
 from ..weights import Weights
 
 _ROUNDING = 1e-9  # relative tolerance: a sum of weights can differ from 1 by rounding

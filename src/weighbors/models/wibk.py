@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._frames import as_pandas
-from .._labels import check_labels, require_labels
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._unscaled import columns_checked
-from .._validation import TakesTables, check_sample_weight
 from ..engine import Plan
 from ..explanation import Explanation, OriginalValues, Prepared, explain_rows
+from ..tables.frames import as_pandas
+from ..tables.labels import check_labels, require_labels
+from ..tables.unscaled import columns_checked
+from ..tables.validation import TakesTables, check_sample_weight
 from ..weighers.intervals import INTERVAL_CONSTRAINTS, RepresentativeIntervals, interval_frame
 from ..weighers.intervals.discretize import IntegerCoder
 from ..weights import Weights

@@ -9,12 +9,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from .._labels import NUMERIC_ALTERNATIVES
-from .._targets import deciding_weigher, expect_target
 from .._typing import AnyArray, FloatArray
-from .._unscaled import columns_checked
-from .._validation import TableCoder, TakesTables
 from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..tables.labels import NUMERIC_ALTERNATIVES
+from ..tables.targets import deciding_weigher, expect_target
+from ..tables.unscaled import columns_checked
+from ..tables.validation import TableCoder, TakesTables
 from ..weights import Weights
 
 

@@ -11,13 +11,13 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import whole_number
-from .._frames import as_pandas
-from .._labels import check_labels
 from .._typing import FloatArray, IndexArray
-from .._validation import TableCoder, TakesTables
 from ..engine import NeighborEngine, NeighborLists, Plan
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..tables.frames import as_pandas
+from ..tables.labels import check_labels
+from ..tables.validation import TableCoder, TakesTables
 from ..weights import Weights
 from .checks import check_enough, check_fits, class_of_row
 from .graph import equal_lists, graph_of_lists

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._display import GREY, Display, disable_math
+from .._display.figure import GREY, Display, disable_math
 from .._names import known_names, shorten_name
 from .._typing import BoolArray
 from ..evaluation import StudyResults

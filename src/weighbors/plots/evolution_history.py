@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._display import COLOURS, Display
+from .._display.figure import COLOURS, Display
 from ..exceptions import InvalidDataError
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._display import COLOURS, GREY, MARKERS, Display, check_lengths, disable_math
+from .._display.figure import COLOURS, GREY, MARKERS, Display, check_lengths, disable_math
 from .._names import known_names, shorten_name
-from .._targets import check_numeric_target, recognize_target
 from .._typing import AnyArray, FloatArray
-from .._validation import TableCoder
 from ..evaluation.projection import project
 from ..exceptions import InvalidDataError
+from ..tables.targets import check_numeric_target, recognize_target
+from ..tables.validation import TableCoder
 
 if TYPE_CHECKING:
     import pandas as pd

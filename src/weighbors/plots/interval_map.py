@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._display import COLOURS, GREY, Display, disable_math
+from .._display.figure import COLOURS, GREY, Display, disable_math
 from .._names import shorten_name
 from ..exceptions import InvalidDataError
 

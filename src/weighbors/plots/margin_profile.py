@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._display import COLOURS, GREY, Display, check_lengths, disable_math
-from .._labels import check_labels
+from .._display.figure import COLOURS, GREY, Display, check_lengths, disable_math
 from .._names import shorten_name
 from .._typing import BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError
+from ..tables.labels import check_labels
+from ..tables.validation import TableCoder
 from ..weights import Weights
 
 if TYPE_CHECKING:

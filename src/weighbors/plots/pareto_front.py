@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._display import BLUE, ORANGE, Display
+from .._display.figure import BLUE, ORANGE, Display
 from .._names import known_names
 from ..exceptions import InvalidDataError
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._display import COLOURS, GREY, Display, disable_math, pyplot
+from .._display.figure import COLOURS, GREY, Display, disable_math, pyplot
 from .._names import shorten_name
 from ..evaluation import SelectionCurve, selection_curve
 from ..exceptions import InvalidDataError

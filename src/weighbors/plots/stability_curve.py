@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm
 
-from .._display import COLOURS, GREY, Display, disable_math
+from .._display.figure import COLOURS, GREY, Display, disable_math
 from .._names import shorten_name
 from ..evaluation import StabilityCurve, stability_curve
 from ..evaluation.curve import chance_deviation

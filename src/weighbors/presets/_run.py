@@ -15,8 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from .._files import atomic_write
-from .._results import Result, table_lines
+from .._display.results import Result, table_lines
+from .._io.files import atomic_write
 from ..datasets.loaders import has_data_directory
 from ..evaluation import Study, StudyResults
 from ..exceptions import InvalidDataError

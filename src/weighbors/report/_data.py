@@ -12,17 +12,17 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
-from .._frames import as_pandas
-from .._groups import check_groups
-from .._labels import require_labels
 from .._names import require_text, unique_names
-from .._ranges import scale_columns
-from .._targets import Target, check_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import TableCoder
-from ..datasets import clean_table
-from ..datasets.cleaning import find_identifier
 from ..exceptions import InvalidDataError
+from ..tables import clean_table
+from ..tables.cleaning import find_identifier
+from ..tables.frames import as_pandas
+from ..tables.groups import check_groups
+from ..tables.labels import require_labels
+from ..tables.ranges import scale_columns
+from ..tables.targets import Target, check_target
+from ..tables.validation import TableCoder
 
 MOST_CLASSES = 100
 #: With fewer rows, R² of a fold would rest on one or two rows.

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .._checks import whole_number
-from .._files import atomic_write
-from .._html import bar, block, heading, paragraph, table
+from .._display.html import bar, block, heading, paragraph, table
+from .._io.files import atomic_write
 from .._names import escape_controls, require_text
 from .._random import seed_sequence
 from ..exceptions import InvalidDataError

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from sklearn.utils import check_random_state
 
 from .._checks import whole_number
-from .._results import Result
+from .._display.results import Result
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._scores import NUMBERS, check_pairs

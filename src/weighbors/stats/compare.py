@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._latex import booktabs_table, escape_latex, format_scores, score_rows
-from .._results import Result, table_lines
+from .._display.latex import booktabs_table, escape_latex, format_scores, score_rows
+from .._display.results import Result, table_lines
 from ..exceptions import InvalidDataError
 from ._scores import check_control, check_table, mean_ranks, resolve_direction
 from .adjust import _MOST_METHODS, adjust

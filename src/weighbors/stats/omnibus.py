@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2, f
 
-from .._results import Result, number, table_lines
+from .._display.results import Result, number, table_lines
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._scores import check_table, rank_rows, tie_sizes

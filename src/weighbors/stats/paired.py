@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
-from .._results import Result, number
+from .._display.results import Result, number
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._scores import check_pairs

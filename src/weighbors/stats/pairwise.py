@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm, studentized_range
 
-from .._results import Result, table_lines
+from .._display.results import Result, table_lines
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._scores import NUMBERS, check_control, check_pairs, check_table, mean_ranks

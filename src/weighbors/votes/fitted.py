@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._html import lines_block
+from .._display.html import lines_block
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..weights import Weights

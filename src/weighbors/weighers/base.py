@@ -14,10 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
-from .._labels import check_labels, require_labels
-from .._targets import Target, accepted_target, check_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .._validation import SelectsColumns, TableCoder, TakesTables
 from .._warnings import warn
 from ..exceptions import (
     FewNeighborsWarning,
@@ -27,6 +24,9 @@ from ..exceptions import (
     NoPositiveWeightWarning,
     NothingSelectedWarning,
 )
+from ..tables.labels import check_labels, require_labels
+from ..tables.targets import Target, accepted_target, check_target
+from ..tables.validation import SelectsColumns, TableCoder, TakesTables
 from ..weights import Weights, fingerprint
 
 TIES = StrOptions({"share", "index"})

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._labels import known_codes
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError
+from ..tables.labels import known_codes
 from ..weights import Weights
 from .base import CodedTable, metric_weights
 from .neighbors import Neighbors

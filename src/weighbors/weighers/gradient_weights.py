@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from .._parallel.threads import effective_n_jobs
 from .._random import generators
-from .._targets import TARGET_TYPES, standardize_outputs
 from .._typing import FloatArray
+from ..tables.targets import TARGET_TYPES, standardize_outputs
 from ..votes.gradient import Table, choose_feature_weights, learn_feature_weights
 from .base import CodedTable, ContributionWeigher
 

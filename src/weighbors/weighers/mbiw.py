@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._parallel.threads import effective_n_jobs
 from .._typing import FloatArray, IndexArray
-from .._validation import TakesTables
 from ..engine.pairs import distance_sums
+from ..tables.validation import TakesTables
 from ..weights import Weights, fingerprint
 from .base import CodedTable, code_table, warn_of_few_neighbors
 from .neighbors import find_neighbors

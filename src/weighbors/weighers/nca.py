@@ -12,11 +12,11 @@ from sklearn.utils._param_validation import Interval
 
 from .._parallel.blas import one_blas_thread
 from .._parallel.threads import effective_n_jobs
-from .._targets import TARGET_TYPES
 from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..engine.pairs import PackedRows
 from ..engine.references import column_ranges, compute_missing_distance
+from ..tables.targets import TARGET_TYPES
 from .base import CodedTable, ContributionWeigher, metric_weights
 from .rows import scale_by_range, to_dense, weigh_pairs
 

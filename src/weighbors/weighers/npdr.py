@@ -13,16 +13,16 @@ from scipy.stats import t as student
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._covariates import Covariates, check_covariates, independent_columns
-from .._null_weights import null_p_values
-from .._permutations import choose_permuter
 from .._random import generators
-from .._targets import TARGET_TYPES
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import InvalidDataError, SeparatedPairsWarning, UnusedCovariateWarning
+from ..tables.covariates import Covariates, check_covariates, independent_columns
+from ..tables.targets import TARGET_TYPES
 from .base import TIES, CodedTable, FeatureWeigher, code_table, warn_of_few_neighbors
+from .null_weights import null_p_values
 from .pair_regression import NeighborPairs, PairModel, find_pairs, regress_pairs, score_statistics
+from .permutations import choose_permuter
 from .rows import Instances
 
 

@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length
 
-from .._targets import expect_target
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError
+from ..tables.targets import expect_target
 
 #: Message of the refusal of numeric targets, by ``as_sampler`` and by ``fit`` of the sampler.
 NUMERIC_TARGET = (

@@ -23,9 +23,9 @@ from sklearn.feature_selection import (
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._targets import TARGET_TYPES, expect_target, wanted_target
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
+from ..tables.targets import TARGET_TYPES, expect_target, wanted_target
 from .base import CodedTable, FeatureWeigher, code_table, require_scores
 from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
 

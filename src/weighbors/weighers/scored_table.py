@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.feature_selection import f_classif, f_regression
 
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._validation import TableCoder
 from ..exceptions import WeighborsWarning
+from ..tables.validation import TableCoder
 from .f_scores import f_of_classes, f_of_numbers, moderated_f
 from .score import ScoreWeigher, finite_scores
 

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
-from .._labels import require_labels
 from .._typing import BoolArray, FloatArray
-from .._validation import SelectsColumns, TableCoder, TakesTables
 from .._warnings import warn
 from ..exceptions import FewGroupsWarning, InvalidDataError
+from ..tables.labels import require_labels
+from ..tables.validation import SelectsColumns, TableCoder, TakesTables
 from .base import FeatureWeigher, number_to_select, require_scores
 from .redundancy import FeatureGroups, FeatureSimilarity, find_groups
 

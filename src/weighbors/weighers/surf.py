@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import _native
 from .._parallel.threads import effective_n_jobs, run_ranges
-from .._targets import TARGET_TYPES
 from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
 from ..engine.zones import SparseZoneRows, ZoneRows, zone_coefficients
+from ..tables.targets import TARGET_TYPES
 from .base import CodedTable, ContributionWeigher
 from .neighbors import TOLERANCE
 from .relief import prior_ratios

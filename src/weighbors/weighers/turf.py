@@ -13,9 +13,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import has_fit_parameter
 
-from .._targets import TARGET_TYPES, expect_target, wanted_target
 from .._typing import FloatArray, IndexArray
 from ..exceptions import WeighborsWarning
+from ..tables.targets import TARGET_TYPES, expect_target, wanted_target
 from .base import FeatureWeigher, code_table, number_to_select, require_scores
 from .relief import ReliefF, RReliefF
 

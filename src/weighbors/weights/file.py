@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .._archive import ArchiveKind
+from .._io.archive import ArchiveKind
 from .._typing import AnyArray
 from ..exceptions import WeightsFileError
 

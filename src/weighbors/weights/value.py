@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._html import bar, block, heading, paragraph, table
+from .._display.html import bar, block, heading, paragraph, table
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidWeightsError, WeightsFileError
@@ -28,33 +28,6 @@ from .intervals import IntervalTable, freeze
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["IntervalTable", "Weights", "fingerprint"]
-
-
-def fingerprint(X: Any) -> str:
-    """Compute a short digest of the values of ``X``. It does not depend on layout, container and number type.
-
-    Examples
-    --------
-    >>> fingerprint([[1, 2], [3, 4]]) == fingerprint(np.array([[1, 2], [3, 4]], dtype="f4"))
-    True
-    """
-    import hashlib
-
-    digest = hashlib.blake2b(digest_size=16)
-    sparse = hasattr(X, "tocsr")
-    lazy = hasattr(X, "shape") and not hasattr(X, "__array__")  # rows are read slice by slice
-    X = X.tocsr() if sparse else X if lazy else np.asarray(X)
-    digest.update(repr(X.shape).encode())
-    rows = max(1, 2**20 // max(1, X.shape[1]))  # about 8 MB per slice
-    for begin in range(0, X.shape[0], rows):
-        part = X[begin : begin + rows]
-        part = part.toarray() if sparse else part
-        part = np.ascontiguousarray(part, dtype=np.float64) + 0.0  # -0.0 -> 0.0
-        # NaN has many bit patterns. This leaves one of them.
-        digest.update(np.where(np.isnan(part), np.nan, part).tobytes())
-    return digest.hexdigest()
 
 
 def check_non_negative(values: Any, name: str, ndim: tuple[int, ...]) -> FloatArray:

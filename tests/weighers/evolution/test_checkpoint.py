@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from weighbors import EvolutionaryWeigher
-from weighbors._files import atomic_write
+from weighbors._io.files import atomic_write
 from weighbors.exceptions import CheckpointError, LostClassWarning
 
 
@@ -117,7 +117,7 @@ def test_unreadable_and_foreign_checkpoints(tmp_path):
 
 
 def test_checkpoints_with_changed_content(tmp_path):
-    from weighbors._archive import read_archive, write_archive
+    from weighbors._io.archive import read_archive, write_archive
 
     path = tmp_path / "run.ckpt"
     EvolutionaryWeigher("IS", checkpoint=path, **FAST).fit(X, Y)

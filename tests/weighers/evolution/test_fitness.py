@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from weighbors._targets import Target
 from weighbors.exceptions import InvalidDataError
 from weighbors.metrics import g_mean, reduction_of
+from weighbors.tables.targets import Target
 from weighbors.weighers.evolution import Fitness, Genome
 from weighbors.weighers.evolution.estimators import EstimatorPredictor
 from weighbors.weighers.evolution.fitness import NeighborPredictor, Performance, default_alphas

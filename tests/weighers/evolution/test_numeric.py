@@ -16,9 +16,9 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeRegressor
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsRegressor
-from weighbors._targets import Target
 from weighbors.datasets import load_dataset
 from weighbors.exceptions import CheckpointError, InvalidDataError, NoSkillWarning, NothingSelectedWarning
+from weighbors.tables.targets import Target
 from weighbors.weighers.evolution import Fitness, Genome
 from weighbors.weighers.evolution.estimators import EstimatorPredictor
 from weighbors.weighers.evolution.fitness import NUMBER_SCORES, NeighborPredictor, NumericPerformance, default_alphas

@@ -105,12 +105,11 @@ def test_a_callback_that_fails_does_not_lose_the_search(tmp_path):
 
 
 def test_a_disk_that_fails_is_told_as_such(monkeypatch, tmp_path):
-    from weighbors import _archive
 
     def full(*args):
         raise OSError("no space left")
 
-    monkeypatch.setattr(_archive, "write_archive", full)
+    monkeypatch.setattr("weighbors._io.archive.write_archive", full)
     with pytest.raises(OSError, match="no space left"):
         EvolutionaryWeigher("IS", checkpoint=tmp_path / "run.ckpt", **FAST).fit(X, Y)
 

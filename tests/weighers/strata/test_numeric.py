@@ -7,8 +7,8 @@ from naive import strata as naive
 from sklearn.feature_selection import SelectKBest, f_regression
 
 from weighbors import Democratic, EvolutionaryWeigher, GradientWeights, NCAWeights, ReliefF, RReliefF, Stratified
-from weighbors._targets import check_target
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
+from weighbors.tables.targets import check_target
 from weighbors.weighers.strata.draw import N_BINS, cut_round, group_rows
 
 RNG = np.random.default_rng

@@ -31,7 +31,6 @@ from weighbors import (
     WeightedKNeighborsClassifier,
     Weights,
 )
-from weighbors._targets import Target
 from weighbors.exceptions import (
     ForeignWeightsError,
     InvalidDataError,
@@ -40,6 +39,7 @@ from weighbors.exceptions import (
     NothingSelectedWarning,
     RareClassWarning,
 )
+from weighbors.tables.targets import Target
 from weighbors.weighers.strata.draw import count_strata, cut_round
 
 X, Y = load_wine(return_X_y=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._display.status_line import StatusLine, draw_bar
 from ..._parallel.executors import Executor
 from ..._random import integer_seed
-from ..._status_line import StatusLine, draw_bar
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError, WeighborsWarning
 from ...weighers.scored_table import ScoredTable

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ..._groups import check_groups
 from ..._typing import AnyArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
+from ...tables.groups import check_groups
 from ..folds import quantile_bins
 
 #: Row numbers of two disjoint half samples.

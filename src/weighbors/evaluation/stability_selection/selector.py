@@ -14,16 +14,16 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..._frames import as_pandas, is_frame
-from ..._labels import require_labels
 from ..._parallel.executors import executor_for
-from ..._permutations import choose_permuter
 from ..._random import seed_sequence
-from ..._targets import TARGET_TYPES, check_target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..._validation import SelectsColumns, TableCoder, TakesTables
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, NothingSelectedWarning
+from ...tables.frames import as_pandas, is_frame
+from ...tables.labels import require_labels
+from ...tables.targets import TARGET_TYPES, check_target
+from ...tables.validation import SelectsColumns, TableCoder, TakesTables
+from ...weighers.permutations import choose_permuter
 from ...weighers.score import ScoreWeigher
 from ...weighers.scored_table import ScoredTable
 from ...weights import Weights

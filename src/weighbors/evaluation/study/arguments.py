@@ -10,13 +10,13 @@ import pandas as pd
 from sklearn.metrics import get_scorer_names
 from sklearn.utils.validation import check_consistent_length
 
-from ..._frames import as_pandas
-from ..._groups import check_groups
-from ..._labels import as_column
 from ..._names import hint, require_text
 from ...datasets import Dataset
 from ...datasets.builtin import load_named
 from ...exceptions import InvalidDataError
+from ...tables.frames import as_pandas
+from ...tables.groups import check_groups
+from ...tables.labels import as_column
 from .cell import StudyData
 from .results import RESERVED
 from .scores import LABEL_SCORES, NUMBER_SCORES

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..._files import atomic_write
+from ..._io.files import atomic_write
 from ..._typing import AnyArray
 from ...exceptions import StoreError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from ..._status_line import StatusLine, draw_bar, stderr_is_terminal
+from ..._display.status_line import StatusLine, draw_bar, stderr_is_terminal
 
 
 class CellProgressBar:

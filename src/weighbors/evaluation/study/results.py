@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._files import atomic_write, require_pyarrow
-from ..._latex import booktabs_table, escape_latex, score_rows
+from ..._display.latex import booktabs_table, escape_latex, score_rows
+from ..._display.results import Result
+from ..._io.files import atomic_write, require_pyarrow
 from ..._names import known_names
-from ..._results import Result
 from ..._typing import AnyArray
 from ..._warnings import warn
 from ...exceptions import IncompleteStudyError, IncompleteStudyWarning, InvalidDataError, StoreError

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..._files import atomic_write
+from ..._io.files import atomic_write
 from ...exceptions import StoreError
 from .cell_file import SCHEMA, read_header
 

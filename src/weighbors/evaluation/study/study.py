@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ..._checks import whole_number
-from ..._identity import describe, digest, digest_rows, digest_table
+from ..._display.results import Result
+from ..._io.identity import describe, digest, digest_rows, digest_table
 from ..._names import known_names
 from ..._parallel.threads import effective_n_jobs
 from ..._random import integer_seed
-from ..._results import Result
 from ...exceptions import InvalidDataError
 from ..folds import Split, make_folds
 from ..targets import check_target_type, decide_target_type

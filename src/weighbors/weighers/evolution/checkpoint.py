@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..._archive import ArchiveKind
+from ..._io.archive import ArchiveKind
 from ..._typing import AnyArray
 from ...exceptions import CheckpointError
 

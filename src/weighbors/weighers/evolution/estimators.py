@@ -16,9 +16,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..._parallel.threads import run_ranges
 from ..._random import open_seeds
-from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
+from ...tables.targets import Target
 from .genome import Genome, Population
 
 

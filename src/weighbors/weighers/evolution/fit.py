@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._identity import describe
+from ..._display.status_line import StatusLine, draw_bar
+from ..._io.identity import describe
 from ..._parallel.threads import effective_n_jobs
 from ..._random import draw_from_groups, generators, seed_sequence
-from ..._status_line import StatusLine, draw_bar
-from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..._warnings import warn
 from ...engine.references import column_ranges
 from ...exceptions import InterruptedSearchWarning, InvalidDataError, LostClassWarning, NoSkillWarning
 from ...metrics import reduction_of
+from ...tables.targets import Target
 from ...weights import fingerprint
 from .checkpoint import Checkpoint
 from .estimators import EstimatorPredictor

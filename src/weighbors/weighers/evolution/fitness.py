@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._targets import Target
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...engine.population import PopulationNeighbors
 from ...exceptions import InvalidDataError
 from ...metrics import geometric_mean
+from ...tables.targets import Target
 from .estimators import EstimatorPredictor
 from .genome import Genome, Population
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..._random import draw_from_groups
-from ..._ranges import scale_columns
-from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...exceptions import InvalidDataError
 from ...metrics import reduction_of
+from ...tables.ranges import scale_columns
+from ...tables.targets import Target
 from ..class_relief import class_margins
 from .fitness import Fitness
 from .genome import Genome, Population

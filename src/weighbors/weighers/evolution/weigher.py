@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..._frame_arrays import FrameAttribute
-from ..._labels import require_labels
-from ..._targets import TARGET_TYPES, check_target
 from ..._typing import AnyArray, FloatArray
-from ..._validation import TableCoder, TakesTables
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
 from ...metrics import reduction_of
+from ...tables.frame_arrays import FrameAttribute
+from ...tables.labels import require_labels
+from ...tables.targets import TARGET_TYPES, check_target
+from ...tables.validation import TableCoder, TakesTables
 from ...weights import Weights, fingerprint
 from .._reduction import TableReducer
 from ..base import metric_weights, require_fitted_rows

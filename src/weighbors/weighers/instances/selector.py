@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
-from ..._frames import as_pandas
-from ..._labels import check_labels, require_labels
 from ..._typing import BoolArray, IndexArray
-from ..._validation import TableCoder, TakesTables
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, InvalidWeightsError, LostClassWarning
 from ...neighbors.checks import check_fits, class_of_row
 from ...neighbors.metric import fit_weigher, learned_weights
+from ...tables.frames import as_pandas
+from ...tables.labels import check_labels, require_labels
+from ...tables.validation import TableCoder, TakesTables
 from ...weights import Weights, fingerprint
 from .._reduction import RowReducer
 from ..base import require_fitted_rows

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..._frames import as_pandas
 from ..._names import require_text
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..._validation import TableCoder
 from ..._warnings import warn
 from ...engine.references import ColumnRanges, column_ranges, integral
 from ...exceptions import InvalidDataError, NoCutWarning
+from ...tables.frames import as_pandas
+from ...tables.validation import TableCoder
 from ..rows import to_dense
 
 

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..._labels import check_labels, require_labels
 from ..._typing import AnyArray
-from ..._validation import TakesTables, check_sample_weight
 from ..._warnings import warn
 from ...exceptions import NoPositiveWeightWarning
+from ...tables.labels import check_labels, require_labels
+from ...tables.validation import TakesTables, check_sample_weight
 from ...weights import IntervalTable, Weights
 from .discretize import IntegerCoder
 from .runs import LEVELS, Runs, find_runs

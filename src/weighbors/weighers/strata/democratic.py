@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..._frame_arrays import FrameAttribute
 from ..._typing import BoolArray
 from ...exceptions import InvalidDataError
+from ...tables.frame_arrays import FrameAttribute
 from ..evolution import EvolutionaryWeigher
 from .fit import Joined, elect_features
 from .stratified import CombinedWeigher

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._random import draw_from_groups, integer_seed
-from ..._targets import Target
 from ..._typing import AnyArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, RareClassWarning
+from ...tables.targets import Target
 
 STRATUM_SIZE = 1000  # rows of a stratum with n_strata="auto"
 N_BINS = 10  # groups of a numeric target

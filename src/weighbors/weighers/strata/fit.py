@@ -19,9 +19,9 @@ from sklearn.base import clone
 
 from ..._random import open_seeds
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..._unscaled import columns_checked
 from ..._warnings import warn
 from ...exceptions import InterruptedSearchWarning, InvalidDataError
+from ...tables.unscaled import columns_checked
 from ...weights import Weights
 from ..base import metric_weights, published_scores
 from .draw import Stratum

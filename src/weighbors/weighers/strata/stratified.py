@@ -17,16 +17,16 @@ from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..._frame_arrays import FrameAttribute
-from ..._labels import require_labels
 from ..._parallel.cluster import is_dask
 from ..._random import seed_sequence
-from ..._targets import TARGET_TYPES
 from ..._typing import BoolArray, FloatArray, IndexArray
-from ..._validation import TakesTables
 from ...blocks import is_path, select_columns, select_rows
 from ...exceptions import ForeignWeightsError, InvalidDataError
 from ...metrics import reduction_of
+from ...tables.frame_arrays import FrameAttribute
+from ...tables.labels import require_labels
+from ...tables.targets import TARGET_TYPES
+from ...tables.validation import TakesTables
 from ...weights import Weights, fingerprint
 from .._reduction import TableReducer
 from ..base import require_fitted_rows

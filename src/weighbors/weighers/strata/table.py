@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..._parallel.cluster import is_dask
 from ..._parallel.executors import Executor, executor_for
-from ..._targets import Target, check_target, expect_target
 from ..._typing import AnyArray, IndexArray
-from ..._validation import TableCoder
 from ...blocks import ColumnCoding, EncodedBlock, Header, encode_block, is_path, open_source, read_labels
 from ...exceptions import InvalidDataError
+from ...tables.targets import Target, check_target, expect_target
+from ...tables.validation import TableCoder
 from .draw import Stratum, count_strata, cut_round, draw_queries, group_rows, share_out
 from .fit import Outcome, fit_stratum
 

@@ -17,12 +17,12 @@ import pandas as pd
 from scipy import sparse
 
 from ..._parallel.executors import JoblibExecutor
-from ..._targets import Target
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ...blocks import merge_ranges
 from ...engine import ColumnRanges, NeighborEngine
 from ...engine.references import column_ranges
 from ...exceptions import InvalidDataError
+from ...tables.targets import Target
 from ...weights import Weights
 from ..evolution.fitness import NumericPerformance, Performance, build_score
 from .table import Reader, StrataTable, read_rows

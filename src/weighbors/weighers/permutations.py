@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ._covariates import Covariates
-from ._typing import AnyArray, FloatArray, IndexArray
-from .exceptions import InvalidDataError
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError
+from ..tables.covariates import Covariates
 
 _SWAP_ROUNDS = 50  # rounds of swaps per draw, as many as Berrett et al. (2020) take
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _native
-from ._typing import BoolArray, FloatArray, IndexArray
-from .exceptions import InvalidDataError
+from .. import _native
+from .._typing import BoolArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError
 
 _ROUNDING = 1e-10  # relative differences below this are rounding errors
 _COLUMNS = 128  # features that are standardised at once: what is computed for them stays in the cache

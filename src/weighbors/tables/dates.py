@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._columns import column_kind
 from .._typing import FloatArray
+from .columns import column_kind
 
 if TYPE_CHECKING:
     import pandas as pd

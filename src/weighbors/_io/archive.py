@@ -14,8 +14,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from ._files import atomic_write
-from ._typing import AnyArray
+from .._typing import AnyArray
+from .files import atomic_write
 
 #: The errors that reading a damaged or foreign file may raise.
 DAMAGE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .exceptions import InvalidDataError
+from ..exceptions import InvalidDataError
 
 if TYPE_CHECKING:
     import pandas as pd

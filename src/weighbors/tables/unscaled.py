@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ._names import quote_name
-from ._typing import BoolArray
-from ._warnings import warn
-from .exceptions import UnscaledColumnsWarning
+from .._names import quote_name
+from .._typing import BoolArray
+from .._warnings import warn
+from ..exceptions import UnscaledColumnsWarning
 
 MOST_RATIO = 100.0  # column ranges may differ by this factor
 _CHECKED: ContextVar[bool] = ContextVar("columns_checked", default=False)

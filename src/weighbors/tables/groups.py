@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ._frames import as_vector
-from ._typing import AnyArray
-from .exceptions import InvalidDataError
+from .._typing import AnyArray
+from ..exceptions import InvalidDataError
+from .frames import as_vector
 
 
 def check_groups(groups: Any, n: int) -> AnyArray:

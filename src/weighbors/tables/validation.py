@@ -16,13 +16,13 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ._columns import column_kind, refuse_column
-from ._frames import as_pandas, is_frame
-from ._integers import refuse_rounded_integers
-from ._names import require_text
-from ._typing import AnyArray, BoolArray, FloatArray
-from ._unscaled import warn_unscaled
-from .exceptions import InvalidDataError, UnknownCategoryError
+from .._names import require_text
+from .._typing import AnyArray, BoolArray, FloatArray
+from ..exceptions import InvalidDataError, UnknownCategoryError
+from .columns import column_kind, refuse_column
+from .frames import as_pandas, is_frame
+from .integers import refuse_rounded_integers
+from .unscaled import warn_unscaled
 
 if TYPE_CHECKING:
     import pandas as pd

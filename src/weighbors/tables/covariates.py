@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._frames import as_pandas, as_vector, is_frame
-from ._typing import BoolArray, FloatArray, IndexArray
-from ._validation import TableCoder
-from ._warnings import warn
-from .exceptions import InvalidDataError, UnusedCovariateWarning
+from .._typing import BoolArray, FloatArray, IndexArray
+from .._warnings import warn
+from ..exceptions import InvalidDataError, UnusedCovariateWarning
+from .frames import as_pandas, as_vector, is_frame
+from .validation import TableCoder
 
 _DEPENDENT = 1e-8  # a column whose rest has less than this share of its norm follows from the columns before it
 

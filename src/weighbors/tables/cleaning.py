@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._columns import ADVICE, column_kind
-from .._frames import as_pandas
-from .._integers import EXACT, find_rounded
 from .._names import known_names, quote_name, require_text
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
+from .columns import ADVICE, column_kind
+from .frames import as_pandas
+from .integers import EXACT, find_rounded
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from .exceptions import InvalidDataError, MissingDependencyError
+from ..exceptions import InvalidDataError, MissingDependencyError
 
 try:
     import fcntl

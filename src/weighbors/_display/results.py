@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from ._html import block, cell_text, facts, frame_table, heading, paragraph, preformatted
+from .html import block, cell_text, facts, frame_table, heading, paragraph, preformatted
 
 if TYPE_CHECKING:
     import pandas as pd

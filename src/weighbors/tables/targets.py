@@ -15,11 +15,11 @@ from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils._param_validation import StrOptions
 
-from ._frames import as_vector
-from ._labels import NUMERIC_ALTERNATIVES, check_labels, label_vector, looks_numeric
-from ._names import require_text
-from ._typing import AnyArray, FloatArray, IndexArray
-from .exceptions import InvalidDataError
+from .._names import require_text
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError
+from .frames import as_vector
+from .labels import NUMERIC_ALTERNATIVES, check_labels, label_vector, looks_numeric
 
 #: Constraint of the parameter ``target_type``, for ``_parameter_constraints``.
 TARGET_TYPES = StrOptions({"auto", "classes", "numeric"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .exceptions import InvalidDataError
+from ..exceptions import InvalidDataError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,13 +16,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from ._typing import AnyArray
-from .exceptions import InvalidDataError
+from .._typing import AnyArray
+from ..exceptions import InvalidDataError
 
 #: Packages and modules of this library whose classes may be in a file.
 _PACKAGES = (
-    "_validation",
-    "datasets",
+    "tables",
     "engine",
     "models",
     "neighbors",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._typing import FloatArray
+from .._typing import FloatArray
 
 
 def invert_ranges(span: FloatArray) -> FloatArray:

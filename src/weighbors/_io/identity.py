@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ._typing import AnyArray
-from .weights import fingerprint
+from .._typing import AnyArray
+from .fingerprint import fingerprint
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

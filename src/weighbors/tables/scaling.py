@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._names import quote_name
-from .._ranges import scale_columns
 from .._typing import BoolArray, FloatArray
 from ..exceptions import InvalidDataError
 from .cleaning import as_categories, text_cells_note, with_text_names
+from .ranges import scale_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._typing import AnyArray
-from .exceptions import InvalidDataError, MissingDependencyError
+from .._typing import AnyArray
+from ..exceptions import InvalidDataError, MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd

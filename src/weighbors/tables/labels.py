@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ._frames import as_vector
-from ._names import require_text
-from ._typing import AnyArray, IndexArray
-from ._warnings import warn
-from .exceptions import InvalidDataError, NumericTargetWarning
+from .._names import require_text
+from .._typing import AnyArray, IndexArray
+from .._warnings import warn
+from ..exceptions import InvalidDataError, NumericTargetWarning
+from .frames import as_vector
 
 #: For estimators that take classes only: what to use for a number to predict. This is the only place of these pairs.
 NUMERIC_ALTERNATIVES = {

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._frames import is_frame
-from ._typing import AnyArray, BoolArray
-from .exceptions import InvalidDataError
+from .._typing import AnyArray, BoolArray
+from ..exceptions import InvalidDataError
+from .frames import is_frame
 
 EXACT = 2**53  #: Up to this number, every integer is a float64.
 

@@ -1,0 +1,1 @@
+"""What is shown to people: html, LaTeX, figures, printed results, and the status line."""

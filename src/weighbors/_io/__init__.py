@@ -1,0 +1,1 @@
+"""Files: archives of arrays, atomic writes, fingerprints, and fitted estimators as text and arrays."""
