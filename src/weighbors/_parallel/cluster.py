@@ -58,6 +58,22 @@ def active_client(client: Any = None) -> Any:
     return None if client is None else current_client(client)
 
 
+@contextmanager
+def starts_tasks() -> Iterator[None]:
+    """Let the code in the ``with`` block wait for tasks of its own, if it runs in a task on a cluster.
+
+    The task gives its thread to the worker meanwhile. Otherwise tasks that wait for others could take all threads.
+    """
+    try:
+        distributed = import_module("distributed")
+        distributed.get_worker()
+    except (ImportError, ValueError):  # not in a task on a cluster
+        yield
+        return
+    with distributed.worker_client():
+        yield
+
+
 def check_client(client: Any) -> None:
     """Raise ClusterError if the client has lost its scheduler or is asynchronous."""
     if getattr(client, "asynchronous", False):

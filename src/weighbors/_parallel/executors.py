@@ -157,7 +157,21 @@ class DaskExecutor:
     """
 
     def __init__(self, client: Any = None) -> None:
-        self.client = active_client(client)
+        self._client = active_client(client)
+
+    @property
+    def client(self) -> Any:
+        """The client that runs the tasks, or None.
+
+        If the client of the constructor was closed, it is the client that is active now: a fitted estimator lives
+        longer than a cluster.
+        """
+        if self._client is None or self._client.status != "running":
+            return active_client() or self._client
+        return self._client
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_client": None}  # a connection cannot be saved; the client that is active later takes its place
 
     @property
     def n_workers(self) -> int:

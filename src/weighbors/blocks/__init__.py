@@ -7,10 +7,20 @@
 from .block import Block, Header, Piece, read_block, read_labels
 from .encode import BlockEncoder, ColumnCoding, EncodedBlock, encode_block
 from .engine import BlockEngine, BlockPlan
+from .lazy import answer_lazily, select_columns, select_rows
 from .profile import block_range, merge_ranges
-from .selection import select_columns, select_rows
 from .sources import Source, is_path, open_source
-from .table import BlockTable, LazyRows, RowBlocks, open_blocks, open_queries
+from .table import (
+    BlockTable,
+    LazyRows,
+    RowBlocks,
+    is_blocks,
+    open_blocks,
+    open_queries,
+    read_blocks,
+    read_queries,
+    read_target,
+)
 
 __all__ = [
     "Block",
@@ -25,15 +35,20 @@ __all__ = [
     "Piece",
     "RowBlocks",
     "Source",
+    "answer_lazily",
     "block_range",
     "encode_block",
+    "is_blocks",
     "is_path",
     "merge_ranges",
     "open_blocks",
     "open_queries",
     "open_source",
     "read_block",
+    "read_blocks",
     "read_labels",
+    "read_queries",
+    "read_target",
     "select_columns",
     "select_rows",
 ]

@@ -1,4 +1,4 @@
-"""Tables in blocks that were measured in one pass. The estimators of `weighbors.distributed` are fitted to them."""
+"""Tables in blocks that were measured in one pass. An estimator is fitted to one if its table `is_blocks`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from .._parallel.executors import Executor, executor_for
+from .._parallel.cluster import active_client, is_dask
+from .._parallel.executors import DaskExecutor, Executor, ThreadExecutor, executor_for
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
-from ..tables.labels import check_classes
-from .block import Block, Header, KeptBlock
+from ..tables.labels import check_classes, require_labels
+from ..tables.validation import TableCoder
+from .block import Block, Header, KeptBlock, read_labels
 from .encode import BlockEncoder, ColumnCoding, take_block
-from .profile import BlockProfile, count_rows, merge_profiles, profile_block
-from .sources import Source, delay, open_source
+from .profile import BlockProfile, block_range, count_rows, merge_profiles, merge_ranges, profile_block
+from .sources import Source, delay, is_path, open_source
 
-PIECES = 8  # a piece may take 1/8 of max_bytes, since copies of it are coded, transformed and packed
+#: Bytes of memory that a task over blocks may use for rows and lists. Results do not depend on it. A program that
+#: needs another limit sets it before ``fit``.
+TASK_BYTES = 256 * 2**20
+PIECES = 8  # a piece may take 1/8 of the bytes of a task, since copies of it are coded, transformed and packed
+
+
+def is_blocks(X: Any) -> bool:
+    """Return whether an estimator reads a table in blocks.
+
+    That is a Dask collection, the path of a parquet folder or of an npy file, a mapped array, or a `BlockTable`.
+    """
+    if isinstance(X, np.memmap):
+        # joblib maps large arrays that it hands to its workers, and deletes these files afterwards.
+        return X.filename is not None and "joblib_memmapping_folder" not in str(X.filename)
+    return isinstance(X, BlockTable) or is_dask(X) or is_path(X)
 
 
 class RowBlocks:
@@ -133,6 +149,18 @@ class BlockTable(RowBlocks):
         measured = replace(source, sizes=sizes, label_parts=None)
         super().__init__(measured, executor, max_bytes, encoder)
 
+    def ranges_of(self, kept: BoolArray | None) -> ColumnRanges:
+        """Return the column ranges of the rows in the mask ``kept``, by default of all rows.
+
+        Missing distances are computed from these ranges.
+        """
+        if kept is None:
+            return self.measured
+        found = merge_ranges(self.executor.map(block_range, self.tasks(self.cut(kept)), self.encoder))
+        assert found is not None
+        low, high = (np.nan_to_num(end, nan=0.0) for end in found[:2])
+        return ColumnRanges(low, high, found.missing)
+
     def select(self, kept: BoolArray) -> BlockTable:
         """Return the table of the rows in the mask ``kept``. They are read once, for their categories and ranges.
 
@@ -183,6 +211,56 @@ class LazyRows:
         return self.table.take(self.rows[some])
 
 
+def read_blocks(
+    estimator: Any, X: Any, y: Any, coding: TableCoder | ColumnCoding, *, numbers: bool = False, whole: bool = False
+) -> BlockTable:
+    """Cut a training table into blocks, read it once, and set what the estimator knows of its columns and classes.
+
+    These are the attributes ``n_features_in_``, ``feature_names_in_`` and ``classes_``. The table has the class codes
+    or the targets of all rows, and its ``coder`` codes queries.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``n_jobs``, if it has this parameter, is the number of blocks that are processed at the same time where Dask
+        does not process them.
+    X : any table for which `is_blocks` is true
+        A `BlockTable`, which has its labels, is returned as it is.
+    y : vector, Dask collection, path of an npy file, or name of a column of ``X``
+    coding : TableCoder or ColumnCoding
+        The column coding, which has learned nothing yet.
+    numbers : bool
+        Whether ``y`` holds numeric targets. Then there are no classes.
+    whole : bool
+        Whether to look for numbers that are not whole.
+    """
+    if isinstance(X, BlockTable):
+        table = X
+    else:
+        require_labels(estimator, y)
+        source = open_source(X, y, piece_bytes=TASK_BYTES // PIECES)
+        coding = ColumnCoding(coding) if isinstance(coding, TableCoder) else coding
+        executor = block_executor(getattr(estimator, "n_jobs", None), dask=source.dask)
+        table = BlockTable(source, executor, TASK_BYTES, coding, whole=whole, numbers=numbers)
+    estimator.n_features_in_, names = table.header.width, table.header.names
+    # An earlier fit may have left names or classes that this table does not have.
+    vars(estimator).pop("feature_names_in_", None)
+    vars(estimator).pop("classes_", None)
+    if names is not None and all(isinstance(name, str) for name in names):
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    if table.targets is None:
+        estimator.classes_ = table.classes
+    return table
+
+
+def block_executor(n_jobs: int | None, *, dask: bool) -> Executor:
+    """Return the executor of tasks over blocks: the current Dask client, or threads of this process.
+
+    Blocks of a Dask collection (``dask``) are computed by Dask's own scheduler if there is no client.
+    """
+    return DaskExecutor() if dask or active_client() is not None else ThreadExecutor(n_jobs)
+
+
 def open_blocks(
     X: Any,
     y: Any,
@@ -202,6 +280,34 @@ def open_blocks(
     source = open_source(X, y, piece_bytes=int(max_bytes) // PIECES)
     executor = executor_for(client, n_jobs, dask=source.dask)
     return BlockTable(source, executor, int(max_bytes), coding, whole=whole, numbers=numbers)
+
+
+def read_queries(table: BlockTable, X: Any, n_jobs: int | None = None) -> LazyRows:
+    """Cut a table of queries into blocks, whose rows are coded like the training rows of ``table`` when they are read.
+
+    ``X`` is a table for which `is_blocks` is true. It may have further columns, such as the labels.
+    """
+    names, header = table.header.names, table.header
+    source = open_source(X, None, piece_bytes=table.max_bytes // PIECES, names=names)
+    if source.header.width != header.width:
+        raise InvalidDataError(f"X has {source.header.width} features; {header.width} were there in fit")
+    if names is not None and source.header.names is not None and list(source.header.names) != list(names):
+        raise InvalidDataError(
+            f"the columns of X are {list(source.header.names)[:10]}; in fit they were {list(names)[:10]}"
+        )
+    executor = block_executor(n_jobs, dask=source.dask)
+    if source.sizes is None:
+        source = replace(source, sizes=executor.map(count_rows, [(block,) for block in source.blocks]))
+    return LazyRows(RowBlocks(source, executor, table.max_bytes, table.encoder))
+
+
+def read_target(X: Any, y: Any, n_jobs: int | None = None) -> Any:
+    """Return a target in memory, for ``score``. ``y`` holds it, or names a column of ``X``."""
+    if isinstance(y, str) and is_blocks(X):
+        source = open_source(X, y, piece_bytes=TASK_BYTES // PIECES)  # only the labels are read
+        executor = block_executor(n_jobs, dask=source.dask)
+        y = np.concatenate(executor.map(read_labels, [(part,) for part in source.label_parts or ()]))
+    return y.compute() if is_dask(y) else y
 
 
 def open_queries(X: Any, encoder: BlockEncoder, *, client: Any, n_jobs: int | None, max_bytes: int) -> RowBlocks:
