@@ -27,7 +27,9 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import minmax_scale, scale
 
 from weighbors import NCAWeights
-from weighbors.weighers.base import CodedTable
+from weighbors.tables.coded import CodedTable
+from weighbors.tables.targets import Target
+from weighbors.tables.validation import TableCoder
 from weighbors.weighers.nca import make_problem, objective
 
 THREADS = 2
@@ -40,7 +42,7 @@ def data(n, m):
 
 
 def problem_of(X, y):
-    table = CodedTable(X, y, np.unique(y), np.zeros(X.shape[1], dtype=bool), np.ones(len(X)))
+    table = CodedTable(X, TableCoder(nominal=np.zeros(X.shape[1], dtype=bool)), Target(y, np.unique(y)))
     return make_problem(table)[0]
 
 

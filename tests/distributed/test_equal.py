@@ -132,12 +132,14 @@ def test_mbiw(seed, k):
         assert found.to_local().weights_ == local.weights_
     some = wd.MBIW(k, n_samples=40, random_state=0, max_bytes=2**16).fit(X, y)
     # margins against all rows, compared among the drawn ones: from the ordinary one's own functions
-    from weighbors.weighers.base import CodedTable
+    from weighbors.tables.coded import CodedTable
+    from weighbors.tables.targets import Target
+    from weighbors.tables.validation import TableCoder
     from weighbors.weighers.mbiw import instance_weights, margin_vectors
     from weighbors.weighers.rows import Instances
 
     codes = np.unique(y, return_inverse=True)[1]
-    table = CodedTable(X, codes, np.arange(3), np.zeros(5, dtype=bool), np.ones(len(X)))
+    table = CodedTable(X, TableCoder(nominal=np.zeros(5, dtype=bool)), Target(codes, np.arange(3)), np.ones(len(X)))
     whole = Instances(X, table.nominal, scaled=False, p=2, n_jobs=1)
     margins = margin_vectors(whole, table, None if k == "all" else k)[some.sample_indices_]
     np.testing.assert_allclose(some.instance_weights_, instance_weights(margins), rtol=1e-12)

@@ -18,7 +18,9 @@ from weighbors import NCAWeights, Stratified, WeightedKNeighborsClassifier
 from weighbors.engine import NeighborEngine
 from weighbors.engine.pairs import PackedRows
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
-from weighbors.weighers.base import CodedTable
+from weighbors.tables.coded import CodedTable
+from weighbors.tables.targets import Target
+from weighbors.tables.validation import TableCoder
 from weighbors.weighers.nca import make_problem, objective
 from weighbors.weighers.rows import weigh_pairs
 
@@ -50,7 +52,7 @@ def generated(seed):
 
 def problem_of(X, y, nominal, numeric, weight):
     classes, codes = (np.zeros(0), np.zeros(len(y), dtype=int)) if numeric else np.unique(y, return_inverse=True)
-    table = CodedTable(X, codes, classes, nominal, weight, y if numeric else None)
+    table = CodedTable(X, TableCoder(nominal=nominal), Target(codes, classes, y if numeric else None), weight)
     return make_problem(table)
 
 

@@ -24,7 +24,9 @@ from weighbors import (
 )
 from weighbors.datasets import data_directory, load_dataset
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning, NoPositiveWeightWarning
-from weighbors.weighers.base import CodedTable
+from weighbors.tables.coded import CodedTable
+from weighbors.tables.targets import Target
+from weighbors.tables.validation import TableCoder
 from weighbors.weighers.rows import Instances
 from weighbors.weighers.surf import surf_scores
 
@@ -232,7 +234,7 @@ def test_sums_over_zones_equal_those_by_coefficients(n, m, multi, star):
     rng = RNG(n)
     X, y = rng.normal(size=(n, m)), np.sort(rng.integers(0, 3, size=n))
     weight = rng.random(n)
-    table = CodedTable(X, y, np.arange(3), np.zeros(m, bool), weight)
+    table = CodedTable(X, TableCoder(nominal=np.zeros(m, bool)), Target(y, np.arange(3)), weight)
     plain = Instances(X, table.nominal, scaled=True, p=1, n_jobs=2)
     mixed = Instances(np.c_[X, np.ones(n)], np.arange(m + 1) == m, scaled=True, p=1, n_jobs=1)
     assert plain.plain

@@ -10,7 +10,9 @@ from sklearn.linear_model import Lasso
 
 from weighbors import SURF, MultiSURF, MultiSURFStar, ReliefF, RReliefF, SURFStar, TuRF
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
-from weighbors.weighers.base import CodedTable
+from weighbors.tables.coded import CodedTable
+from weighbors.tables.targets import Target
+from weighbors.tables.validation import TableCoder
 from weighbors.weighers.rows import Instances
 from weighbors.weighers.surf import hit_ranges, surf_scores
 
@@ -40,7 +42,9 @@ def test_sums_over_zones_equal_those_by_coefficients(n, m, cls):
     # a constant category makes the table mixed: that way every pair has its coefficient
     rng = RNG(n)
     X, y, weight = rng.normal(size=(n, m)), np.sort(rng.normal(size=n)), rng.random(n)
-    table = CodedTable(X, np.zeros(n, dtype=np.int64), np.zeros(0), np.zeros(m, bool), weight, y)
+    table = CodedTable(
+        X, TableCoder(nominal=np.zeros(m, bool)), Target(np.zeros(n, dtype=np.int64), np.zeros(0), y), weight
+    )
     plain = Instances(X, table.nominal, scaled=True, p=1, n_jobs=2)
     mixed = Instances(np.c_[X, np.ones(n)], np.arange(m + 1) == m, scaled=True, p=1, n_jobs=1)
     assert plain.plain

@@ -12,7 +12,7 @@ from .._typing import FloatArray, IndexArray
 from ..blocks import BlockEngine, BlockTable
 from ..engine import ColumnRanges
 from ..engine.references import compute_missing_distance
-from ..weighers.base import CodedTable
+from ..tables.coded import CodedTable
 from ..weighers.rows import LISTS, Expectation, Instances, ListedPairs, scale_by_range, sum_listed
 
 

@@ -17,9 +17,10 @@ from .._typing import FloatArray
 from ..blocks import BlockTable, ColumnCoding, LazyRows, is_path, select_columns
 from ..engine.pairs import distance_sums
 from ..exceptions import InvalidDataError
-from ..tables.targets import check_numeric_target, expect_target
+from ..tables.coded import CodedTable
+from ..tables.targets import Target, check_numeric_target, expect_target
 from ..tables.validation import TableCoder
-from ..weighers.base import CodedTable, warn_of_few_neighbors, warn_of_singletons
+from ..weighers.base import warn_of_few_neighbors, warn_of_singletons
 from ..weighers.mbiw import inverse_weights, margin_vectors
 from ..weights import Weights, fingerprint
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, SAMPLE_CONSTRAINTS, OverBlocks, sample_weights
@@ -67,7 +68,7 @@ class _BlockWeigher(OverBlocks):
         weight = np.ones(table.n) if sample_weight is None else sample_weight
         # Rows with a numeric target are of one class.
         codes = table.codes if numbers is None else np.zeros(table.n, dtype=np.int64)
-        coded = CodedTable(None, codes, table.classes, table.nominal, weight, numbers)
+        coded = CodedTable(None, table.coder, Target(codes, table.classes, numbers), weight)
         rows = BlockInstances(table, scaled=self._scaled, p=self._p)
         self._publish(table, self.score_targets(rows, [self.choose_rows(coded)])[0])
 
@@ -264,9 +265,8 @@ class MBIW(OverBlocks, weighers.MBIW):
         warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
         self.sample_indices_ = draw_rows(table.n, self.n_samples, self.random_state)
-        drawn = CodedTable(
-            None, table.codes, table.classes, table.nominal, np.ones(table.n), drawn=self.sample_indices_
-        )
+        target = Target(table.codes, table.classes)
+        drawn = CodedTable(None, table.coder, target, np.ones(table.n), drawn=self.sample_indices_)
         rows = BlockInstances(table, scaled=False, p=2)
         margins = margin_vectors(rows, drawn, None if self.n_neighbors == "all" else int(self.n_neighbors))
         sums = _distance_sums(np.ascontiguousarray(margins), table.executor, effective_n_jobs(self.n_jobs))

@@ -7,7 +7,7 @@ different numbers is decided by `looks_numeric`, for the warnings of labels as w
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,10 +73,12 @@ class Target:
 
 
 def accepted_target(weigher: Any) -> str | None:
-    """Return the ``target_type`` of a weigher for `check_target`: its parameter, "numeric", or None for classes.
+    """Return the ``target_type`` of an estimator for `check_target`: its parameter, "numeric", or None for classes.
 
-    A weigher around another one may say by ``_target_type`` what that one needs.
+    Regressors take "outputs". A weigher around another one may say by ``_target_type`` what that one needs.
     """
+    if is_regressor(weigher):
+        return "outputs"
     if not getattr(weigher, "_takes_numeric_targets", False):
         return None
     accepted: str = getattr(weigher, "_target_type", getattr(weigher, "target_type", "numeric"))
@@ -96,9 +98,10 @@ def check_target(y: Any, target_type: str | None = None, *, who: str = "") -> Ta
     Parameters
     ----------
     y : array-like of shape (n,)
-    target_type : {"auto", "classes", "numeric"} or None
+    target_type : {"auto", "classes", "numeric", "outputs"} or None
         The parameter of the estimator. "auto" decides by `recognize_target`. None means that the estimator has no such
-        parameter, because it takes classes only.
+        parameter, because it takes classes only. "outputs" is for regressors, whose target may have several columns
+        and may be constant.
     who : str
         Name of the estimator. If it takes one type of target only, a message says what to use in its place.
 
@@ -114,11 +117,34 @@ def check_target(y: Any, target_type: str | None = None, *, who: str = "") -> Ta
     >>> check_target([0.5, 2.25, 1.0], "auto").type
     'numeric'
     """
-    if target_type == "numeric" or (target_type == "auto" and recognize_target(y) == "numeric"):
+    if target_type == "outputs":
+        values = check_outputs(y)
+    elif target_type == "numeric" or (target_type == "auto" and recognize_target(y) == "numeric"):
         values = check_numeric_target(y, who=who)
-        return Target(np.zeros(len(values), dtype=np.int64), np.zeros(0), values, target_type)
-    classes, codes = check_labels(y, target_type, who=who)
-    return Target(codes, classes, asked=target_type)
+    else:
+        classes, codes = check_labels(y, target_type, who=who)
+        return Target(codes, classes, asked=target_type)
+    return Target(np.zeros(len(values), dtype=np.int64), np.zeros(0), values, target_type)
+
+
+def adopt_target(target: Target, target_type: str | None = None, *, who: str = "") -> Target:
+    """Return a target that has been checked, as another estimator takes it.
+
+    The parameters are those of `check_target`. The rows may be some of those that were checked: classes that none of
+    them has are left out, and a numeric target must still vary.
+    """
+    if target.numbers is None and target_type in (None, "auto", "classes"):
+        present = np.bincount(target.codes, minlength=len(target.classes)) > 0
+        if present.all():
+            return replace(target, asked=target_type)
+        if present.sum() > 1:
+            return Target((np.cumsum(present) - 1)[target.codes], target.classes[present], asked=target_type)
+    elif target.numbers is not None and target_type == "outputs":
+        return replace(target, asked=target_type)
+    elif target.numbers is not None and target.numbers.ndim == 1 and target_type in ("auto", "numeric"):
+        _check_range(target.numbers)
+        return replace(target, asked=target_type)
+    return check_target(target.decoded, target_type, who=who)  # it raises an error, or takes labels as numbers
 
 
 def recognize_target(y: Any) -> str:
@@ -188,6 +214,12 @@ def check_numeric_target(y: Any, *, who: str = "") -> FloatArray:
     vector = label_vector(y, warn_column=True, what="targets", advice=_FILL)
     other = CLASS_ALTERNATIVES.get(who)
     values = _check_numbers(vector, f"use {other}" if other else "write target_type='classes'")
+    _check_range(values)
+    return values
+
+
+def _check_range(values: FloatArray) -> None:
+    """Raise InvalidDataError if the values of a numeric target do not differ, or differ too much."""
     if len(values) < 2:
         raise InvalidDataError(f"a numeric target needs at least 2 rows; got n_samples = {len(values)}")
     low, high = float(values.min()), float(values.max())
@@ -200,7 +232,6 @@ def check_numeric_target(y: Any, *, who: str = "") -> FloatArray:
             f"y spans {low:.3g} to {high:.3g}, and differences overflow float64: rescale it, for example divide it by "
             "its standard deviation"
         )
-    return values
 
 
 def check_outputs(y: Any) -> FloatArray:

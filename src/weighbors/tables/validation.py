@@ -127,7 +127,7 @@ class TableCoder:
 
         ``who`` is the estimator that has the parameter, as the message names it. ``X`` is the coded table.
         """
-        other = TableCoder(categorical_features, names=self.names)._requested(X.shape[1])
+        other = TableCoder(categorical_features, names=self.names).requested(X.shape[1])
         if np.array_equal(other, self.nominal):
             return
         here, there = ([self._name(j) for j in np.flatnonzero(mask).tolist()] for mask in (self.nominal, other))
@@ -142,9 +142,9 @@ class TableCoder:
         wanted = self.categorical_features
         if is_frame(X) and isinstance(wanted, str) and wanted == "from_dtype":
             return np.array([kind == "category" for kind in _check_kinds(X)], dtype=bool)
-        return self._requested(X.shape[1] if getattr(X, "ndim", 0) == 2 else None)
+        return self.requested(X.shape[1] if getattr(X, "ndim", 0) == 2 else None)
 
-    def _requested(self, width: int | None) -> BoolArray:
+    def requested(self, width: int | None) -> BoolArray:
         """Return a mask of the columns that ``categorical_features`` names, out of ``width`` columns."""
         wanted = self.categorical_features
         if wanted is None or (isinstance(wanted, str) and wanted == "from_dtype"):

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._warnings import warn
@@ -24,9 +24,9 @@ from ..exceptions import (
     NoPositiveWeightWarning,
     NothingSelectedWarning,
 )
-from ..tables.labels import check_labels, require_labels
-from ..tables.targets import Target, accepted_target, check_target
-from ..tables.validation import SelectsColumns, TableCoder, TakesTables
+from ..tables.coded import CodedTable, read_training, takes_coded_tables
+from ..tables.targets import accepted_target, check_target
+from ..tables.validation import SelectsColumns, TakesTables
 from ..weights import Weights, fingerprint
 
 TIES = StrOptions({"share", "index"})
@@ -89,39 +89,6 @@ class WarningSelector(SelectsColumns):
         return f"Write {type(self).__name__}(n_features_to_select=20) to keep the 20 best"
 
 
-@dataclass(frozen=True)
-class CodedTable:
-    """A training table as weighers get it: checked once, with categories and labels coded.
-
-    Only weighers that set ``_takes_numeric_targets`` get numeric targets. Then ``target`` holds the numbers,
-    ``classes`` is empty, and all rows have code 0.
-    """
-
-    rows: Any  # (n, M) array or CSR; categories are codes, missing values NaN
-    codes: IndexArray  # (n,) class of each row, as a position in `classes`
-    classes: AnyArray  # (n_classes,)
-    nominal: BoolArray  # (M,) columns that hold categories
-    sample_weight: FloatArray  # (n,) how much each row contributes, 1 where nothing was given
-    target: FloatArray | None = None  # (n,) the numeric target, finite and not constant; None for classes
-    drawn: IndexArray | None = None  # the rows that contribute, in ascending order; None: all of them
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups of rows that ``codes`` tells apart: the classes, or 1 for a numeric target."""
-        return max(1, len(self.classes))
-
-    def without_classes(self) -> CodedTable:
-        """Return the table with all rows in one group, for methods whose neighbours may be of any class."""
-        return replace(self, codes=np.zeros(len(self.codes), dtype=np.int64), classes=self.classes[:0])
-
-    def take(self, rows: IndexArray) -> CodedTable:
-        """Return the table of some rows, in this order."""
-        target = None if self.target is None else self.target[rows]
-        return replace(
-            self, rows=self.rows[rows], codes=self.codes[rows], sample_weight=self.sample_weight[rows], target=target
-        )
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
     """Base of the estimators that weigh features: a subclass brings `fit_weights`.
@@ -144,12 +111,13 @@ class FeatureWeigher(TakesTables, WarningSelector, BaseEstimator):
         "n_jobs": [None, Integral],
     }
 
-    #: Whether the weigher takes numeric targets. It then finds the numbers in ``table.target``, and has the attribute
+    #: Whether the weigher takes numeric targets. It then finds them in ``table.numbers``, and has the attribute
     #: ``target_type_`` after fit. If it takes classes, too, it needs the parameter ``target_type`` (constraint
     #: `TARGET_TYPES`); without this parameter it takes numeric targets only.
     _takes_numeric_targets: ClassVar[bool] = False
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any) -> Any:
         """Weigh the features.
 
@@ -219,6 +187,7 @@ class ContributionWeigher(FeatureWeigher):
     """Base of the weighers that sum what instances contribute, each by its ``sample_weight``."""
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Weigh the features.
 
@@ -253,7 +222,7 @@ def fit_targets(weighers: Sequence[FeatureWeigher], X: Any, targets: Sequence[An
     for y in targets:
         target = check_target(y, accepted_target(first), who=type(first).__name__)
         check_consistent_length(table.rows, target.codes)
-        tables.append(replace(table, codes=target.codes, classes=target.classes, target=target.numbers))
+        tables.append(replace(table, target=target))
     weights: list[FloatArray] = decides.fit_tables(weighers, tables)  # type: ignore[attr-defined]
     return weights
 
@@ -286,27 +255,17 @@ def code_table(weigher: Any, X: Any, y: Any, sample_weight: Any = None) -> Coded
 
     A numeric target is refused unless the weigher says that it takes numeric targets.
     """
-    if y is None:
-        require_labels(weigher, y)
-    coder, who = TableCoder(weigher.categorical_features), type(weigher).__name__
-    rows = coder.fit_transform(weigher, X)
-    if getattr(weigher, "_takes_numeric_targets", False):
-        target = check_target(y, accepted_target(weigher), who=who)
-    else:
-        classes, codes = check_labels(y, who=who)
-        target = Target(codes, classes)
-    check_consistent_length(rows, target.codes)
-    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    table = read_training(weigher, X, y, sample_weight)
     # All is checked: a fit that fails leaves what an earlier one has learned.
-    weigher._coder = coder
+    weigher._coder = table.coder
     if getattr(weigher, "_takes_numeric_targets", False):
-        weigher.target_type_, weigher.target_statement_ = target.type, target.statement
-    if target.numbers is None:
-        weigher.classes_ = target.classes
-        warn_of_singletons(target.classes, np.bincount(target.codes, minlength=len(target.classes)))
+        weigher.target_type_, weigher.target_statement_ = table.target.type, table.target.statement
+    if table.numbers is None:
+        weigher.classes_ = table.classes
+        warn_of_singletons(table.classes, np.bincount(table.codes, minlength=len(table.classes)))
     else:
         weigher.__dict__.pop("classes_", None)  # an earlier fit may have had classes
-    return CodedTable(rows, target.codes, target.classes, coder.nominal, weight, target.numbers)
+    return table
 
 
 def warn_of_singletons(classes: AnyArray, count: IndexArray) -> None:

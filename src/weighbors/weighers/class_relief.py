@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine
 from ..exceptions import InvalidDataError
+from ..tables.coded import CodedTable
 from ..tables.labels import known_codes
 from ..weights import Weights
-from .base import CodedTable, metric_weights
+from .base import metric_weights
 from .neighbors import Neighbors
 from .relief import NeighborWeigher, relief, score
 from .rows import Instances

@@ -12,9 +12,10 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from .._parallel.threads import effective_n_jobs
 from .._random import generators
 from .._typing import FloatArray
+from ..tables.coded import CodedTable
 from ..tables.targets import TARGET_TYPES, standardize_outputs
 from ..votes.gradient import Table, choose_feature_weights, learn_feature_weights
-from .base import CodedTable, ContributionWeigher
+from .base import ContributionWeigher
 
 
 @dataclass(eq=False, repr=False)
@@ -105,8 +106,8 @@ def votes_table(table: CodedTable) -> Table:
     kept = np.flatnonzero(table.sample_weight > 0)
     weight = table.sample_weight[kept]
     repetition = None if (weight == 1).all() else weight / min(1.0, float(weight.mean()))
-    if table.target is None:
+    if table.numbers is None:
         codes = table.codes[kept]
         return Table(table.rows[kept], table.nominal, np.eye(len(table.classes))[codes], codes, repetition)
-    scaled, _, _ = standardize_outputs(table.target[kept][:, None])
+    scaled, _, _ = standardize_outputs(table.numbers[kept][:, None])
     return Table(table.rows[kept], table.nominal, scaled, None, repetition)

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import BoolArray, FloatArray
 from .._warnings import warn
-from .base import CodedTable, FeatureWeigher
+from ..tables.coded import CodedTable
+from .base import FeatureWeigher
 from .rows import Instances, weigh_pairs
 from .surf import mean_distance
 

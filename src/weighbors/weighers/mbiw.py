@@ -14,9 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._parallel.threads import effective_n_jobs
 from .._typing import FloatArray, IndexArray
 from ..engine.pairs import distance_sums
+from ..tables.coded import CodedTable, takes_coded_tables
 from ..tables.validation import TakesTables
 from ..weights import Weights, fingerprint
-from .base import CodedTable, code_table, warn_of_few_neighbors
+from .base import code_table, warn_of_few_neighbors
 from .neighbors import find_neighbors
 from .rows import Instances, absolute_sums, count_equal, refuse_dense
 
@@ -186,6 +187,7 @@ class MBIW(TakesTables, BaseEstimator):
     }
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any) -> MBIW:
         """Weigh the instances.
 

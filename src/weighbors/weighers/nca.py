@@ -16,8 +16,9 @@ from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..engine.pairs import PackedRows
 from ..engine.references import column_ranges, compute_missing_distance
+from ..tables.coded import CodedTable
 from ..tables.targets import TARGET_TYPES
-from .base import CodedTable, ContributionWeigher, metric_weights
+from .base import ContributionWeigher, metric_weights
 from .rows import scale_by_range, to_dense, weigh_pairs
 
 #: Largest component of the gradient at which L-BFGS over w ends, and that over w² begins.
@@ -165,7 +166,7 @@ def make_problem(table: CodedTable) -> tuple[Problem, IndexArray, FloatArray]:
     varying: BoolArray = np.where(
         np.arange(len(columns)) < n_numeric, missing_distance > 0, (measured.high > measured.low) | measured.missing
     )
-    target = table.target
+    target = table.numbers
     if target is not None:
         target = (target - target.min()) / np.ptp(target)
         target = target / target.std()

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _native
 from .._typing import FloatArray, IndexArray
-from .base import CodedTable
+from ..tables.coded import CodedTable
 from .rows import Instances
 
 LIST_BYTES = 256 * 2**20  # memory for ranked lists

@@ -17,9 +17,10 @@ from .._random import generators
 from .._typing import AnyArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import InvalidDataError, SeparatedPairsWarning, UnusedCovariateWarning
+from ..tables.coded import CodedTable, takes_coded_tables
 from ..tables.covariates import Covariates, check_covariates, independent_columns
 from ..tables.targets import TARGET_TYPES
-from .base import TIES, CodedTable, FeatureWeigher, code_table, warn_of_few_neighbors
+from .base import TIES, FeatureWeigher, code_table, warn_of_few_neighbors
 from .null_weights import null_p_values
 from .pair_regression import NeighborPairs, PairModel, find_pairs, regress_pairs, score_statistics
 from .permutations import choose_permuter
@@ -194,6 +195,7 @@ class NPDR(FeatureWeigher):
     }
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, covariates: Any = None) -> NPDR:
         """Weigh the features.
 
@@ -216,8 +218,8 @@ class NPDR(FeatureWeigher):
 
     def fit_weights(self, table: CodedTable, covariates: Any = None) -> FloatArray:
         """Learn the weights from pairs of neighbours. ``covariates`` are those of `fit`."""
-        n, numeric = len(table.codes), table.target is not None
-        y = table.codes if table.target is None else table.target
+        n, numeric = len(table.codes), table.numbers is not None
+        y = table.codes if table.numbers is None else table.numbers
         known = None if covariates is None else check_covariates(covariates, n)
         if n < 2:
             raise InvalidDataError(f"NPDR needs pairs of rows; got {n} row")

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from .._parallel.threads import effective_n_jobs, fixed_ranges, run_ranges
 from .._typing import BoolArray, FloatArray, IndexArray
-from .base import CodedTable
+from ..tables.coded import CodedTable
 from .logistic_batches import expit, fit_batch, fit_design
 from .neighbors import find_neighbors
 from .rows import Expectation, Instances

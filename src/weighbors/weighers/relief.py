@@ -19,7 +19,8 @@ from sklearn.utils._param_validation import Interval
 from .._random import draw_rows
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .base import TIES, CodedTable, FeatureWeigher, code_table, warn_of_few_neighbors
+from ..tables.coded import CodedTable, takes_coded_tables
+from .base import TIES, FeatureWeigher, code_table, warn_of_few_neighbors
 from .neighbors import Neighbors, find_neighbors, rank_rows, share_slots
 from .rows import LISTS, Instances, ListedPairs
 
@@ -92,8 +93,8 @@ def rrelieff(near: Neighbors, target: CodedTable) -> FloatArray:
     They are u |Δy| and u (1 − |Δy|), where Δy is the difference of the target, divided by its range, and the u of one
     row sum to its share in all rows.
     """
-    assert target.target is not None
-    y = (target.target - target.target.min()) / np.ptp(target.target)
+    assert target.numbers is not None
+    y = (target.numbers - target.numbers.min()) / np.ptp(target.numbers)
     share = target.sample_weight[near.query] / target.sample_weight.sum()
     u = near.share * (share[:, None] / near.share.sum(axis=2))[:, :, None]
     dy = np.abs(y[near.query][:, None, None] - y[near.row])
@@ -194,6 +195,7 @@ class NeighborWeigher(FeatureWeigher):
     _misses: ClassVar[str] = "each"  # k misses are sought in each other class
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Weigh the features by differences to the k nearest hits and misses.
 
@@ -357,7 +359,7 @@ class SampledWeigher(NeighborWeigher):
         self.sample_indices_ = draw_rows(n, self.n_samples, self.random_state)
         weight = np.zeros(n)
         weight[self.sample_indices_] = table.sample_weight[self.sample_indices_]
-        return replace(table, sample_weight=weight, drawn=self.sample_indices_)
+        return replace(table, given_weight=weight, drawn=self.sample_indices_)
 
 
 @dataclass(eq=False, repr=False)

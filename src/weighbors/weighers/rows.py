@@ -27,7 +27,7 @@ from ..engine.backends.scan import aligned_empty
 from ..engine.pairs import PackedRows
 from ..engine.references import ColumnRanges, as_rows, column_ranges, compress_rows, compute_missing_distance
 from ..exceptions import InvalidDataError
-from .base import CodedTable
+from ..tables.coded import CodedTable
 
 DENSE_BYTES = 2 * 2**30  # a sparse matrix may become dense up to this size
 LISTS = 512  # lists per chunk

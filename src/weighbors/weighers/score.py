@@ -25,8 +25,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
+from ..tables.coded import CodedTable, takes_coded_tables
 from ..tables.targets import TARGET_TYPES, expect_target, wanted_target
-from .base import CodedTable, FeatureWeigher, code_table, require_scores
+from .base import FeatureWeigher, code_table, require_scores
 from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
 
 #: The quantile that ``offset="auto"`` takes. It was chosen on tables other than those of the guide.
@@ -211,6 +212,7 @@ class ScoreWeigher(FeatureWeigher):
     }
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any) -> Any:
         """Score the features.
 
@@ -228,14 +230,14 @@ class ScoreWeigher(FeatureWeigher):
 
     def fit_weights(self, table: CodedTable) -> FloatArray:
         """Return the scores of the features."""
-        y = table.classes[table.codes] if table.target is None else table.target
+        y = table.classes[table.codes] if table.numbers is None else table.numbers
         self.offset_ = self._choose_offset(table)
         if self.offset_ is not None:
             rows = _dense(table.rows)
-            return finite_scores(moderated_f(rows, y, numeric=table.target is not None, quantile=self.offset_))
+            return finite_scores(moderated_f(rows, y, numeric=table.numbers is not None, quantile=self.offset_))
         if hasattr(self.score_func, "fit"):
             return self._importances(table, y)
-        score = self.score_func or (f_classif if table.target is None else f_regression)
+        score = self.score_func or (f_classif if table.numbers is None else f_regression)
         return mixed_scores(score, table.rows, y, table.nominal)
 
     def _choose_offset(self, table: CodedTable) -> float | None:
@@ -259,7 +261,7 @@ class ScoreWeigher(FeatureWeigher):
     def _importances(self, table: CodedTable, y: AnyArray) -> FloatArray:
         """Fit the estimator, and return the importances of its features."""
         model = clone(self.score_func)
-        expect_target(model, numeric=table.target is not None)
+        expect_target(model, numeric=table.numbers is not None)
         known = model.get_params(deep=False)
         if "categorical_features" in known and table.nominal.any():
             model.set_params(categorical_features=table.nominal)

@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import FloatArray, IndexArray
 from ..engine.margins import Margins, simba_steps
-from .base import CodedTable, FeatureWeigher, metric_weights, warn_of_few_neighbors
+from ..tables.coded import CodedTable
+from .base import FeatureWeigher, metric_weights, warn_of_few_neighbors
 from .mbiw import mbiw
 from .rows import to_dense
 

@@ -13,8 +13,9 @@ from .._parallel.threads import effective_n_jobs, run_ranges
 from .._typing import FloatArray, IndexArray
 from ..engine.backends.scan import align_rows
 from ..engine.zones import SparseZoneRows, ZoneRows, zone_coefficients
+from ..tables.coded import CodedTable
 from ..tables.targets import TARGET_TYPES
-from .base import CodedTable, ContributionWeigher
+from .base import ContributionWeigher
 from .neighbors import TOLERANCE
 from .relief import prior_ratios
 from .rows import DENSE_BYTES, Instances
@@ -73,8 +74,8 @@ def _make_zones(table: CodedTable, *, threshold: float | None, star: bool, dtype
         Whether far instances count, too.
     dtype : dtype of the rows
     """
-    if table.target is not None:
-        start, hits = np.array([0, len(table.target)]), hit_ranges(table.target)
+    if table.numbers is not None:
+        start, hits = np.array([0, len(table.numbers)]), hit_ranges(table.numbers)
         factor = np.array([[-1.0, 1.0]])
     else:
         start = np.searchsorted(table.codes, np.arange(table.n_groups + 1)).astype(np.int64)
@@ -186,7 +187,7 @@ class ThresholdWeigher(ContributionWeigher):
 
 def _target_order(table: CodedTable) -> IndexArray:
     """Return the order of the rows by class, or by their numeric target."""
-    return np.argsort(table.codes if table.target is None else table.target, kind="stable")
+    return np.argsort(table.codes if table.numbers is None else table.numbers, kind="stable")
 
 
 @dataclass(eq=False, repr=False)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._typing import FloatArray, IndexArray
 from ..exceptions import WeighborsWarning
+from ..tables.coded import takes_coded_tables
 from ..tables.targets import TARGET_TYPES, expect_target, wanted_target
 from .base import FeatureWeigher, code_table, number_to_select, require_scores
 from .relief import ReliefF, RReliefF
@@ -91,6 +92,7 @@ class TuRF(FeatureWeigher):
     _takes_numeric_targets = True
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TuRF:
         """Score the features in rounds, and drop the worst ones after each round.
 
@@ -106,8 +108,8 @@ class TuRF(FeatureWeigher):
         self
         """
         table = code_table(self, X, y)
-        X, numeric = table.rows, table.target is not None
-        y = table.target if numeric else y
+        X, numeric = table.rows, table.numbers is not None
+        y = table.target.decoded
         M = X.shape[1]
         # A share of the original number, so that rounds do not become ever smaller.
         drop = max(1, int(self.share * M))

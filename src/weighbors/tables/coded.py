@@ -1,0 +1,213 @@
+"""A table that is read once: its coded rows, columns and target, which estimators of this library hand on to others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_consistent_length
+
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .frames import as_pandas
+from .labels import require_labels
+from .targets import Target, accepted_target, adopt_target, check_target
+from .validation import TableCoder, check_sample_weight
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+_OWN = "own"  # the target type that the estimator itself says
+
+
+def _no_target() -> Target:
+    """Return the target of queries, which have none."""
+    return Target(np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+@dataclass(frozen=True)
+class CodedTable:
+    """A table that has been checked, with categories and labels coded.
+
+    `read_training` makes it of what a user gives. ``fit`` of the estimators of this library takes it in place of X, and
+    methods that take queries do, too: then nothing is checked or coded a second time.
+    """
+
+    rows: Any  # (n, M) array or CSR; categories are codes, missing values NaN
+    coder: TableCoder  # which columns are categories, and which category each code stands for
+    target: Target = field(default_factory=_no_target)
+    given_weight: FloatArray | None = None  # (n,) sample weights as they were given
+    drawn: IndexArray | None = None  # the rows that contribute, in ascending order; None: all of them
+    feature_names: AnyArray | None = None  # (M,) names of the columns as scikit-learn knows them; None: there are none
+    given: Any = None  # the table as the user gave it, for estimators of others; None: it is made of the coded rows
+    picked: IndexArray | None = None  # which rows of `given` these are; None: all of them
+
+    @property
+    def nominal(self) -> BoolArray:
+        """Which columns hold categories."""
+        return self.coder.nominal
+
+    @property
+    def codes(self) -> IndexArray:
+        """The class of each row, as a position in ``classes``; 0 for a numeric target."""
+        return self.target.codes
+
+    @property
+    def classes(self) -> AnyArray:
+        """The classes; empty for a numeric target."""
+        return self.target.classes
+
+    @property
+    def numbers(self) -> FloatArray | None:
+        """The numeric target, or None for classes."""
+        return self.target.numbers
+
+    @property
+    def sample_weight(self) -> FloatArray:
+        """How much each row contributes: 1 if no weights were given."""
+        return np.ones(self.rows.shape[0]) if self.given_weight is None else self.given_weight
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of rows that ``codes`` tells apart: the classes, or 1 for a numeric target."""
+        return max(1, len(self.classes))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and of columns."""
+        shape: tuple[int, ...] = self.rows.shape
+        return shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def without_classes(self) -> CodedTable:
+        """Return the table with all rows in one group, for methods whose neighbours may be of any class."""
+        return replace(self, target=replace(self.target, codes=np.zeros_like(self.codes), classes=self.classes[:0]))
+
+    def take(self, rows: IndexArray) -> CodedTable:
+        """Return the table of some rows, in this order. Codes stay as they are."""
+        return replace(
+            self,
+            rows=self.rows[rows],
+            target=self.target.take(rows),
+            given_weight=None if self.given_weight is None else self.given_weight[rows],
+            picked=rows if self.picked is None else self.picked[rows],
+        )
+
+    def recoded(self) -> CodedTable:
+        """Return the table without the categories that no row has, coded as if its rows alone had been given."""
+        if not self.nominal.any():
+            return self
+        import pandas as pd
+
+        coder, rows = replace(self.coder, categories=dict(self.coder.categories)), self.rows.copy()
+        for j in np.flatnonzero(self.nominal).tolist():
+            codes, found = pd.factorize(self.rows[:, j])  # in the order of their first rows; missing cells get −1
+            rows[:, j] = np.where(codes < 0, np.nan, codes)
+            coder.categories[j] = self.coder.categories[j][found.astype(np.int64)]
+        return replace(self, rows=rows, coder=coder)
+
+    def as_given(self) -> Any:
+        """Return the table for an estimator of others: as the user gave it, or with texts in place of codes."""
+        if sparse.issparse(self.rows):
+            return self.rows
+        if self.given is None:
+            return self.coder.table_of(self.rows, self.feature_names)
+        # Text beside numbers in lists stays text only in an array of objects.
+        plain = np.asarray(self.given, dtype=object if self.nominal.any() else None)
+        table = as_pandas(self.given) if hasattr(self.given, "shape") else plain
+        return table if self.picked is None else _safe_indexing(table, self.picked)
+
+
+def takes_coded_tables(fit: Fit) -> Fit:
+    """Mark a ``fit`` that reads its table with `read_training`: it may be given a `CodedTable` (see `fit_model`).
+
+    The mark is on the method and not on the class, since a subclass may define a ``fit`` that reads X itself.
+    """
+    fit.__dict__["_takes_coded_tables"] = True
+    return fit
+
+
+def read_training(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    target_type: str | None = _OWN,
+    coder: TableCoder | None = None,
+) -> CodedTable:
+    """Check and code a training table and its target, unless ``X`` is a `CodedTable`, which is taken as it is.
+
+    This is where the ``fit`` of all estimators of this library begins. It sets ``n_features_in_`` and, if there are
+    names, ``feature_names_in_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters ``categorical_features`` and ``handle_unknown`` say how columns are coded.
+    X, y, sample_weight
+        As the user gave them.
+    target_type : {"auto", "classes", "numeric", "outputs"} or None
+        As in `check_target`. By default, the estimator itself says it.
+    coder : TableCoder, optional
+        A new coder, if the estimator has no parameter ``categorical_features``.
+    """
+    wanted = accepted_target(estimator) if target_type == _OWN else target_type
+    who = type(estimator).__name__
+    if coder is None:
+        handle_unknown = getattr(estimator, "handle_unknown", "different")
+        coder = TableCoder(getattr(estimator, "categorical_features", "from_dtype"), handle_unknown)
+    if isinstance(X, CodedTable):
+        _set_input(estimator, X)
+        coder = replace(X.coder, handle_unknown=coder.handle_unknown)
+        table = replace(X, coder=coder, target=adopt_target(X.target, wanted, who=who))
+    else:
+        if y is None:
+            require_labels(estimator, y)
+        rows = coder.fit_transform(estimator, X)
+        names = getattr(estimator, "feature_names_in_", None)
+        table = CodedTable(rows, coder, check_target(y, wanted, who=who), feature_names=names, given=X)
+        check_consistent_length(rows, table.codes)
+    return replace(table, given_weight=check_sample_weight(sample_weight, table.rows))
+
+
+def read_queries(estimator: Any, coder: TableCoder, X: Any) -> Any:
+    """Return the coded rows of queries. Those of a `CodedTable` are taken as they are.
+
+    ``coder`` is the coder of the training table of ``estimator``.
+    """
+    return X.rows if isinstance(X, CodedTable) else coder.transform(estimator, X)
+
+
+def fit_model(model: Any, table: CodedTable, **params: Any) -> Any:
+    """Fit an estimator to a table that has been read, and return it.
+
+    Estimators of this library take the table as it is. All others, and those that name other columns of categories,
+    get the table as the user gave it. ``params`` are further arguments of ``fit``.
+    """
+    if _takes(model, table):
+        return model.fit(table, table.target, **params)
+    return model.fit(table.as_given(), table.target.decoded, **params)
+
+
+def _takes(model: Any, table: CodedTable) -> bool:
+    """Return whether the ``fit`` of a model takes a table that has been read."""
+    if not getattr(getattr(type(model), "fit", None), "_takes_coded_tables", False):
+        return False
+    wanted = getattr(model, "categorical_features", "from_dtype")
+    if isinstance(wanted, str):
+        return True
+    named = replace(table.coder, categorical_features=wanted).requested(table.shape[1])
+    return np.array_equal(named, table.nominal)
+
+
+def _set_input(estimator: Any, table: CodedTable) -> None:
+    """Set the attributes of an estimator that describe the columns of its training table."""
+    estimator.n_features_in_ = table.shape[1]
+    if table.feature_names is not None:
+        estimator.feature_names_in_ = table.feature_names
+    else:
+        estimator.__dict__.pop("feature_names_in_", None)  # of an earlier fit
