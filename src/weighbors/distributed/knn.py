@@ -26,7 +26,7 @@ from ..models.learning import Fitted, build_model
 from ..models.mean_votes import BaseKNeighborsRegressor
 from ..models.training import Training, repetition_weights, scale_repetitions
 from ..neighbors.checks import check_fits, class_of_row
-from ..neighbors.metric import expect_numbers
+from ..neighbors.resolve import expect_numbers
 from ..tables.targets import check_outputs
 from ..tables.validation import TableCoder
 from ..weights import Weights

@@ -21,7 +21,7 @@ from .._random import generators
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..explanation import ExplainedModel, Prepared, ProductVotes, RowVoters
 from ..neighbors.checks import check_fits
-from ..neighbors.metric import fit_weigher, learned_weights
+from ..neighbors.resolve import resolve_weights
 from ..tables.frames import as_pandas
 from ..tables.labels import require_labels
 from ..tables.validation import TableCoder, TakesTables
@@ -162,8 +162,8 @@ class BaseLearnedVotes(TakesTables, BaseEstimator, ABC):
             some = self._leaves_out and self.weigher.instance_bound
             return self.weigher.take(self._row_numbers) if some else self.weigher
         table = rows if sparse.issparse(rows) else indexable(table, coder.nominal)
-        self.weigher_ = fit_weigher(self, table, y, rows, coder, sample_weight)
-        return learned_weights(self.weigher_)
+        self.weigher_, weights = resolve_weights(self, table, y, rows, coder, sample_weight)
+        return weights
 
     def _named(self, weights: Weights) -> Weights:
         """Return weights that were learned from the votes with the names of the features. Others have their own."""

@@ -22,7 +22,7 @@ from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine, combine_votes, distance_votes, mass_votes
 from ..exceptions import WeighborsWarning
 from ..neighbors.checks import class_of_row
-from ..neighbors.metric import fit_weigher, learned_weights
+from ..neighbors.resolve import resolve_weights
 from ..weighers import GradientWeights
 from ..weights import Weights
 from .learning import PreparedRows
@@ -230,7 +230,7 @@ def _learn_parts(model: Any, rows: PreparedRows, weigher: Any, judge: Judge, k: 
         if weight is not None:
             weight = scale_repetitions(weight, np.arange(len(weight)), k)
         table, y = _safe_indexing(rows.table, learning), training.y(rows.classes, learning)
-        weights = learned_weights(fit_weigher(model, table, y, training.X[learning], rows.coder, weight))
+        _, weights = resolve_weights(model, table, y, training.X[learning], rows.coder, weight)
         # Only rows that the weights know can be neighbours, where weights belong to rows or to classes.
         present = np.unique(training.codes[learning])
         unknown = weights.classes is not None and len(present) < len(np.unique(training.codes))

@@ -16,7 +16,7 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..engine import NeighborEngine, SearchEngine
 from ..exceptions import InvalidDataError
 from ..neighbors.checks import check_fits, class_of_row
-from ..neighbors.metric import fit_weigher, learned_weights
+from ..neighbors.resolve import resolve_weights
 from ..tables.targets import Target
 from ..tables.validation import TableCoder
 from ..weights import Weights
@@ -211,8 +211,10 @@ def build_model(
     """
     weigher = None
     if weights is None:
-        weigher = _fit_weigher(model, table, training, classes, coder)
-        weights = learned_weights(weigher)
+        sample_weight = training.sample_weight
+        if sample_weight is not None:  # The weigher uses the same repetition weights as the vote.
+            sample_weight = scale_repetitions(sample_weight, np.arange(len(sample_weight)), int(model.n_neighbors))
+        weigher, weights = resolve_weights(model, table, training.y(classes), training.X, coder, sample_weight)
     engine = NeighborEngine(
         training.X,
         weights=weights,
@@ -224,16 +226,3 @@ def build_model(
     )
     repetition = repetition_weights(training.codes, classes, training.sample_weight, model._class_weight)
     return Fitted(training, coder, classes, weigher, weights, engine, repetition, n_given)
-
-
-def _fit_weigher(model: KNNParameters, table: Any, training: Training, classes: AnyArray, coder: TableCoder) -> Any:
-    """Return a clone of the weigher, fitted to the stored rows, or None if there is no weigher.
-
-    The parameters are those of `build_model`.
-    """
-    if model.weigher is None:
-        return None
-    sample_weight = training.sample_weight
-    if sample_weight is not None:  # The weigher uses the same repetition weights as the vote.
-        sample_weight = scale_repetitions(sample_weight, np.arange(len(sample_weight)), int(model.n_neighbors))
-    return fit_weigher(model, table, training.y(classes), training.X, coder, sample_weight)

@@ -19,9 +19,9 @@ from ..tables.frames import as_pandas
 from ..tables.labels import check_labels
 from ..tables.validation import TableCoder, TakesTables
 from ..weights import Weights
-from .checks import check_enough, check_fits, class_of_row
+from .checks import check_enough, class_of_row
 from .graph import equal_lists, graph_of_lists
-from .metric import fit_weigher, learned_weights
+from .resolve import resolve_weights
 
 
 class WeightedNearestNeighbors(TakesTables, BaseEstimator):
@@ -145,7 +145,8 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
         coder = TableCoder(self.categorical_features, self.handle_unknown)
         table = as_pandas(X)
         rows = coder.fit_transform(self, table)
-        self.weigher_, self.weights_ = self._find_weights(table, rows, y, coder)
+        given = table if hasattr(table, "shape") else rows
+        self.weigher_, self.weights_ = resolve_weights(self, given, y, rows, coder)
         self._engine = NeighborEngine(
             rows,
             weights=self.weights_,
@@ -157,32 +158,6 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
         )
         self._coder, self._rows, self.n_samples_fit_ = coder, rows, int(rows.shape[0])
         return self
-
-    def _find_weights(self, table: Any, rows: Any, y: Any, coder: TableCoder) -> tuple[Any, Weights]:
-        """Return the fitted weigher, or None, and the weights in use.
-
-        Parameters
-        ----------
-        table, rows
-            The rows as the user gave them, and coded.
-        y : labels, numbers or None
-        coder : TableCoder
-        """
-        if self.weigher is None:
-            return None, Weights()
-        if isinstance(self.weigher, Weights):
-            check_fits(self.weigher, rows, coder.names)
-            return None, self.weigher
-        if y is None:
-            name = type(self.weigher).__name__
-            raise InvalidDataError(
-                f"the weigher {name} requires y to be passed, but the target y is None. Use fit(X, y). Where other "
-                f"code calls fit(X), as imbalanced-learn's samplers do, give it weights instead: weigher="
-                f"{name}(...).fit(X, y).weights_"
-            )
-        check_consistent_length(rows, y)
-        weigher = fit_weigher(self, table if hasattr(table, "shape") else rows, y, rows, coder, None)
-        return weigher, learned_weights(weigher)
 
     def _classes_of_rows(self, rows: Any, y: Any) -> IndexArray | None:
         """Return the class of each row as a position in ``weights_.classes``, or None if there are no classes."""

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_consistent_length
 from ..._typing import BoolArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, InvalidWeightsError, LostClassWarning
-from ...neighbors.checks import check_fits, class_of_row
-from ...neighbors.metric import fit_weigher, learned_weights
+from ...neighbors.checks import class_of_row
+from ...neighbors.resolve import resolve_weights
 from ...tables.frames import as_pandas
 from ...tables.labels import check_labels, require_labels
 from ...tables.validation import TableCoder, TakesTables
@@ -108,13 +108,7 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
         codes : ndarray of shape (n,)
         coder : TableCoder
         """
-        weigher, weights = None, Weights()
-        if isinstance(self.weigher, Weights):
-            check_fits(self.weigher, rows, coder.names)
-            weights = self.weigher
-        elif self.weigher is not None:
-            weigher = fit_weigher(self, table, self.classes_[codes], rows, coder, None, labels=True)
-            weights = learned_weights(weigher)
+        weigher, weights = resolve_weights(self, table, self.classes_[codes], rows, coder, labels=True)
         if weights.instance_mask is not None:
             raise InvalidWeightsError(
                 f"{type(self).__name__} selects rows itself, and these weights have selected some already "

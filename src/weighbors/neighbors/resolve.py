@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
@@ -16,6 +16,44 @@ from ..tables.targets import deciding_weigher, expect_target
 from ..tables.unscaled import columns_checked
 from ..tables.validation import TableCoder, TakesTables
 from ..weights import Weights
+from .checks import check_fits
+
+
+def resolve_weights(
+    model: Any,
+    table: Any,
+    y: AnyArray | None,
+    X: Any,
+    coder: TableCoder,
+    sample_weight: FloatArray | None = None,
+    *,
+    labels: bool = False,
+) -> tuple[Any, Weights]:
+    """Return the fitted weigher of ``model``, or None, and the weights of its distance.
+
+    ``model.weigher`` is None, for no weights; `Weights`, which must fit the rows; or an estimator, of which a clone is
+    fitted to the rows. The parameters are those of `fit_weigher`, but ``y`` may be None if no weigher needs it.
+    """
+    if model.weigher is None:
+        return None, Weights()
+    if isinstance(model.weigher, Weights):
+        check_fits(model.weigher, X, coder.names)
+        return None, model.weigher
+    name = type(model.weigher).__name__
+    if y is None:
+        raise InvalidDataError(
+            f"the weigher {name} requires y to be passed, but the target y is None. Use fit(X, y). Where other "
+            f"code calls fit(X), as imbalanced-learn's samplers do, give it weights instead: weigher="
+            f"{name}(...).fit(X, y).weights_"
+        )
+    check_consistent_length(X, y)
+    weigher = fit_weigher(model, table, y, X, coder, sample_weight, labels=labels)
+    weights: Any = getattr(weigher, "weights_", None)
+    if not isinstance(weights, Weights):
+        raise InvalidWeightsError(
+            f"a weigher must leave a Weights as weights_ after fit; {name} left {type(weights).__name__}"
+        )
+    return weigher, weights
 
 
 def fit_weigher(
@@ -103,16 +141,3 @@ def expect_numbers(weigher: Any, n_outputs: int = 1) -> None:
             "or fit one regressor per output, for example with sklearn.multioutput.MultiOutputRegressor"
         )
     expect_target(weigher, numeric=True)
-
-
-def learned_weights(weigher: Any) -> Weights:
-    """Return the weights of a fitted weigher, or empty weights if there is no weigher."""
-    if weigher is None:
-        return Weights()
-    weights: Any = getattr(weigher, "weights_", None)
-    if not isinstance(weights, Weights):
-        raise InvalidWeightsError(
-            f"a weigher must leave a Weights as weights_ after fit; {type(weigher).__name__} left "
-            f"{type(weights).__name__}"
-        )
-    return weights
