@@ -2,7 +2,7 @@
 
 ReliefF with 2 000 drawn rows, representative intervals and k-NN prediction of 20 000 rows on 5 million x 40 float32
 (0.8 GB raw); the peak memory of each worker; equality with the ordinary estimators on a part that fits, and of some
-predictions on the whole; what each step costs, for the estimate in docs/guide/distributed.md. Not part of ``make
+predictions on the whole; what each step costs, for the estimate in docs/guide/scaling.md. Not part of ``make
 bench``: ``python benchmarks/cluster.py [--rows 5000000] [--queries 20000]``.
 """
 

@@ -315,7 +315,7 @@ def cells_of_numbers() -> str:
 PAGES: dict[str, Tables] = {
     "README.md": {"learned votes": headline},
     "docs/guide/learned_votes.md": {"headline": headline},
-    "docs/guide/learned_votes_study.md": {
+    "docs/learned_votes_study.md": {
         "headline": headline, "made": made, "accuracy": accuracy, "distinct": distinct, "log_loss": log_loss,
         "brier": brier, "numeric": numeric, "unfinished": unfinished, "variants": variants, "seconds": seconds,
         "failures": failures, "cells_of_classes": cells_of_classes, "cells_of_numbers": cells_of_numbers},

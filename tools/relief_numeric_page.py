@@ -1,4 +1,4 @@
-"""Fill the tables of docs/guide/relief_numeric.md from the csv files of benchmarks/relief_numeric.py.
+"""Fill the tables of docs/guide/relief.md from the csv files of benchmarks/relief_numeric.py.
 
 python tools/relief_numeric_page.py            # writes the page
 python tools/relief_numeric_page.py --check    # says whether it is up to date

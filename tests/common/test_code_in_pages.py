@@ -37,7 +37,8 @@ def accuracies():
 
 def integers():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    return {"X": (10 * X).round().astype(int), "y": y, "frame": X}
+    values = (10 * X).round().astype(int)
+    return {"X": values, "y": y, "X_new": values[:5], "X_more": values[:20], "y_more": y[:20], "frame": X}
 
 
 def keel_files():
@@ -64,20 +65,14 @@ PAGES = {
     "guide/knn.md": [],
     "guide/explain.md": [],
     "guide/tables.md": [],
-    "guide/deployment.md": [],
-    "guide/weighers.md": [],
     "guide/relief.md": [],
     "guide/margins.md": [],
-    "guide/nca.md": [],
     "guide/intervals.md": [integers],
     "guide/evolution.md": [],
-    "guide/imbalanced_learn.md": [],
     "guide/instances.md": [],
-    "guide/lazy.md": [],
+    "guide/which.md": [],
     "guide/lists.md": [],
     "guide/stability.md": [],
-    "guide/statistics.md": [accuracies],
-    "guide/plots.md": [],
     "guide/report.md": [groups],
     "migration/from_kneighbors.md": [],
     "migration/from_scikit_rebate.md": [],
@@ -99,8 +94,8 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     names["my_fitness"] = lambda population: np.zeros(len(population))
     ran = 0
     for number, code in enumerate(blocks(page)):
-        if "skrebate" in code:
-            continue  # the peer's half of a comparison
+        if "skrebate" in code or "dask" in code:
+            continue  # the peer's half of a comparison, or a cluster of the reader
         exec(compile(code, f"{page}, block {number}", "exec"), names)
         ran += 1
     assert ran
@@ -111,15 +106,9 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     [
         ("guide/learned_votes.md", 0),
         ("guide/explain.md", 0),
-        ("guide/imbalanced_learn.md", 0),
         ("guide/instances.md", 0),
-        ("guide/lazy.md", 1),
-        ("guide/npdr.md", 0),
         ("guide/lists.md", 0),
         ("guide/relief.md", 1),
-        ("guide/relief_numeric.md", 0),
-        ("guide/redundancy.md", 0),
-        ("guide/selection_curve.md", 0),
         ("guide/stability.md", 1),
         *((f"tutorials/{path.name}", 0) for path in sorted((DOCS / "tutorials").glob("*.md")) if path.stem != "index"),
     ],
