@@ -107,10 +107,10 @@ sanitize: $(VENV)/with-test
 FUZZ_SECONDS ?= 600
 KILLS ?= 100
 fuzz: $(VENV)/with-test
-	@PYTHONPATH=tests:tests/support $(BIN)/python -m fuzz $(FUZZ_SECONDS)
+	@PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ_SECONDS)
 
 kills: $(VENV)/with-test
-	@PYTHONPATH=tests:tests/support $(BIN)/python -m fuzz.kills $(KILLS)
+	@PYTHONPATH=tests $(BIN)/python -m fuzz.kills $(KILLS)
 
 bench: $(VENV)/with-bench
 	@for script in neighbors weighers intervals evolution backends imports study; do echo "== $$script"; $(BIN)/python benchmarks/$$script.py; done

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import pytest
-from tables import mixed_table
+from support.tables import mixed_table
 
 from weighbors.cli import main
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from tables import mixed_table
+from support.tables import mixed_table
 
 from weighbors import EvolutionaryWeigher
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tables import mixed_table
+from support.tables import mixed_table
 
 from weighbors import LearnedVotesClassifier, TableClassifier, TableRegressor, WeightedKNeighborsRegressor
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from tables import mixed_table
+from support.tables import mixed_table
 
 from weighbors import (
     LearnedVotesClassifier,

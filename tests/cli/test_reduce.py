@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from tables import mixed_table
+from support.tables import mixed_table
 
 from weighbors import EvolutionaryWeigher, weighers
 from weighbors.cli.reduce import SELECTOR_CLASSES, SelectorName

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from per_class import PerClassRelief
 from sklearn.base import clone
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
 from sklearn.utils.estimator_checks import check_param_validation
 from sklearn.utils.validation import check_is_fitted
+from support.per_class import PerClassRelief
 
 import weighbors as wb
 from weighbors import distributed as over_blocks

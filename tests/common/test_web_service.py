@@ -9,7 +9,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from tables import mixed_table
+from support.tables import mixed_table
 
 from weighbors import TableClassifier, WeightedKNeighborsClassifier
 

@@ -10,8 +10,8 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from stubs import Trouble, noise_of, two_problems
-from studies import TIMES, small, table_of
+from support.stubs import Trouble, noise_of, two_problems
+from support.studies import TIMES, small, table_of
 
 import weighbors as wb
 from weighbors.datasets import Dataset

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import kill_a_worker, meanwhile, two_workers
-from stubs import Trouble, two_problems
-from studies import TESTS, cells_in, slowly, small, table_of
+from support.clusters import kill_a_worker, meanwhile, two_workers
+from support.stubs import Trouble, two_problems
+from support.studies import TESTS, cells_in, slowly, small, table_of
 
 from weighbors.evaluation import Study
 from weighbors.evaluation.study import cluster as _dask
@@ -62,7 +62,7 @@ SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(TESTS)!r})
 from distributed import Client
-from studies import slowly
+from support.studies import slowly
 if __name__ == "__main__":
     study = slowly(sys.argv[1])
     study.executor, study.client = "dask", Client(sys.argv[2])

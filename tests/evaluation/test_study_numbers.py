@@ -5,7 +5,7 @@ import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
-from studies import table_of
+from support.studies import table_of
 
 from weighbors import GradientWeights, LearnedVotesRegressor
 from weighbors.evaluation import Study, StudyData, load_results, prediction_stability

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
-from stubs import Trouble, two_problems
-from studies import SCRIPT, cells_in, slowly, table_of
+from support.stubs import Trouble, two_problems
+from support.studies import SCRIPT, cells_in, slowly, table_of
 
 from weighbors.evaluation import (
     Study,

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
-from stubs import Trouble, noise_of, two_problems
-from studies import small, table_of
+from support.stubs import Trouble, noise_of, two_problems
+from support.studies import small, table_of
 
 import weighbors as wb
 from weighbors.evaluation import (

@@ -1,4 +1,4 @@
-"""Fuzz for some seconds: ``python -m fuzz 3600`` (with ``tests`` and ``tests/support`` on the path).
+"""Fuzz for some seconds: ``python -m fuzz 3600`` (with ``tests`` on the path).
 
 The targets share the time evenly. Failures do not stop the run: they are printed with their seeds, and
 ``python -m fuzz --case check_search 17`` runs one case again. The last lines are a table of cases per target.

@@ -10,9 +10,9 @@ import zlib
 from contextlib import suppress
 
 import numpy as np
-from lazy_tables import generated
 from naive import evolution, lazy, neighbors, relief, simba
 from scipy import sparse
+from support.lazy_tables import generated
 
 import weighbors as wb
 from weighbors.engine import NeighborEngine, build_references

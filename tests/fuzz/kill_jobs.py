@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import scale
-from stubs import Trouble, noise_of, two_problems
-from tiny_preset import preset
+from support.stubs import Trouble, noise_of, two_problems
+from support.tiny_preset import preset
 
 from weighbors import EvolutionaryWeigher, ReliefF, WeightedKNeighborsClassifier
 from weighbors.cli import main as command

@@ -1,6 +1,6 @@
 """Kill a process at a random moment, again and again, and then let it end: the result must be the same bits.
 
-``python -m fuzz.kills 100`` (with ``tests`` and ``tests/support`` on the path) kills a hundred processes and prints
+``python -m fuzz.kills 100`` (with ``tests`` on the path) kills a hundred processes and prints
 what it found. `fuzz.cluster_kills` has the kinds that need a Dask cluster.
 """
 

@@ -7,7 +7,7 @@ from naive import instances, intervals, learned_votes, neighbors, relief, relief
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import clone
-from vote_tables import coded_table
+from support.vote_tables import coded_table
 
 import weighbors as wb
 from fuzz.checks import dyadic, labels, table

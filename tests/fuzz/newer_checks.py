@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.feature_selection import r_regression
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from vote_tables import coded_table
+from support.vote_tables import coded_table
 
 import weighbors as wb
 from fuzz.checks import dyadic, labels, table

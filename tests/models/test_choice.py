@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from per_class import PerClassRelief
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
+from support.per_class import PerClassRelief
 
 from weighbors import MBIW, ClassRelief, IBk, ReliefF, WeightedKNeighborsClassifier, Weights
 from weighbors import distributed as over_blocks

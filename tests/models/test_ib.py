@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from lazy_tables import generated
 from naive.lazy import ibk
 from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler
-from stubs import three_classes
+from support.lazy_tables import generated
+from support.stubs import three_classes
 
 from weighbors import IB1, IBk, WeightedKNeighborsClassifier
 from weighbors.exceptions import InvalidDataError

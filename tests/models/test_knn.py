@@ -8,7 +8,7 @@ from naive.neighbors import nearest, vote
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from stubs import VarianceWeigher, three_classes
+from support.stubs import VarianceWeigher, three_classes
 
 from weighbors import IntervalTable, WeightedKNeighborsClassifier, Weights
 from weighbors.exceptions import (

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from stubs import VarianceWeigher, three_classes
+from support.stubs import VarianceWeigher, three_classes
 
 from weighbors import ReliefF, WeightedKNeighborsClassifier, Weights
 from weighbors.exceptions import (

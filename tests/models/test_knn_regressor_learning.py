@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputRegressor
-from stubs import VarianceWeigher
+from support.stubs import VarianceWeigher
 
 from weighbors import (
     GradientWeights,

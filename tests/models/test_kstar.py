@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lazy_tables import generated
 from naive.lazy import kstar, sphere
 from scipy import sparse
-from stubs import three_classes
+from support.lazy_tables import generated
+from support.stubs import three_classes
 
 from weighbors import KStar
 from weighbors.exceptions import InvalidDataError

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from vote_tables import MODES, coded_table, model_of, scores_of, table
+from support.vote_tables import MODES, coded_table, model_of, scores_of, table
 
 from weighbors import LearnedVotesClassifier, Weights
 from weighbors.exceptions import InvalidDataError, WeighborsError

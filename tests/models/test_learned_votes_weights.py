@@ -8,7 +8,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import scale
-from vote_tables import MODES, model_of, table
+from support.vote_tables import MODES, model_of, table
 
 from weighbors import (
     GradientWeights,

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from lazy_tables import generated
 from naive.lazy import KERNELS, lwl, naive_bayes, stump
 from scipy import sparse
-from stubs import three_classes
+from support.lazy_tables import generated
+from support.stubs import three_classes
 
 from weighbors import LWL
 from weighbors.exceptions import InvalidDataError

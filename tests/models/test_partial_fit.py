@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from per_class import PerClassRelief
 from scipy import sparse
-from stubs import VarianceWeigher, three_classes
+from support.per_class import PerClassRelief
+from support.stubs import VarianceWeigher, three_classes
 
 from weighbors import (
     MBIW,

@@ -13,7 +13,7 @@ import pytest
 from estimators import public_estimators
 from sklearn.base import is_classifier, is_regressor
 from sklearn.naive_bayes import GaussianNB
-from tables import mixed_table
+from support.tables import mixed_table
 
 from weighbors import (
     EvolutionaryWeigher,

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive.neighbors import nearest
-from per_class import PerClassRelief
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.neighbors import NearestNeighbors
+from support.per_class import PerClassRelief
 
 from weighbors import (
     MBIW,

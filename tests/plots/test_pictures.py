@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive.neighbors import nearest
-from published import DEMSAR
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
+from support.published import DEMSAR
 
 from weighbors import (
     MBIW,

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_preset import preset
+from support.tiny_preset import preset
 
 from weighbors import __version__
 from weighbors.evaluation import load_results

@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from handmade import results_of
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from support.handmade import results_of
 
 from weighbors import Simba, SimbaMBIW, WeightedKNeighborsClassifier
 from weighbors.presets import run_preset

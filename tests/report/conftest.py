@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from report_tables import hostile_table
+from support.report_tables import hostile_table
 
 from weighbors.report import _effort, build_report
 

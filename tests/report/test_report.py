@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from report_tables import HOSTILE, hostile_table
+from support.report_tables import HOSTILE, hostile_table
 
 from weighbors.exceptions import InvalidDataError, MissingDependencyError
 from weighbors.report import Report, build_report

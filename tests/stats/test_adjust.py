@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from published import GARCIA_RANKS, table_of_ranks
 from statsmodels.stats.multitest import multipletests
+from support.published import GARCIA_RANKS, table_of_ranks
 
 from weighbors.exceptions import InvalidDataError
 from weighbors.stats import adjust, bergmann_hommel, bonferroni, hochberg, holm, posthoc, shaffer

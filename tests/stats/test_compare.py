@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from published import DEMSAR
+from support.published import DEMSAR
 
 from weighbors.exceptions import InvalidDataError
 from weighbors.stats import bayesian_signed_rank, compare, friedman, iman_davenport, nemenyi, posthoc, wilcoxon

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from handmade import results_of
+from support.handmade import results_of
 
 from weighbors._display.latex import escape_latex
 from weighbors.exceptions import IncompleteStudyWarning, InvalidDataError

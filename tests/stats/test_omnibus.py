@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from published import DEMSAR, GARCIA_RANKS, table_of_ranks
 from scipy.stats import friedmanchisquare
+from support.published import DEMSAR, GARCIA_RANKS, table_of_ranks
 
 from weighbors.exceptions import InvalidDataError
 from weighbors.stats import friedman, iman_davenport

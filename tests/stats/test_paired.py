@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from published import DEMSAR
+from support.published import DEMSAR
 
 from weighbors.exceptions import InvalidDataError
 from weighbors.stats import (

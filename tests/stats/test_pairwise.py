@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scikit_posthocs
-from published import DEMSAR
+from support.published import DEMSAR
 
 from weighbors.exceptions import InvalidDataError
 from weighbors.stats import bonferroni_dunn, nemenyi, posthoc

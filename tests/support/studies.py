@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from stubs import Trouble, noise_of, two_problems
-
 import weighbors as wb
+from support.stubs import Trouble, noise_of, two_problems
 from weighbors.evaluation import Study
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 TIMES = ["fit_seconds", "predict_seconds"]
 
 
@@ -25,7 +24,7 @@ SCRIPT = f"""
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores it
 sys.path.insert(0, {str(TESTS)!r})
-from stubs import Trouble, noise_of, two_problems
+from support.stubs import Trouble, noise_of, two_problems
 import weighbors as wb
 from weighbors.evaluation import Study
 methods = {{"centre": Trouble(seconds=0.02), "plain": wb.WeightedKNeighborsClassifier(3)}}

@@ -2,9 +2,8 @@
 
 from functools import partial
 
-from stubs import Trouble, two_problems
-
 import weighbors as wb
+from support.stubs import Trouble, two_problems
 from weighbors.presets import Definition, Preset
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_classification, make_friedman1
-from vote_tables import coded_table
+from support.vote_tables import coded_table
 
 from weighbors.engine import build_references
 from weighbors.votes import Metric, choice, choose_parameters

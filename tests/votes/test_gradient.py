@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from naive import learned_votes as naive
-from vote_tables import coded_table
+from support.vote_tables import coded_table
 
 from weighbors.votes import choose_feature_weights, gradient_weights, solve_all
 from weighbors.votes.gradient import Table, learn_feature_weights

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from naive import learned_votes as naive
 from scipy import sparse
-from vote_tables import coded_table
+from support.vote_tables import coded_table
 
 from weighbors import Weights
 from weighbors.engine import NeighborEngine

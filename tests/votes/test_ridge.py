@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from naive import learned_votes as naive
-from vote_tables import coded_table
+from support.vote_tables import coded_table
 
 from weighbors import Weights
 from weighbors.engine import build_references

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from naive import relief as naive_classes
 from naive import relief_numeric as naive
-from numeric_tables import numeric_table
 from scipy import sparse
+from support.numeric_tables import numeric_table
 
 from weighbors import ReliefF, RReliefF
 from weighbors.evaluation import permutation_test

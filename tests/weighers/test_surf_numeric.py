@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from naive import relief_numeric as naive
-from numeric_tables import numeric_table
 from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso
+from support.numeric_tables import numeric_table
 
 from weighbors import SURF, MultiSURF, MultiSURFStar, ReliefF, RReliefF, SURFStar, TuRF
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning

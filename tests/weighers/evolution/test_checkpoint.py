@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from searches import FAST, X, Y, same
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from support.searches import FAST, X, Y, same
 
 from weighbors import EvolutionaryWeigher
 from weighbors._io.files import atomic_write

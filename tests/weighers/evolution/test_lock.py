@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from searches import FAST, KILLED, X, Y, same
+from support.searches import FAST, KILLED, X, Y, same
 
 from weighbors import EvolutionaryWeigher
 from weighbors.exceptions import CheckpointError, InterruptedSearchWarning

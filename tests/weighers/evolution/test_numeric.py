@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive import evolution as naive
-from searches import FAST, same
 from sklearn import metrics
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression, Ridge
@@ -14,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeRegressor
+from support.searches import FAST, same
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsRegressor
 from weighbors.datasets import load_dataset

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from searches import FAST, KILLED, X, Y, same
+from support.searches import FAST, KILLED, X, Y, same
 
 from weighbors import EvolutionaryWeigher
 from weighbors.exceptions import InterruptedSearchWarning

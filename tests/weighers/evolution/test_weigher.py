@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from searches import FAST, X, Y, same
 from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
+from support.searches import FAST, X, Y, same
 
 from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier
 from weighbors.exceptions import (

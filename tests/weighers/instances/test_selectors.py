@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from imblearn.pipeline import make_pipeline
 from imblearn.utils import estimator_checks as imblearn_checks
-from per_class import PerClassRelief
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import scale
 from sklearn.utils import shuffle
+from support.per_class import PerClassRelief
 
 from weighbors import (
     DROP3,

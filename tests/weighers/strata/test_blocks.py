@@ -6,9 +6,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import Deadly, Slow, kill_who_marked_last, meanwhile, two_workers
 from naive import strata as naive
 from sklearn.datasets import make_classification
+from support.clusters import Deadly, Slow, kill_who_marked_last, meanwhile, two_workers
 
 import weighbors._parallel.cluster as cluster_of
 from weighbors import MBIW, Democratic, EvolutionaryWeigher, ReliefF, Stratified, WeightedKNeighborsClassifier

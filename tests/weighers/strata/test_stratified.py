@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import strata as naive
-from per_class import PerClassRelief
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_wine, make_classification
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
+from support.per_class import PerClassRelief
 
 from weighbors import (
     MBIW,
