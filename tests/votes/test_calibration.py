@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from weighbors.votes import Calibration, fit_calibration
+from weighbors.votes.calibration import Calibration, fit_calibration
 
 
 def smoothed_loss(slope, scores, codes, weight):

@@ -1,12 +1,17 @@
 """Feature weights from the solution, against differences of the scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive import learned_votes as naive
+from sklearn.model_selection import KFold
 from support.vote_tables import coded_table
 
-from weighbors.votes import choose_feature_weights, gradient_weights, solve_all
-from weighbors.votes.gradient import Table, learn_feature_weights
+from weighbors.votes import gradient
+from weighbors.votes.gradient import choose_feature_weights, gradient_weights, learn_feature_weights
+from weighbors.votes.metric import VotesTable
+from weighbors.votes.solve import solve_all
 
 CASES = [
     ({"seed": 0}, 1),
@@ -21,7 +26,7 @@ CASES = [
 
 
 def table_of(coded):
-    return Table(coded.X, coded.nominal, coded.Y, coded.codes, coded.s)
+    return VotesTable(coded.X, coded.nominal, coded.codes, coded.Y.shape[1], coded.s)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -32,7 +37,7 @@ def test_weights_are_mean_squared_changes_of_the_scores(made, p, weighted):
     metric = table_of(coded).metric(p, weights, 1)
     distance = metric.all_pairs()
     solution = solve_all(distance, 1.4, 0.1, coded.Y, coded.s)
-    found = gradient_weights(metric, distance, solution, coded.s)
+    found = gradient_weights(metric, distance, solution.alpha, solution.width, coded.s)
     expected = naive.feature_changes(
         coded.X, solution.alpha, 1.4, p=p, nominal=list(coded.nominal), weights=weights, s=coded.s
     )
@@ -42,21 +47,21 @@ def test_weights_are_mean_squared_changes_of_the_scores(made, p, weighted):
 def test_several_numeric_targets_count_each():
     coded = coded_table(0, 14, categories=1)
     Y = np.random.default_rng(0).normal(size=(14, 3))
-    metric = Table(coded.X, coded.nominal, Y, None, None).metric(1, None, 1)
+    metric = VotesTable(coded.X, coded.nominal, Y, 0).metric(1, None, 1)
     distance = metric.all_pairs()
     solution = solve_all(distance, 1.0, 0.1, Y)
     expected = naive.feature_changes(coded.X, solution.alpha, 1.0, p=1, nominal=list(coded.nominal))
-    np.testing.assert_allclose(gradient_weights(metric, distance, solution), expected, rtol=1e-5)
+    np.testing.assert_allclose(gradient_weights(metric, distance, solution.alpha, solution.width), expected, rtol=1e-5)
 
 
 def test_ties_have_the_sign_zero():
     coded = coded_table(0, 16, numbers=2)
     X = np.round(coded.X)  # many equal values
-    metric = Table(X, coded.nominal, coded.Y, coded.codes, None).metric(1, None, 1)
+    metric = VotesTable(X, coded.nominal, coded.codes, coded.Y.shape[1]).metric(1, None, 1)
     distance = metric.all_pairs()
     solution = solve_all(distance, 1.0, 0.5, coded.Y)
     expected = naive.feature_changes(X, solution.alpha, 1.0, p=1)
-    np.testing.assert_allclose(gradient_weights(metric, distance, solution), expected, rtol=1e-5)
+    np.testing.assert_allclose(gradient_weights(metric, distance, solution.alpha, solution.width), expected, rtol=1e-5)
 
 
 def test_threads_change_no_bit_and_constant_columns_have_weight_zero():
@@ -66,9 +71,9 @@ def test_threads_change_no_bit_and_constant_columns_have_weight_zero():
     X[:, 4] = 2.0
     found = []
     for n_jobs in (1, 2, 3):
-        metric = Table(X, coded.nominal, coded.Y, coded.codes, None).metric(1, None, n_jobs)
+        metric = VotesTable(X, coded.nominal, coded.codes, coded.Y.shape[1]).metric(1, None, n_jobs)
         distance = metric.all_pairs()
-        found.append(gradient_weights(metric, distance, solve_all(distance, 2.0, 0.1, coded.Y)))
+        found.append(gradient_weights(metric, distance, solve_all(distance, 2.0, 0.1, coded.Y).alpha, 2.0))
     assert (found[0] == found[1]).all()
     assert (found[0] == found[2]).all()
     assert found[0][1] == found[0][4] == 0.0
@@ -81,7 +86,7 @@ def test_categories_beside_tiny_numbers_do_not_overflow():
     X = coded.X.copy()
     X[:, :2] *= 1e-6
     X[:, 2] = np.arange(40) < 3  # the median distance is that of the numbers
-    table = Table(X, coded.nominal, coded.Y, coded.codes, None)
+    table = VotesTable(X, coded.nominal, coded.codes, coded.Y.shape[1])
     assert np.isfinite(learn_feature_weights(table, 1, 0.5, 2, np.random.default_rng(0), 1)).all()
 
 
@@ -89,7 +94,7 @@ def test_weights_are_between_zero_and_one_and_find_the_feature():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 8))
     codes = (X[:, 3] > 0).astype(int)
-    table = Table(X, np.zeros(8, dtype=bool), np.eye(2)[codes], codes, None)
+    table = VotesTable(X, np.zeros(8, dtype=bool), codes, 2)
     choice = choose_feature_weights(table, 1, np.random.default_rng(0), 1)
     assert choice.gamma > 0
     weights = learn_feature_weights(table, 1, choice.gamma, choice.n_rounds, rng, 1)
@@ -104,35 +109,27 @@ def test_labels_of_noise_choose_equal_weights():
     for seed in range(5):
         rng = np.random.default_rng(seed)
         codes = rng.integers(0, 2, 120)
-        table = Table(rng.normal(size=(120, 10)), np.zeros(10, dtype=bool), np.eye(2)[codes], codes, None)
+        table = VotesTable(rng.normal(size=(120, 10)), np.zeros(10, dtype=bool), codes, 2)
         equal += choose_feature_weights(table, 1, rng, 1).gamma == 0
     assert equal >= 4
 
 
-def test_the_errors_of_a_fold_do_not_know_its_labels(monkeypatch):
-    """Labels of the test part are changed while a fold is fitted: its predictions stay, only the errors change."""
-    from weighbors.votes import gradient
-
-    coded = coded_table(0, 60, numbers=4)
-    original = gradient._add_fold_errors
-    seen = []
-
-    def other_labels(table, p, candidates, distance, train, test, n_jobs):
-        flipped = table.Y.copy()
-        flipped[test] = 1.0 - flipped[test]
-        other = Table(table.rows, table.nominal, flipped, table.codes, table.repetition)
-        original(other, p, candidates, distance, train, test, n_jobs)
-        away = [each.errors[test].copy() for each in candidates]
-        original(table, p, candidates, distance, train, test, n_jobs)
+def test_the_errors_of_a_fold_do_not_know_its_labels():
+    """With other labels in the test part of a fold its predictions stay, only the errors change."""
+    table = table_of(coded_table(0, 60, numbers=4))
+    equal = table.metric(1, None, 1).all_pairs()
+    points = {candidate: (1.0 + candidate[0], 0.1) for candidate in gradient.CANDIDATES}
+    for train, test in KFold(5, shuffle=True, random_state=0).split(equal):
+        flipped = table.targets.copy()
+        flipped[test] = 1 - flipped[test]
+        right, wrong = (
+            gradient.predict_fold(replace(table, targets=codes), 1, points, equal, train, test, 1)
+            for codes in (table.targets, flipped)
+        )
+        assert right.shape == (7, len(test))
         # Two classes with scores f and 1 - f: the errors are 2 (1 - f)² and 2 f² for the own class.
-        for wrong, each in zip(away, candidates, strict=True):
-            own, other_one = np.sqrt(each.errors[test] / 2), np.sqrt(wrong / 2)
-            seen.append(np.minimum(np.abs(own + other_one - 1), np.abs(np.abs(own - other_one) - 1)).max())
-
-    monkeypatch.setattr(gradient, "_add_fold_errors", other_labels)
-    choose_feature_weights(table_of(coded), 1, np.random.default_rng(0), 1)
-    assert len(seen) == 35  # five folds of seven candidates
-    assert max(seen) < 1e-9
+        own, other = np.sqrt(right / 2), np.sqrt(wrong / 2)
+        assert np.minimum(np.abs(own + other - 1), np.abs(np.abs(own - other) - 1)).max() < 1e-9
 
 
 @pytest.mark.parametrize("n", [2, 9])

@@ -10,8 +10,9 @@ from support.vote_tables import coded_table
 
 from weighbors import Weights
 from weighbors.engine import NeighborEngine
-from weighbors.votes import LocalVotes, choose_local
-from weighbors.votes.choice import RIDGES, WIDTHS
+from weighbors.votes.choose import RIDGES, WIDTHS
+from weighbors.votes.local import LocalVotes, choose_local
+from weighbors.votes.metric import VotesTable
 
 CASES = [
     ({"seed": 0}, 1),
@@ -98,7 +99,7 @@ def test_the_choice_has_the_least_squared_error_of_the_loop():
     table = coded_table(3, 24, categories=1, repetition="whole")
     rows = np.arange(24)
     votes = votes_of(table, 1, 7, 1.0, 1.0)
-    choice = choose_local(votes, table.X, rows, table.Y, None, None, table.s)
+    choice = choose_local(votes, VotesTable(table.X, table.nominal, table.codes, 2, table.s), rows)
     # The search computes a part of the grid only; on this table it ends at the least loss of the whole grid.
     found = votes.neighbors(table.X, rows)
     scale = float(np.median(found.distance))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -12,16 +12,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import models
-from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ..blocks import BlockEngine, BlockTable, ColumnCoding, LazyRows
-from ..engine import ColumnRanges, SearchEngine
+from .._typing import AnyArray, BoolArray, FloatArray
+from ..blocks import BlockTable, ColumnCoding, LazyRows
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..models.base_learned_votes import BaseLearnedVotes
 from ..models.training import repetition_weights
 from ..neighbors.checks import check_fits
 from ..tables.targets import check_outputs
 from ..tables.validation import TableCoder
-from ..votes.gradient import Table
+from ..votes.fit import make_engine
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, require_block_weigher, sample_weights
 from .intervals import RepresentativeIntervals
@@ -32,56 +31,8 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class ClassColumns:
-    """One column per class, which is 1 for rows of this class. Columns are made for the rows that are asked for."""
-
-    codes: IndexArray  # (n,) classes
-    n_classes: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of classes."""
-        return len(self.codes), self.n_classes
-
-    def __getitem__(self, rows: Any) -> FloatArray:
-        return np.eye(self.n_classes)[self.codes[rows]]
-
-
-@dataclass(frozen=True)
-class BlockVotesTable(Table):
-    """A `Table` whose ``rows`` are the `LazyRows` of a `BlockTable`."""
-
-    @property
-    def blocks(self) -> BlockTable:
-        """The rows in blocks."""
-        blocks: BlockTable = self.rows.table
-        return blocks
-
-    @property
-    def in_memory(self) -> bool:
-        """False: rows are read when they are indexed."""
-        return False
-
-    def ranges(self) -> ColumnRanges:
-        """Return the column ranges of all rows, which were found when the blocks were opened."""
-        return self.blocks.measured
-
-    def engine(self, weights: Weights, p: int, n_jobs: int) -> SearchEngine:
-        """Return an engine over the blocks. ``n_jobs`` is ignored: the executor of the blocks decides."""
-        return BlockEngine(
-            self.blocks,
-            weights=weights,
-            measured=self.ranges(),
-            p=p,
-            nominal=self.nominal if self.nominal.any() else None,
-        )
-
-
 class _BlockVotes(OverBlocks, BaseLearnedVotes):
     """Mixin of the learned votes over blocks."""
-
-    _training: BlockVotesTable
 
     def _open(self, X: Any, y: Any, *, numbers: bool) -> BlockTable:
         """Open the training table. ``numbers`` says whether ``y`` holds numeric targets."""
@@ -118,13 +69,9 @@ class _BlockVotes(OverBlocks, BaseLearnedVotes):
         weights: Weights = weigher.weights_
         return weights
 
-    def _table_of(self, *parts: Any) -> Table:
-        """Return the table from which votes are learned, with its rows in blocks."""
-        return BlockVotesTable(*parts)
-
     def _queries(self, X: Any) -> Any:
         """Return coded queries, in blocks if ``X`` is not in memory."""
-        queries = self._lazy_queries(X, self._training.blocks.encoder)
+        queries = self._lazy_queries(X, self._training.rows.table.encoder)
         return super()._queries(X) if queries is None else queries
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -139,12 +86,10 @@ class _BlockVotes(OverBlocks, BaseLearnedVotes):
         """Return the ordinary estimator. All training rows of positive weight are read into memory."""
         local: Any = super().to_local()
         fitted, training = self._fitted, self._training
-        rows = np.arange(training.blocks.n)
-        codes = None if training.codes is None else training.codes.astype(np.int64)
-        whole = Table(training.rows[rows], training.nominal, training.Y[rows], codes, training.repetition)
+        targets = training.targets.astype(np.int64) if training.n_classes else training.targets
+        whole = replace(training, rows=training.rows[np.arange(training.rows.table.n)], targets=targets)
         votes: Any = fitted.votes  # over blocks, always those of the nearest rows
-        engine = whole.engine(replace(fitted.weights, votes=None, fingerprint=None), self.p_, votes.n_jobs)
-        targets: Any = whole.Y if codes is None else codes
+        engine = make_engine(whole, replace(fitted.weights, votes=None, fingerprint=None), self.p_, votes.n_jobs)
         fitted = replace(fitted, votes=replace(votes, engine=engine, targets=targets))
         # The rows are in the votes, so the table of the ordinary estimator needs none.
         local._fitted, local._training = fitted, replace(whole, rows=whole.rows[:0])
@@ -260,8 +205,7 @@ class LearnedVotesClassifier(_BlockVotes, models.LearnedVotesClassifier):
             table, repetition = self._leave_out(table, kept), repetition[kept]
             weight = None if weight is None else weight[kept]
         codes = table.codes
-        targets = ClassColumns(codes, len(table.classes))
-        self._fit_votes(table.coder, table, LazyRows(table), y, targets, codes, repetition, weight)
+        self._fit_votes(table.coder, table, LazyRows(table), y, codes, len(table.classes), repetition, weight)
         self._calibrate(codes)
         return self
 

@@ -25,11 +25,10 @@ from ..neighbors.resolve import resolve_weights
 from ..tables.frames import as_pandas
 from ..tables.labels import require_labels
 from ..tables.validation import TableCoder, TakesTables
-from ..votes.fit import fit_votes
-from ..votes.fitted import FittedVotes, VotesPlan, VotesSettings
-from ..votes.gradient import Table
+from ..votes.fit import FittedVotes, VotesPlan, VotesSettings, fit_votes
 from ..votes.local import LocalVotes
-from ..votes.votes import StoredVotes
+from ..votes.metric import VotesTable
+from ..votes.solve import StoredVotes
 from ..weights import Weights
 from ._importances import feature_importances
 from .explain_votes import explain_scores, stored_references, votes_of
@@ -105,8 +104,8 @@ class BaseLearnedVotes(TakesTables, BaseEstimator, ABC):
         table: Any,
         rows: Any,
         y: AnyArray,
-        targets: Any,
-        codes: IndexArray | None,
+        targets: AnyArray,
+        n_classes: int,
         repetition: FloatArray | None,
         sample_weight: FloatArray | None,
     ) -> None:
@@ -119,10 +118,10 @@ class BaseLearnedVotes(TakesTables, BaseEstimator, ABC):
             The rows as the user gave them, and coded. Rows of weight 0 are left out.
         y : ndarray of shape (n,) or (n, n_outputs)
             Targets as the weigher gets them.
-        targets : ndarray of shape (n, n_outputs)
-            Numbers, or one column per class.
-        codes : ndarray of shape (n,), or None
-            Classes, or None for numbers.
+        targets : ndarray of shape (n,) or (n, n_outputs)
+            Classes as codes, or numbers.
+        n_classes : int
+            0 for numbers.
         repetition, sample_weight : ndarray of shape (n,), or None
             Repetition weights of the votes, and the weights as the user gave them, for the weigher.
         """
@@ -133,7 +132,7 @@ class BaseLearnedVotes(TakesTables, BaseEstimator, ABC):
             trusted = weights.votes / weights.votes.mean()
             repetition = trusted if repetition is None else repetition * trusted
             repetition = np.maximum(repetition, 1e-6)
-        training = self._table_of(rows, coder.nominal, targets, codes, _scaled(repetition))
+        training = VotesTable(rows, coder.nominal, targets, n_classes, _scaled(repetition))
         settings = VotesSettings(
             self.n_neighbors, int(self.p), self.width, self.ridge,
             effective_n_jobs(self.n_jobs),
@@ -146,7 +145,7 @@ class BaseLearnedVotes(TakesTables, BaseEstimator, ABC):
         if fitted.alpha is not None and self._leaves_out:
             self.alpha_ = np.zeros((self._n_given, fitted.alpha.shape[1]))
             self.alpha_[self._row_numbers] = fitted.alpha
-        self.width_, self.ridge_, self.p_ = fitted.width, fitted.ridge, int(self.p)
+        self.width_, self.ridge_, self.p_ = fitted.votes.width, fitted.votes.ridge, int(self.p)
         self.loo_rows_ = self._row_numbers[fitted.loo_rows]
 
     def _weights_of(
@@ -172,10 +171,6 @@ class BaseLearnedVotes(TakesTables, BaseEstimator, ABC):
             return weights
         return replace(weights, feature_names=tuple(names))
 
-    def _table_of(self, *parts: Any) -> Table:
-        """Return the table from which votes are learned. ``parts`` are the fields of `Table`."""
-        return Table(*parts)
-
     @property
     def _leaves_out(self) -> bool:
         """Whether rows of weight 0 were left out."""
@@ -193,7 +188,10 @@ class BaseLearnedVotes(TakesTables, BaseEstimator, ABC):
         import pandas as pd
 
         check_is_fitted(self, "weights_")
-        tried = [{"choice": "width and ridge", **each} for each in self._fitted.tried]
+        tried: list[dict[str, Any]] = [
+            {"choice": "width and ridge", "width": width, "ridge": ridge, "loss": loss}
+            for (width, ridge), loss in self._fitted.choice.tried.items()
+        ]
         chosen = self._fitted.feature_choice
         weights = [] if chosen is None else [{"choice": "feature weights", **each} for each in chosen.tried]
         return pd.DataFrame(tried + weights)

@@ -9,10 +9,10 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..engine import References, SearchEngine, contributions
-from ..votes.fitted import FittedVotes
+from ..votes.fit import FittedVotes
 from ..votes.local import LocalVotes
 from ..votes.metric import Metric
-from ..votes.ridge import kernel_of, solve_system, weighted_mean
+from ..votes.solve import factor_system, kernel_of, weighted_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,8 @@ def votes_of(fitted: FittedVotes, query: Any) -> RowVotes:
     """Return the rows that vote for one query, and their votes."""
     votes = fitted.votes
     if not isinstance(votes, LocalVotes):
-        distance, cast = votes.votes_for(query)
+        distance = votes.distances(query)[0]
+        cast = kernel_of(distance, votes.width)[:, None] * votes.alpha
         every = np.arange(votes.metric.n)
         return RowVotes(votes.intercept, votes.metric.references, every, fitted.stored_rows, distance, cast)
     found = votes.neighbors(query)
@@ -116,7 +117,7 @@ def votes_of(fitted: FittedVotes, query: Any) -> RowVotes:
     mean = weighted_mean(Y, repetition)
     # For one query the votes α of the neighbours themselves are wanted: the small system is solved once more.
     between = Metric(found.references).some_pairs(slots)
-    alpha, _ = solve_system(between, votes.width, votes.ridge, Y - mean, repetition)
+    alpha = factor_system(between, votes.width, votes.ridge, repetition).solve(Y - mean)
     return RowVotes(mean, found.references, slots, rows, near, kernel_of(near, votes.width)[:, None] * alpha)
 
 

@@ -16,7 +16,7 @@ from ..exceptions import InvalidDataError
 from ..explanation import Explanation, explain_rows
 from ..tables.labels import check_labels
 from ..tables.validation import check_sample_weight
-from ..votes import Calibration, fit_calibration
+from ..votes.calibration import Calibration, fit_calibration
 from .base_learned_votes import BaseLearnedVotes, ExplainedOutputs
 from .training import indexable, repetition_weights
 
@@ -191,8 +191,8 @@ class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
             rows = coder.fit_transform(self, table) if coder.nominal.any() else rows[kept]
             codes, repetition = codes[kept], repetition[kept]
             weight = None if weight is None else weight[kept]
-        targets = np.eye(len(self.classes_))[codes]
-        self._fit_votes(coder, table, rows, self.classes_[codes], targets, codes, repetition, weight)
+        y = self.classes_[codes]
+        self._fit_votes(coder, table, rows, y, codes, len(self.classes_), repetition, weight)
         self._calibrate(codes)
         return self
 
@@ -277,8 +277,8 @@ class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
         return ExplainedOutputs(
             names=names,
             columns=tuple(f"vote for {name}" for name in names),
-            labels=self.classes_[self._training.codes],
-            strata=np.asarray(self._training.codes),
+            labels=self.classes_[self._training.targets],
+            strata=np.asarray(self._training.targets),
             spread=np.ones(len(names)),
             center=np.zeros(len(names)),
             answers=lambda scores: self.classes_[self.calibration_(scores).argmax(axis=1)],

@@ -137,7 +137,7 @@ class LearnedVotesRegressor(RegressorMixin, BaseLearnedVotes):
         Y = targets.reshape(len(targets), -1)
         # Targets are standardised inside: then all outputs count alike, and no target is too large for the sums.
         scaled, self._center, self._spread = standardize_outputs(Y, weight)
-        self._fit_votes(coder, table, rows, targets, scaled, None, weight, weight)
+        self._fit_votes(coder, table, rows, targets, scaled, 0, weight, weight)
         if self.alpha_ is not None:
             self.alpha_ = self._in_units(self.alpha_, center=False)
         self.intercept_ = self._in_units(self.intercept_[None, :], center=True)[0]

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from .._display.html import lines_block
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..engine import ColumnRanges, build_references
+from ..blocks import BlockEngine
+from ..engine import NeighborEngine, SearchEngine, build_references
 from ..engine.references import column_ranges
 from ..exceptions import InvalidDataError
 from ..weights import Weights
-from .choice import choose_parameters, median_distance
-from .fitted import (
-    CHOICE_ROWS,
-    FittedVotes,
-    VotesPlan,
-    VotesSettings,
-    check_memory,
-    draw_voting_rows,
-    feature_part,
-    grid_of,
-    list_tried,
-)
-from .gradient import FeatureChoice, Table, choose_feature_weights, learn_feature_weights
+from .choose import Choice, choose_parameters
+from .gradient import FeatureChoice, choose_feature_weights, learn_feature_weights
 from .local import LocalVotes, choose_local
-from .metric import Metric, check_symmetric
-from .votes import StoredVotes
+from .metric import Metric, VotesTable, check_symmetric
+from .solve import StoredVotes, weighted_mean
 
 #: Up to so many different rows, n_neighbors="auto" lets all rows vote.
 ALL_ROWS = 4000
@@ -36,16 +28,75 @@ ALL_ROWS = 4000
 AUTO_NEIGHBORS = 100
 #: Rows from which feature weights are learned where not all rows vote.
 WEIGHT_ROWS = 2000
+#: Rows on which the votes of the nearest rows are chosen and calibrated.
+CHOICE_ROWS = 2000
 _LEAST_LOCAL_RIDGE = 1e-10
 _DENSE_CELLS = 10_000_000  # Sparse rows of at most so many cells are made dense to find repeated ones.
 
 
-def fit_votes(table: Table, settings: VotesSettings, weights: Weights | None, rng: np.random.Generator) -> FittedVotes:
+@dataclass(frozen=True)
+class VotesSettings:
+    """What the user asked for. The fields are parameters of `LearnedVotesClassifier`."""
+
+    n_neighbors: int | str | None = "auto"
+    p: int = 1
+    width: float | str = "auto"
+    ridge: float | str = "auto"
+    n_jobs: int = 1
+
+
+@dataclass(frozen=True)
+class VotesPlan:
+    """Which rows vote for a query, and why. It prints as one line per fact."""
+
+    voters: str  # "all rows" or "nearest rows"
+    reason: str
+    n_rows: int
+    n_voting: int
+    n_features: int
+    p: int
+    megabytes: float  # of the largest matrices of the fit
+    feature_weights: str
+    search: str = ""
+
+    def _repr_html_(self) -> str:
+        return lines_block(str(self))
+
+    def __str__(self) -> str:
+        metric = {1: "city-block", 2: "Euclidean"}[self.p]
+        lines = [
+            f"{self.voters} vote: {self.reason}",
+            f"  rows      {self.n_rows} of {self.n_features} features, of which {self.n_voting} vote for a query",
+            f"  distance  {metric}, {self.feature_weights}",
+            f"  memory    {self.megabytes:.3g} MB for the matrices of the fit",
+        ]
+        return "\n".join(lines + ([f"  search    {self.search}"] if self.search else []))
+
+
+@dataclass(frozen=True)
+class FittedVotes:
+    """The result of `fit_votes`."""
+
+    votes: StoredVotes | LocalVotes
+    stored_rows: IndexArray  # (n_stored,) number of each stored row among the training rows
+    weights: Weights
+    alpha: FloatArray | None  # (n, n_outputs) per training row; None if the nearest rows vote
+    intercept: FloatArray
+    loo_rows: IndexArray  # training rows that were left out, one at a time
+    loo_scores: FloatArray  # (len(loo_rows), n_outputs)
+    choice: Choice
+    feature_choice: FeatureChoice | None  # None: the weights were given
+    plan: VotesPlan
+
+
+def fit_votes(
+    table: VotesTable, settings: VotesSettings, weights: Weights | None, rng: np.random.Generator
+) -> FittedVotes:
     """Fit votes to a table.
 
     Parameters
     ----------
-    table : Table
+    table : VotesTable
     settings : VotesSettings
     weights : Weights or None
         Feature weights, feature and instance masks. None: feature weights are learned from the solution, if that helps.
@@ -54,197 +105,186 @@ def fit_votes(table: Table, settings: VotesSettings, weights: Weights | None, rn
     """
     if weights is not None:
         check_symmetric(weights)
-    chosen: FeatureChoice | None = None
     selected = None if weights is None or weights.instance_mask is None else np.flatnonzero(weights.instance_mask)
     # Rows in blocks never vote all together, and the search for the nearest rows leaves out what is not selected.
     part = table if selected is None or not table.in_memory else table.take(selected)
-    # Where the rows are in blocks only learning looks at repeated rows.
-    merged = _merge_repeated(part) if table.in_memory or weights is None else _merge_nothing(table)
-    unmerged = merged.first is merged.kind
-    kinds = part if unmerged else replace(part.take(merged.first), repetition=merged.repetition)
+    merged = merge_repeated(part, needed=table.in_memory or weights is None)
+    kinds, n_different = merged.table, merged.table.rows.shape[0]
+    everybody, reason = _decide(settings, part, n_different)
+    if everybody:
+        _check_memory(n_different)
+    chosen: FeatureChoice | None = None
     if weights is None:
         # Of repeated rows, one could be in the training part of a fold and one in its test part: so they are merged.
         chosen = choose_feature_weights(kinds, settings.p, rng, settings.n_jobs)
-    kind, reason = _decide(settings, part.rows.shape[0], len(merged.first), table.in_memory)
-    if kind == "all rows":
-        # Missing cells are as far from others as among all rows, also those that are not selected.
-        ranges = None if selected is None else column_ranges(table.rows)
-        fitted = _fit_all(part, kinds, merged, settings, weights, chosen, ranges, rng, reason)
-        return fitted if selected is None else _number_rows(fitted, selected, len(table.Y))
-    if weights is None:
-        assert chosen is not None
-        drawn = kinds.draw(WEIGHT_ROWS, rng)
+        drawn = kinds if everybody else kinds.draw(WEIGHT_ROWS, rng)
         learned = learn_feature_weights(drawn, settings.p, chosen.gamma, chosen.n_rounds, rng, settings.n_jobs)
         weights = Weights(feature_weights=learned)
-    fitted = _fit_nearest(table, settings, weights, rng, reason)
-    plan = replace(fitted.plan, feature_weights=_describe(weights, chosen))
-    return replace(fitted, plan=plan, feature_choice=chosen)
+    n, m = part.rows.shape if everybody else table.rows.shape
+    plan = VotesPlan(
+        "all rows" if everybody else "nearest rows", reason, n, n_different, m, settings.p,
+        3 * 8 * n_different**2 / 1e6, _describe_weights(weights, chosen),
+    )  # fmt: skip
+    if not everybody:
+        return _fit_nearest(table, settings, weights, chosen, plan, rng)
+    # Missing cells are as far from others as among all rows, also those that are not selected.
+    ranges = None if selected is None else column_ranges(table.rows)
+    references = build_references(
+        kinds.rows, weights=_feature_part(weights), p=settings.p, nominal=table.nominal, measured=ranges
+    )
+    metric = Metric(references, settings.n_jobs)
+    solution, choice = choose_parameters(
+        metric.all_pairs(), kinds.Y, kinds.repetition, rng, width=settings.width, ridge=settings.ridge
+    )
+    votes = StoredVotes(metric, solution.alpha, solution.intercept, solution.width, solution.ridge, kinds.repetition)
+    alpha = solution.alpha[merged.kind]
+    if merged.share is not None:
+        alpha = alpha * merged.share[:, None]
+    left_out = (kinds.Y - solution.residuals)[merged.kind]
+    rows, stored = np.arange(n), merged.first
+    if selected is not None:  # The other rows have votes 0.
+        rows, stored, some = selected, selected[stored], alpha
+        alpha = np.zeros((len(table.targets), table.n_outputs))
+        alpha[selected] = some
+    return FittedVotes(votes, stored, weights, alpha, votes.intercept, rows, left_out, choice, chosen, plan)
 
 
-def _number_rows(fitted: FittedVotes, selected: IndexArray, n: int) -> FittedVotes:
-    """Return votes of selected rows with their numbers among all ``n`` rows. The other rows have votes 0."""
-    assert fitted.alpha is not None
-    alpha = np.zeros((n, fitted.alpha.shape[1]))
-    alpha[selected] = fitted.alpha
-    rows, stored = selected[fitted.loo_rows], selected[fitted.stored_rows]
-    return replace(fitted, alpha=alpha, loo_rows=rows, stored_rows=stored)
-
-
-def _decide(settings: VotesSettings, n: int, n_different: int, in_memory: bool) -> tuple[str, str]:
-    """Return who votes, and the reason.
+def _decide(settings: VotesSettings, part: VotesTable, n_different: int) -> tuple[bool, str]:
+    """Return whether all rows vote, and the reason.
 
     Parameters
     ----------
     settings : VotesSettings
-    n : int
-        Number of rows that the weights select.
+    part : VotesTable
+        The rows that the weights select.
     n_different : int
-        Number of rows that differ, among those that the weights select.
-    in_memory : bool
-        Whether the rows are in memory.
+        Number of rows that differ among them.
     """
-    k = settings.n_neighbors
-    if k is not None and k != "auto":
-        if int(k) >= n and in_memory:  # the search among the others of a row would leave one row out
-            return "all rows", f"n_neighbors={k} is at least the number of rows, {n}"
-        return "nearest rows", f"n_neighbors={k}"
-    if k == "auto" and not in_memory:
-        return "nearest rows", "the rows are in blocks"
-    if k == "auto" and n_different > ALL_ROWS:
-        return "nearest rows", f"{n_different} different rows are more than {ALL_ROWS}, up to which all of them vote"
+    k, n = settings.n_neighbors, part.rows.shape[0]
     if k is None:
-        return "all rows", "n_neighbors=None"
-    return "all rows", f"{n_different} different rows are at most {ALL_ROWS}"
+        return True, "n_neighbors=None"
+    if k != "auto":
+        if int(k) >= n and part.in_memory:  # the search among the others of a row would leave one row out
+            return True, f"n_neighbors={k} is at least the number of rows, {n}"
+        return False, f"n_neighbors={k}"
+    if not part.in_memory:
+        return False, "the rows are in blocks"
+    if n_different > ALL_ROWS:
+        return False, f"{n_different} different rows are more than {ALL_ROWS}, up to which all of them vote"
+    return True, f"{n_different} different rows are at most {ALL_ROWS}"
 
 
 @dataclass(frozen=True)
-class _Merged:
+class MergedRows:
     """Rows that are equal in all cells and in the target count as one row of their summed weight."""
 
-    first: IndexArray  # (n_different,) a row of each kind
+    table: VotesTable  # one row of each kind
+    first: IndexArray  # (n_different,) their numbers
     kind: IndexArray  # (n,) kind of each row
-    repetition: FloatArray | None  # (n_different,)
-    share: FloatArray | None  # (n,) share of the row in the weight of its kind
+    share: FloatArray | None = None  # (n,) share of the row in the weight of its kind
 
 
-def _merge_repeated(table: Table) -> _Merged:
+def merge_repeated(table: VotesTable, *, needed: bool = True) -> MergedRows:
     """Find repeated rows. The order of the kinds follows from their values, not from the order of the rows.
 
     Merging changes nothing in the solution. It makes the systems smaller, and makes a row given twice and a row of
-    weight 2 the same thing also where rows are drawn. Rows with missing cells are not merged: they differ.
+    weight 2 the same thing also where rows are drawn. Rows with missing cells are not merged: they differ. If merging
+    is not needed, or too expensive, the rows stay as they are.
     """
-    n = table.rows.shape[0]
+    n, m = table.rows.shape
     thin = sparse.issparse(table.rows)
-    if n > 5 * ALL_ROWS or ((thin or not table.in_memory) and n * table.rows.shape[1] > _DENSE_CELLS):
-        return _merge_nothing(table)
-    table = table if table.in_memory else table.take(np.arange(n))
-    rows = table.rows.toarray() if thin else table.rows
-    cells = np.concatenate([rows.astype(np.float64), table.Y], axis=1) + 0.0  # -0.0 becomes 0.0
+    if not needed or n > 5 * ALL_ROWS or ((thin or not table.in_memory) and n * m > _DENSE_CELLS):
+        return MergedRows(table, np.arange(n), np.arange(n))
+    whole = table if table.in_memory else table.take(np.arange(n))
+    rows = whole.rows.toarray() if thin else whole.rows
+    cells = np.concatenate([rows.astype(np.float64), whole.Y], axis=1) + 0.0  # -0.0 becomes 0.0
     incomplete = np.isnan(rows).any(axis=1)
     number = np.where(incomplete, 1.0 + np.cumsum(incomplete), 0.0)  # rows with missing cells get one of their own
     cells = np.ascontiguousarray(np.concatenate([cells, number[:, None]], axis=1))
     keys: AnyArray = cells.view(np.dtype((np.void, cells.dtype.itemsize * cells.shape[1]))).ravel()
     _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
+    kinds = whole.take(first)
+    if len(first) == n:
+        return MergedRows(kinds, first, kind)
     weight = np.ones(n) if table.repetition is None else table.repetition
     total: Any = np.bincount(kind, weights=weight)
-    if len(first) == n:
-        return _Merged(first, kind, None if table.repetition is None else total, None)
-    return _Merged(first, kind, total, weight / total[kind])
+    return MergedRows(replace(kinds, repetition=total), first, kind, weight / total[kind])
 
 
-def _merge_nothing(table: Table) -> _Merged:
-    """Return the rows as they are."""
-    every = np.arange(table.rows.shape[0])
-    return _Merged(every, every, table.repetition, None)
-
-
-def _fit_all(
-    table: Table,
-    kinds: Table,
-    merged: _Merged,
-    settings: VotesSettings,
-    weights: Weights | None,
-    chosen: FeatureChoice | None,
-    ranges: ColumnRanges | None,
-    rng: np.random.Generator,
-    reason: str,
-) -> FittedVotes:
-    """Let all rows vote. The parameters are those of `fit_votes`, and what it found before.
-
-    ``ranges`` are the column ranges from which missing distances are computed. None: those of ``kinds``.
-    """
-    n_different = len(merged.first)
-    check_memory(n_different)
-    if weights is None:
-        assert chosen is not None
-        learned = learn_feature_weights(kinds, settings.p, chosen.gamma, chosen.n_rounds, rng, settings.n_jobs)
-        weights = Weights(feature_weights=learned)
-    references = build_references(
-        kinds.rows, weights=feature_part(weights), p=settings.p, nominal=table.nominal, measured=ranges
-    )
-    metric = Metric(references, settings.n_jobs)
-    distance = metric.all_pairs()
-    widths, ridges = grid_of(settings, median_distance(distance, kinds.repetition))
-    solution, choice = choose_parameters(distance, kinds.Y, kinds.repetition, widths, ridges, rng)
-    alpha = solution.alpha[merged.kind]
-    if merged.share is not None:
-        alpha = alpha * merged.share[:, None]
-    left_out = (kinds.Y - solution.residuals)[merged.kind]
-    plan = VotesPlan(
-        "all rows", reason, len(table.Y), n_different, table.rows.shape[1], settings.p,
-        3 * 8 * n_different**2 / 1e6, _describe(weights, chosen),
-    )  # fmt: skip
-    return FittedVotes(
-        StoredVotes(metric, solution.alpha, solution.intercept, solution.width),
-        weights,
-        alpha,
-        solution.intercept,
-        solution.width,
-        solution.ridge,
-        np.arange(len(table.Y)),
-        left_out,
-        list_tried(choice.tried),
-        plan,
-        chosen,
-        merged.first,
-    )
-
-
-def _describe(weights: Weights, chosen: FeatureChoice | None) -> str:
+def _describe_weights(weights: Weights, chosen: FeatureChoice | None) -> str:
     """Return the line of the plan about feature weights."""
-    if chosen is not None and chosen.gamma == 0:
+    if chosen is None:
+        given = weights.kind != "none" or weights.feature_mask is not None
+        return "given weights" if given else "equal weights"
+    if chosen.gamma == 0:
         return "equal weights (learned ones would not help)"
-    if chosen is not None:
-        return f"weights learned from the votes (exponent {chosen.gamma:g}, {chosen.n_rounds} round(s))"
-    return "given weights" if weights.kind != "none" or weights.feature_mask is not None else "equal weights"
+    return f"weights learned from the votes (exponent {chosen.gamma:g}, {chosen.n_rounds} round(s))"
+
+
+def _feature_part(weights: Weights) -> Weights:
+    """Return the weights without what belongs to instances."""
+    return Weights(feature_weights=weights.feature_weights, feature_mask=weights.feature_mask)
+
+
+def _check_memory(n: int) -> None:
+    """Raise InvalidDataError if three matrices of n × n numbers do not fit into memory."""
+    needed, available = 3 * 8 * n * n, available_bytes()
+    if available is not None and needed > available:
+        raise InvalidDataError(
+            f"votes of all {n} rows need {needed / 2**30:.3g} GiB for matrices of {n} x {n} numbers; "
+            f"{available / 2**30:.3g} GiB are available. Let the nearest rows vote (n_neighbors=100)"
+        )
+
+
+def available_bytes() -> int | None:
+    """Return how much memory is available, or None if the operating system does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+        return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def make_engine(table: VotesTable, weights: Weights, p: int, n_jobs: int) -> SearchEngine:
+    """Return an engine that finds the nearest rows of a table in memory or in blocks."""
+    nominal = table.nominal if table.nominal.any() else None
+    if table.in_memory:
+        return NeighborEngine(table.rows, weights=weights, p=p, nominal=nominal, n_jobs=n_jobs)
+    return BlockEngine(table.rows.table, weights=weights, p=p, nominal=nominal)
 
 
 def _fit_nearest(
-    table: Table, settings: VotesSettings, weights: Weights, rng: np.random.Generator, reason: str
+    table: VotesTable,
+    settings: VotesSettings,
+    weights: Weights,
+    chosen: FeatureChoice | None,
+    plan: VotesPlan,
+    rng: np.random.Generator,
 ) -> FittedVotes:
-    """Let the k nearest rows vote. The parameters are those of `fit_votes`."""
+    """Let the k nearest rows vote. The parameters are those of `fit_votes`, and what it found before."""
     n = table.rows.shape[0]
-    engine = table.engine(replace(weights, votes=None), settings.p, settings.n_jobs)
+    engine = make_engine(table, replace(weights, votes=None), settings.p, settings.n_jobs)
     wanted = AUTO_NEIGHBORS if settings.n_neighbors == "auto" else int(settings.n_neighbors)  # type: ignore[arg-type]
     k = min(wanted, engine.n_references - 1)
     if k < 1:
         raise InvalidDataError("at least 2 rows that can be neighbours are needed; use more rows")
-    targets: Any = table.Y if table.codes is None else table.codes
-    votes = LocalVotes(engine, targets, table.Y.shape[1], table.repetition, k, 1.0, 1.0, settings.n_jobs)
-    rows = draw_voting_rows(n, CHOICE_ROWS, rng)
-    drawn = table.rows[rows]
-    width = None if settings.width == "auto" else float(settings.width)
+    votes = LocalVotes(engine, table.targets, table.n_outputs, table.repetition, k, 1.0, 1.0, settings.n_jobs)
+    rows = np.arange(n) if n <= CHOICE_ROWS else np.sort(rng.choice(n, CHOICE_ROWS, replace=False))
+    drawn = table.take(rows)
     # Smaller ridges drown in rounding where neighbours repeat, and then an explanation would not add up to the scores.
-    ridge = None if settings.ridge == "auto" else max(float(settings.ridge), _LEAST_LOCAL_RIDGE)
-    counts = None if table.repetition is None else table.repetition[rows]
-    choice = choose_local(votes, drawn, rows, table.Y[rows], width, ridge, counts)
+    ridge = settings.ridge if isinstance(settings.ridge, str) else max(float(settings.ridge), _LEAST_LOCAL_RIDGE)
+    choice = choose_local(votes, drawn, rows, width=settings.width, ridge=ridge)
     votes = replace(votes, width=choice.width, ridge=choice.ridge)
-    left_out = votes.scores(drawn, rows)
-    plan = VotesPlan(
-        "nearest rows", reason, n, k, table.rows.shape[1], settings.p, 8 * k * k * settings.n_jobs / 1e6,
-        "", str(engine.plan).splitlines()[0],
-    )  # fmt: skip
-    return FittedVotes(
-        votes, weights, None, table.mean(), choice.width, choice.ridge, rows, left_out, list_tried(choice.tried), plan,
-        None, engine.stored_rows,
-    )  # fmt: skip
+    plan = replace(
+        plan, n_voting=k, megabytes=8 * k * k * settings.n_jobs / 1e6, search=str(engine.plan).splitlines()[0]
+    )
+    if table.n_classes:
+        sums = np.bincount(table.targets, weights=table.repetition, minlength=table.n_classes)
+        mean: FloatArray = sums / sums.sum()
+    else:
+        mean = weighted_mean(table.targets, table.repetition)
+    left_out = votes.scores(drawn.rows, rows)
+    return FittedVotes(votes, engine.stored_rows, weights, None, mean, rows, left_out, choice, chosen, plan)

@@ -6,18 +6,21 @@ returns one signed vote per neighbour, which sum to 1, so that f is the weighted
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .. import _native
-from .._parallel.threads import row_ranges, run_ranges
+from .._parallel.threads import fixed_ranges, row_ranges, run_ranges
 from .._typing import FloatArray, IndexArray
 from ..engine import References, SearchEngine
-from .choice import RIDGES, WIDTHS, Choice, search_choice
-from .ridge import LEAST_WIDTH, mean_square
+from .choose import Choice, Point, list_points, name_choice, search_grid
+from .metric import VotesTable
+from .solve import LEAST_WIDTH, mean_square
 
 _CELLS = 2_000_000  # neighbours in memory at the same time
 _DENSE_CELLS = 20_000_000  # cells of sparse neighbours that are dense at the same time
@@ -51,7 +54,10 @@ class LocalVotes:
 
     def neighbors(self, queries: Any, own_row: IndexArray | None = None) -> StoredNeighbors:
         """Return the k nearest stored rows of queries."""
-        distance, row = self.engine.search(queries, self.k, own_row=own_row, n_jobs=self.n_jobs)
+        return self.read(*self.engine.search(queries, self.k, own_row=own_row, n_jobs=self.n_jobs))
+
+    def read(self, distance: FloatArray, row: IndexArray) -> StoredNeighbors:
+        """Return neighbours together with their rows, which are read if they are in blocks."""
         references = self.engine.references_of(np.unique(row))
         return StoredNeighbors(distance, row, references, np.searchsorted(references.row_of_slot, row))
 
@@ -109,18 +115,15 @@ class LocalVotes:
 
     def batch_size(self) -> int:
         """Return for how many queries at once neighbours are found and their rows are in memory."""
-        size = max(64, _CELLS // self.k)
-        searched, read = self.engine.query_limit(self.k), self.engine.reference_limit()
-        size = size if searched is None else min(size, searched)
-        return size if read is None else max(1, min(size, read // self.k))
+        size, readable = max(64, _CELLS // self.k), self.engine.reference_limit()
+        return size if readable is None else max(1, min(size, readable // self.k))
 
     def scores(self, queries: Any, own_row: IndexArray | None = None) -> FloatArray:
         """Return the scores of queries, of shape (n_queries, n_outputs)."""
         out = np.empty((queries.shape[0], self.n_outputs))
-        size = self.batch_size()
-        for begin in range(0, len(out), size):
-            batch = slice(begin, begin + size)
-            out[batch] = self.answer(self.neighbors(queries[batch], None if own_row is None else own_row[batch]))
+        for begin, end in fixed_ranges(len(out), self.batch_size()):
+            own = None if own_row is None else own_row[begin:end]
+            out[begin:end] = self.answer(self.neighbors(queries[begin:end], own))
         return out
 
 
@@ -134,45 +137,56 @@ def _fold(references: References, rows: FloatArray) -> tuple[FloatArray, FloatAr
 
 def choose_local(
     votes: LocalVotes,
-    queries: Any,
+    judged: VotesTable,
     own_row: IndexArray,
-    Y: FloatArray,
-    width: float | None,
-    ridge: float | None,
-    repetition: FloatArray | None = None,
+    *,
+    width: float | str = "auto",
+    ridge: float | str = "auto",
 ) -> Choice:
     """Choose width and ridge by the squared error of stored rows, each predicted without itself.
+
+    The choice does not depend on how many rows a table in blocks may have in memory.
 
     Parameters
     ----------
     votes : LocalVotes
         Its width and ridge are not used.
-    queries : rows
+    judged : VotesTable
         Some of the stored rows.
     own_row : ndarray of int
         Their row numbers.
-    Y : ndarray of shape (n_queries, n_outputs)
-        Their targets.
-    width, ridge : float or None
-        None: it is chosen.
-    repetition : ndarray of shape (n_queries,), optional
-        Repetition weights of the queries.
+    width, ridge : "auto" or float
+        L and λ. A number is not chosen but taken.
     """
-    # The neighbours of all these queries are in memory at once. If they do not fit, some of the queries are used.
-    step = -(-len(own_row) // max(votes.batch_size(), _LEAST_QUERIES))
+    # The rows of very many neighbours would take long to solve for: then some of the rows are judged.
+    step = -(-len(own_row) // max(_CELLS // votes.k, _LEAST_QUERIES))
     if step > 1:
-        queries, own_row, Y = queries[::step], own_row[::step], Y[::step]
-        repetition = None if repetition is None else repetition[::step]
-    found = votes.neighbors(queries, own_row)
-    distance = found.distance
+        own_row, judged = own_row[::step], judged.take(np.arange(0, len(own_row), step))
+    distance, row = votes.engine.search(judged.rows, votes.k, own_row=own_row, n_jobs=votes.n_jobs)
     # The scale of a neighbourhood is that of its own distances, which are far below the median of all pairs.
     scale = float(np.median(distance))
     scale = scale if scale > 0 else float(distance.mean()) or 1.0
-    widths = [ratio * scale for ratio in WIDTHS] if width is None else [width]
-    ridges = list(RIDGES) if ridge is None else [ridge]
+    widths, ridges = list_points(width, ridge, scale)
+    ranges = fixed_ranges(len(row), votes.batch_size())
+    parts: Iterable[StoredNeighbors] = (votes.read(distance[i:j], row[i:j]) for i, j in ranges)
+    # Where the rows of all neighbours do not fit into memory, each part of them is read once, and all points of the
+    # grid are computed while it is there. Else only those points are computed to which the search comes.
+    known: list[Point] = []
+    if len(ranges) == 1:
+        parts = list(parts)
+    else:
+        known = list(product(range(len(widths)), range(len(ridges))))
 
-    def loss_at(point: tuple[int, int]) -> float:
-        solver = replace(votes, width=widths[point[0]], ridge=ridges[point[1]])
-        return mean_square(Y - solver.answer(found), repetition)
+    def scores_at(points: list[Point]) -> list[FloatArray]:
+        solvers = [replace(votes, width=widths[i], ridge=ridges[j]) for i, j in points]
+        answers = [[solver.answer(part) for solver in solvers] for part in parts]
+        return [np.concatenate(of_point) for of_point in zip(*answers, strict=True)]
 
-    return search_choice(loss_at, widths, ridges)
+    scores = dict(zip(known, scores_at(known), strict=True))
+
+    def loss_at(point: Point) -> float:
+        found = scores[point] if known else scores_at([point])[0]
+        return mean_square(judged.Y - found, judged.repetition)
+
+    middle = len(widths) // 2, len(ridges) // 2
+    return name_choice(search_grid(loss_at, middle, (len(widths), len(ridges))), widths, ridges, scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from .._parallel.threads import fixed_ranges, run_ranges
-from .._typing import FloatArray, IndexArray
-from ..engine import References
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..blocks import LazyRows
+from ..engine import References, build_references
 from ..engine.pairs import PackedRows
 from ..exceptions import InvalidWeightsError
 from ..weights import Weights
@@ -134,3 +135,46 @@ class Metric:
         """Return the distances of all pairs of the stored rows with the numbers ``slots``."""
         some = replace(self.references, rows=self.references.rows[slots], row_of_slot=np.arange(len(slots)))
         return Metric(some, self.n_jobs).all_pairs()
+
+
+@dataclass(frozen=True)
+class VotesTable:
+    """Coded training rows and what is to be predicted from them."""
+
+    rows: Any  # (n, M) array or CSR, or rows in blocks, which are read when they are indexed
+    nominal: BoolArray  # (M,)
+    targets: AnyArray  # (n,) classes as codes, or (n, n_outputs) numbers
+    n_classes: int  # 0 for numbers
+    repetition: FloatArray | None = None  # (n,)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of classes, or of numeric targets."""
+        return self.n_classes or self.targets.shape[1]
+
+    @property
+    def Y(self) -> FloatArray:  # noqa: N802 - the letter of the formulas
+        """The targets as numbers: classes become one column each, which is 1 for rows of this class."""
+        return np.eye(self.n_classes)[self.targets] if self.n_classes else self.targets
+
+    def take(self, rows: IndexArray) -> VotesTable:
+        """Return the table of the rows with the numbers ``rows``."""
+        repetition = None if self.repetition is None else self.repetition[rows]
+        return replace(self, rows=self.rows[rows], targets=self.targets[rows], repetition=repetition)
+
+    def draw(self, most: int, rng: np.random.Generator) -> VotesTable:
+        """Return the table, or ``most`` drawn rows of it if it has more. The rows of the result are in memory."""
+        n = self.rows.shape[0]
+        if n > most:
+            return self.take(np.sort(rng.choice(n, most, replace=False)))
+        return self if self.in_memory else self.take(np.arange(n))
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether ``rows`` is an array or CSR."""
+        return not isinstance(self.rows, LazyRows)
+
+    def metric(self, p: int, weights: FloatArray | None, n_jobs: int) -> Metric:
+        """Return the distance of these rows under feature weights (None: all 1)."""
+        given = None if weights is None else Weights(feature_weights=weights)
+        return Metric(build_references(self.rows, weights=given, p=p, nominal=self.nominal), n_jobs)

@@ -14,7 +14,8 @@ from .._random import generators
 from .._typing import FloatArray
 from ..tables.coded import CodedTable
 from ..tables.targets import TARGET_TYPES, standardize_outputs
-from ..votes.gradient import Table, choose_feature_weights, learn_feature_weights
+from ..votes.gradient import choose_feature_weights, learn_feature_weights
+from ..votes.metric import VotesTable
 from .base import ContributionWeigher
 
 
@@ -101,13 +102,12 @@ class GradientWeights(ContributionWeigher):
         return learn_feature_weights(part, int(self.p), float(self.gamma_), self.n_rounds_, rng, jobs)
 
 
-def votes_table(table: CodedTable) -> Table:
+def votes_table(table: CodedTable) -> VotesTable:
     """Return a coded table as learned votes need it: one column per class, or a standardised numeric target."""
     kept = np.flatnonzero(table.sample_weight > 0)
     weight = table.sample_weight[kept]
     repetition = None if (weight == 1).all() else weight / min(1.0, float(weight.mean()))
     if table.numbers is None:
-        codes = table.codes[kept]
-        return Table(table.rows[kept], table.nominal, np.eye(len(table.classes))[codes], codes, repetition)
+        return VotesTable(table.rows[kept], table.nominal, table.codes[kept], len(table.classes), repetition)
     scaled, _, _ = standardize_outputs(table.numbers[kept][:, None])
-    return Table(table.rows[kept], table.nominal, scaled, None, repetition)
+    return VotesTable(table.rows[kept], table.nominal, scaled, 0, repetition)

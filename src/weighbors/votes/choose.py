@@ -9,26 +9,29 @@ neighbour on the grid until there is none, and each point costs one Cholesky fac
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._typing import FloatArray
-from .ridge import Solution, kernel_of, left_out_residuals, mean_square, solve_all, weighted_mean
+from .solve import Solution, kernel_of, left_out_residuals, mean_square, solve_all, weighted_mean
 
 WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)  # multiples of the median distance
 RIDGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 #: Up to so many rows, every point of the grid is computed; of more rows, so many are drawn for the start.
 EVERY_POINT = 400
 
+Point = tuple[int, int]  # positions of a width and a ridge on the grid
+
 
 @dataclass(frozen=True)
 class Choice:
-    """The grid points that were computed. ``tried`` maps (width, ridge) to the loss."""
+    """The best grid point, and all points that were computed. ``tried`` maps (width, ridge) to the loss."""
 
     width: float
     ridge: float
-    tried: dict[tuple[float, float], float] = field(default_factory=dict)
+    scale: float  # the typical distance, of which the widths of the grid are multiples
+    tried: dict[tuple[float, float], float]
 
 
 def median_distance(distance: FloatArray, repetition: FloatArray | None = None) -> float:
@@ -36,7 +39,8 @@ def median_distance(distance: FloatArray, repetition: FloatArray | None = None) 
 
     A row of repetition weight s counts as s rows, which have distance 0 from each other.
     """
-    pairs = _upper(distance)
+    # The upper triangle without the diagonal, row by row: `numpy.triu_indices` would need n² numbers more.
+    pairs = np.concatenate([row[i + 1 :] for i, row in enumerate(distance)])
     if repetition is None:
         found = float(np.median(pairs)) if len(pairs) else 0.0
     else:
@@ -47,11 +51,6 @@ def median_distance(distance: FloatArray, repetition: FloatArray | None = None) 
         return found
     mean = float(pairs.mean()) if len(pairs) else 0.0
     return mean if mean > 0 else 1.0
-
-
-def _upper(distance: FloatArray) -> FloatArray:
-    """Return the upper triangle without the diagonal, row by row: `numpy.triu_indices` would need n² numbers more."""
-    return np.concatenate([row[i + 1 :] for i, row in enumerate(distance)])
 
 
 def _weighted_median(values: FloatArray, weight: FloatArray, at_zero: float) -> float:
@@ -78,11 +77,10 @@ def choose_parameters(
     distance: FloatArray,
     Y: FloatArray,
     repetition: FloatArray | None,
-    widths: Sequence[float],
-    ridges: Sequence[float],
     rng: np.random.Generator,
     *,
-    start: tuple[int, int] | None = None,
+    width: float | str = "auto",
+    ridge: float | str = "auto",
 ) -> tuple[Solution, Choice]:
     """Return the solution with the least leave-one-out loss on a grid, and the points that were computed.
 
@@ -91,46 +89,54 @@ def choose_parameters(
     distance : ndarray of shape (n, n)
     Y : ndarray of shape (n, n_outputs)
     repetition : ndarray of shape (n,), or None
-    widths, ridges : sequences of float
-        The grid: L itself and λ, ascending. A single value is not chosen but taken.
     rng : Generator
         Draws the rows on which the search starts.
-    start : (int, int), optional
-        Positions of width and ridge at which the search starts. By default a part of the rows tells.
+    width, ridge : "auto" or float
+        L itself and λ. A number is not chosen but taken.
     """
-    n, work = len(distance), np.empty_like(distance)
-    solutions: dict[tuple[int, int], Solution] = {}
-    found: dict[tuple[int, int], float] = {}
+    n, scale = len(distance), median_distance(distance, repetition)
+    widths, ridges = list_points(width, ridge, scale)
+    work = np.empty_like(distance)  # the median needs memory of this size, too: first one, then the other
+    losses: dict[Point, float] = {}
+    best: Solution | None = None
 
-    def loss_at(point: tuple[int, int]) -> float:
+    def loss_at(point: Point) -> float:
+        nonlocal best
         solution = solve_all(distance, widths[point[0]], ridges[point[1]], Y, repetition, work=work)
-        found[point] = solution.loss
-        if _first_least(found) == point:  # Only the best one is kept: the others are as large as Y.
-            solutions.clear()
-            solutions[point] = solution
+        losses[point] = solution.loss
+        if first_least(losses) == point:  # Only the best one is kept: the others are as large as Y.
+            best = solution
         return solution.loss
 
     if len(widths) * len(ridges) == 1:
-        best, losses = (0, 0), {(0, 0): loss_at((0, 0))}
+        tried = {(0, 0): loss_at((0, 0))}
     elif n <= EVERY_POINT:
-        losses = _every_loss(distance, Y, repetition, widths, ridges)
-        best = _first_least(losses)
+        tried = _every_loss(distance, Y, repetition, widths, ridges)
+        loss_at(first_least(tried))
     else:
-        if start is None:
-            rows = np.sort(rng.choice(n, EVERY_POINT, replace=False))
-            part = None if repetition is None else repetition[rows]
-            start = _first_least(_every_loss(distance[np.ix_(rows, rows)], Y[rows], part, widths, ridges))
-        best, losses = search_grid(loss_at, start, (len(widths), len(ridges)))
-    if best not in solutions:
-        loss_at(best)
+        rows = np.sort(rng.choice(n, EVERY_POINT, replace=False))
+        part = None if repetition is None else repetition[rows]
+        start = first_least(_every_loss(distance[np.ix_(rows, rows)], Y[rows], part, widths, ridges))
+        tried = search_grid(loss_at, start, (len(widths), len(ridges)))
+    assert best is not None
+    return best, name_choice(tried, widths, ridges, scale)
+
+
+def list_points(width: float | str, ridge: float | str, scale: float) -> tuple[list[float], list[float]]:
+    """Return the widths and ridges of the grid. ``scale`` is the distance of which widths are multiples."""
+    widths = [ratio * scale for ratio in WIDTHS] if isinstance(width, str) else [float(width)]
+    return widths, list(RIDGES) if isinstance(ridge, str) else [float(ridge)]
+
+
+def name_choice(losses: dict[Point, float], widths: Sequence[float], ridges: Sequence[float], scale: float) -> Choice:
+    """Return the best of the points that were computed, and all of them, by their widths and ridges."""
+    best = first_least(losses)
     tried = {(float(widths[i]), float(ridges[j])): loss for (i, j), loss in losses.items()}
-    return solutions[best], Choice(float(widths[best[0]]), float(ridges[best[1]]), tried)
+    return Choice(float(widths[best[0]]), float(ridges[best[1]]), scale, tried)
 
 
-def search_grid(
-    loss_at: Callable[[tuple[int, int]], float], start: tuple[int, int], shape: tuple[int, int]
-) -> tuple[tuple[int, int], dict[tuple[int, int], float]]:
-    """Go from a grid point to its best neighbour until none is better. Return the last point, and all losses.
+def search_grid(loss_at: Callable[[Point], float], start: Point, shape: Point) -> dict[Point, float]:
+    """Go from a grid point to its best neighbour until none is better, and return all losses.
 
     Parameters
     ----------
@@ -147,22 +153,13 @@ def search_grid(
             point = (here[0] + step[0], here[1] + step[1])
             if 0 <= point[0] < shape[0] and 0 <= point[1] < shape[1] and point not in losses:
                 losses[point] = loss_at(point)
-        best = _first_least(losses)
+        best = first_least(losses)
         if best == here:
-            return here, losses
+            return losses
         here = best
 
 
-def search_choice(
-    loss_at: Callable[[tuple[int, int]], float], widths: Sequence[float], ridges: Sequence[float]
-) -> Choice:
-    """Search a grid of widths and ridges from its middle, and return the best point and those that were computed."""
-    best, losses = search_grid(loss_at, (len(widths) // 2, len(ridges) // 2), (len(widths), len(ridges)))
-    tried = {(float(widths[i]), float(ridges[j])): loss for (i, j), loss in losses.items()}
-    return Choice(float(widths[best[0]]), float(ridges[best[1]]), tried)
-
-
-def _first_least(losses: dict[tuple[int, int], float]) -> tuple[int, int]:
+def first_least(losses: dict[Point, float]) -> Point:
     """Return the point of least loss. Of equal ones, the one with the larger ridge, then the larger width."""
     return min(losses, key=lambda point: (losses[point], -point[1], -point[0]))
 
@@ -173,7 +170,7 @@ def _every_loss(
     repetition: FloatArray | None,
     widths: Sequence[float],
     ridges: Sequence[float],
-) -> dict[tuple[int, int], float]:
+) -> dict[Point, float]:
     """Return the loss of every grid point. The parameters are those of `choose_parameters`."""
     s = np.ones(len(Y)) if repetition is None else repetition
     root = np.sqrt(s)

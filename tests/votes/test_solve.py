@@ -10,9 +10,9 @@ from support.vote_tables import coded_table
 from weighbors import Weights
 from weighbors.engine import build_references
 from weighbors.exceptions import InvalidDataError, InvalidWeightsError
-from weighbors.votes import Metric, choose_parameters, solve_all
-from weighbors.votes.choice import RIDGES, WIDTHS, median_distance
-from weighbors.votes.ridge import kernel_of, solve_system
+from weighbors.votes.choose import RIDGES, WIDTHS, choose_parameters, median_distance
+from weighbors.votes.metric import Metric
+from weighbors.votes.solve import StoredVotes, factor_system, kernel_of, solve_all
 
 #: Twenty kinds of tables, each with p = 1 or 2.
 TABLES = [
@@ -83,8 +83,7 @@ def test_leave_one_out_in_closed_form_equals_refits(made, p, ridge):
 def test_the_chosen_point_has_the_least_loss_of_refits(made, p):
     table = coded_table(**made)
     distance = metric_of(table, p).all_pairs()
-    widths = [ratio * median_distance(distance, table.s) for ratio in WIDTHS]
-    solution, choice = choose_parameters(distance, table.Y, table.s, widths, RIDGES, np.random.default_rng(0))
+    solution, choice = choose_parameters(distance, table.Y, table.s, np.random.default_rng(0))
     share = np.ones(len(distance)) if table.s is None else table.s
     for (width, ridge), loss in choice.tried.items():
         residuals = table.Y - naive.left_out_scores(naive.kernel(distance, width), table.Y, ridge, table.s)
@@ -131,18 +130,37 @@ def test_all_rows_voting_need_three_matrices(weighted):
 
 def test_a_system_that_is_not_positive_definite_gets_a_larger_ridge():
     distance = np.array([[0.0, 0.1, 9.0], [0.1, 0.0, 0.1], [9.0, 0.1, 0.0]])  # no triangle
-    alpha, ridge = solve_system(distance, 1.0, 1e-3, np.eye(3), None)
-    assert ridge > 1e-3
-    np.testing.assert_allclose(alpha, np.linalg.inv(kernel_of(distance, 1.0) + ridge * np.eye(3)), rtol=1e-9)
-    _, tiny = solve_system(np.zeros((4, 4)), 1.0, 1e-300, np.ones((4, 1)), None)
-    assert 0 < tiny < 1e-10
+    system = factor_system(distance, 1.0, 1e-3)
+    assert system.ridge > 1e-3
+    inverse = np.linalg.inv(kernel_of(distance, 1.0) + system.ridge * np.eye(3))
+    np.testing.assert_allclose(system.solve(np.eye(3)), inverse, rtol=1e-9)
+    assert 0 < factor_system(np.zeros((4, 4)), 1.0, 1e-300).ridge < 1e-10
 
 
 @pytest.mark.parametrize("bad", [np.nan, -np.inf])
 def test_what_is_not_finite_ends_with_an_error(bad):
     distance = np.array([[0.0, bad], [bad, 0.0]])
     with pytest.raises(InvalidDataError, match="not finite"):
-        solve_system(distance, 1.0, 0.1, np.eye(2), None)
+        factor_system(distance, 1.0, 0.1).solve(np.eye(2))
+
+
+@pytest.mark.parametrize(("made", "p"), [TABLES[0], TABLES[8], TABLES[15]])
+def test_row_weights_multiply_the_own_target_of_each_row(made, p):
+    table = coded_table(**made)
+    metric = metric_of(table, p)
+    found = solve_all(metric.all_pairs(), 1.3, 0.1, table.Y, table.s)
+    votes = StoredVotes(metric, found.alpha, found.intercept, found.width, found.ridge, table.s)
+    queries = np.where(table.nominal, table.X[:6], table.X[:6] + 0.1)
+    weights = votes.row_weights(queries)
+    np.testing.assert_allclose(weights @ (table.Y - found.intercept) + found.intercept, votes.scores(queries))
+    # Leaving a row out anywhere is the same as giving it the target that the others predict for it.
+    if table.s is None:
+        left_out = np.arange(len(table.X)) != 4
+        K = kernel_of(metric.all_pairs(), 1.3)[np.ix_(left_out, left_out)]
+        alpha = np.linalg.solve(K + found.ridge * np.eye(len(K)), (table.Y - found.intercept)[left_out])
+        expected = found.intercept + votes.kernel(queries)[:, left_out] @ alpha
+        without = votes.scores(queries) - weights[:, [4]] * found.residuals[4]
+        np.testing.assert_allclose(without, expected, rtol=1e-8, atol=1e-10)
 
 
 def test_a_narrow_kernel_is_the_unit_matrix():

@@ -6,10 +6,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, mak
 from support.vote_tables import coded_table
 
 from weighbors.engine import build_references
-from weighbors.votes import Metric, choice, choose_parameters
-from weighbors.votes.choice import RIDGES, WIDTHS, median_distance, search_grid
-from weighbors.votes.fit import _merge_repeated
-from weighbors.votes.gradient import Table
+from weighbors.votes import choose
+from weighbors.votes.choose import RIDGES, WIDTHS, choose_parameters, search_grid
+from weighbors.votes.fit import merge_repeated
+from weighbors.votes.metric import Metric, VotesTable
 
 
 def scaled(X):
@@ -54,12 +54,11 @@ def test_the_search_finds_the_point_of_the_whole_grid(make, p, monkeypatch):
     X, Y = make()
     Y = (Y - Y.mean(axis=0)) / (Y.std() if Y.shape[1] == 1 else 1.0)
     distance = Metric(build_references(scaled(X), p=p)).all_pairs()
-    widths = [ratio * median_distance(distance) for ratio in WIDTHS]
-    assert len(distance) > choice.EVERY_POINT
-    _, found = choose_parameters(distance, Y, None, widths, RIDGES, np.random.default_rng(0))
+    assert len(distance) > choose.EVERY_POINT
+    _, found = choose_parameters(distance, Y, None, np.random.default_rng(0))
     assert len(found.tried) < len(WIDTHS) * len(RIDGES)
-    monkeypatch.setattr(choice, "EVERY_POINT", 10**9)
-    _, whole = choose_parameters(distance, Y, None, widths, RIDGES, np.random.default_rng(0))
+    monkeypatch.setattr(choose, "EVERY_POINT", 10**9)
+    _, whole = choose_parameters(distance, Y, None, np.random.default_rng(0))
     assert len(whole.tried) == len(WIDTHS) * len(RIDGES)
     if (make, p) == (diabetes, 2):  # a flat valley with two minima, the search ends in the one that is 0.1 % higher
         assert found.tried[found.width, found.ridge] <= 1.002 * whole.tried[whole.width, whole.ridge]
@@ -74,38 +73,35 @@ def test_of_equal_losses_the_smoother_point_wins_and_its_solution_is_there():
         visited.append(point)
         return 1.0
 
-    best, _ = search_grid(loss_at, (0, 0), (5, 8))
-    assert best == (4, 7)
+    assert choose.first_least(search_grid(loss_at, (0, 0), (5, 8))) == (4, 7)
     assert len(visited) == len(set(visited))
-    # All targets equal: every loss is 0, and the start is not the smoothest point.
+    # All targets equal: every loss is 0.
     distance = Metric(build_references(np.random.default_rng(0).normal(size=(420, 2)), p=1)).all_pairs()
-    solution, chosen = choose_parameters(
-        distance, np.ones((420, 1)), None, [0.5, 1.0], [0.1, 1.0], np.random.default_rng(0), start=(0, 0)
-    )
-    assert (chosen.width, chosen.ridge) == (solution.width, solution.ridge) == (1.0, 1.0)
+    solution, chosen = choose_parameters(distance, np.ones((420, 1)), None, np.random.default_rng(0))
+    assert (chosen.width, chosen.ridge) == (solution.width, solution.ridge) == (8.0 * chosen.scale, 3.0)
 
 
 def table_of(coded, repetition=None):
-    return Table(coded.X, coded.nominal, coded.Y, coded.codes, repetition)
+    return VotesTable(coded.X, coded.nominal, coded.codes, coded.Y.shape[1], repetition)
 
 
 def test_repeated_rows_are_merged_and_others_are_not():
     coded = coded_table(0, 30, categories=1)
     rows = np.repeat(np.arange(30), np.arange(30) % 3 + 1)
-    often = Table(coded.X[rows], coded.nominal, coded.Y[rows], coded.codes[rows], None)
-    merged = _merge_repeated(often)
+    often = table_of(coded).take(rows)
+    merged = merge_repeated(often)
     assert len(merged.first) == 30
     np.testing.assert_array_equal(often.rows[merged.first][merged.kind], often.rows)
-    np.testing.assert_allclose(merged.repetition, (np.arange(30) % 3 + 1)[rows[merged.first]])
+    np.testing.assert_allclose(merged.table.repetition, (np.arange(30) % 3 + 1)[rows[merged.first]])
     np.testing.assert_allclose(np.bincount(merged.kind, weights=merged.share), 1.0)
-    single = _merge_repeated(table_of(coded))
-    assert single.repetition is None
+    single = merge_repeated(table_of(coded))
+    assert single.table.repetition is None
     assert single.share is None
 
 
 def test_rows_with_missing_cells_or_other_targets_are_not_merged():
     X = np.array([[0.0, np.nan], [0.0, np.nan], [1.0, 2.0], [1.0, 2.0], [-0.0, 1.0], [0.0, 1.0]])
     codes = np.array([0, 0, 0, 1, 1, 1])
-    merged = _merge_repeated(Table(X, np.zeros(2, dtype=bool), np.eye(2)[codes], codes, None))
+    merged = merge_repeated(VotesTable(X, np.zeros(2, dtype=bool), codes, 2))
     assert len(merged.first) == 5  # only 0 and -0 are the same
     assert merged.kind[4] == merged.kind[5]
