@@ -58,7 +58,6 @@ def keel_files():
 
 #: What a page takes for granted beside a table. Others need a cluster, files or data sets of the reader.
 PAGES = {
-    "index.md": [],
     "adding_a_weigher.md": [],
     "guide/distance.md": [],
     "guide/learned_votes.md": [],

@@ -31,7 +31,7 @@ def test_a_changed_figure_is_found(tmp_path, monkeypatch):
 
 
 def test_every_cell_is_on_the_page():
-    page = (ROOT / "docs" / "guide" / "learned_votes_study.md").read_text(encoding="utf8")
+    page = (ROOT / "docs" / "learned_votes_study.md").read_text(encoding="utf8")
     cells = pages.read_cells()
     for task, score in (("classes", "accuracy"), ("numeric", "r2")):
         part = page.split(f"<!-- begin cells_of_{'classes' if task == 'classes' else 'numbers'} -->")[1]
