@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from page_marks import fill_marks  # noqa: E402 - a script of this folder
 
-PAGE = ROOT / "docs" / "guide" / "relief_numeric.md"
+PAGE = ROOT / "docs" / "guide" / "relief.md"
 RESULTS = ROOT / "docs" / "results" / "relief_numeric"
 #: Pairs of our method and a peer's whose scores are compared on the tables.
 PAIRS = {
