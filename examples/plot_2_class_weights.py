@@ -53,3 +53,38 @@ for ax, feature in zip(axes, ["proline", "hue", "color_intensity"], strict=True)
     )
     ax.set_yticks([1, 2, 3], weigher.classes_)
     ax.set_xlabel(f"{feature}, standardised")
+
+# %%
+# The toy of paper 001
+# --------------------
+# Six points of two classes, made to have the weights that the paper gives for its first
+# figure. RELIEF adds both classes and finds nothing; each class alone finds a feature.
+points = np.array([[0, 1], [6, 6], [9, 8], [5, 1], [1, 4], [0, 8]], dtype=float)
+classes = np.array([1, 1, 1, 2, 2, 2])
+toy = ClassRelief(n_neighbors=1).fit(points, classes)
+print("class 1:", toy.class_feature_weights_[0])
+print("class 2:", toy.class_feature_weights_[1])
+print("RELIEF: ", Relief(n_neighbors=1).fit(points, classes).feature_weights_)
+
+# %%
+# Lines lead from each point to its nearest hit (full) and its nearest miss (dotted).
+# Class 1 is apart from its misses in feature 2 rather than feature 1, and class 2 the
+# other way round.
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True, layout="constrained")
+for ax, label in zip(axes, (1, 2), strict=True):
+    for point in np.flatnonzero(classes == label):
+        for same, style in ((True, "-"), (False, ":")):
+            others = np.flatnonzero((classes == label) == same)
+            others = others[others != point]
+            distance = np.linalg.norm(points[others] - points[point], axis=1)
+            near = others[distance.argmin()]
+            ax.plot(*points[[point, near]].T, style, color="0.5", zorder=1)
+    for c, marker in ((1, "o"), (2, "s")):
+        ax.scatter(
+            *points[classes == c].T, marker=marker, s=60, label=f"class {c}", zorder=2
+        )
+    weights = toy.class_feature_weights_[label - 1]
+    ax.set_title(f"class {label}: weights ({weights[0]:g}, {weights[1]:g})")
+    ax.set_xlabel("feature 1")
+axes[0].set_ylabel("feature 2")
+axes[0].legend()
