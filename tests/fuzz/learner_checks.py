@@ -13,6 +13,7 @@ import weighbors as wb
 from fuzz.checks import dyadic, labels, table
 from weighbors._random import generators
 from weighbors.evaluation.stability_selection import paths
+from weighbors.tables.coded import fit_model, read_training
 from weighbors.weighers import neighbors as relief_neighbors
 from weighbors.weighers import rows as relief_rows
 from weighbors.weighers import surf
@@ -23,7 +24,6 @@ from weighbors.weighers.instances.hmnei import select_hmnei
 from weighbors.weighers.instances.icf import select_icf
 from weighbors.weighers.instances.instance_based import select_ib2, select_ib3
 from weighbors.weighers.instances.rows import LabelledRows, edit_rows
-from weighbors.weighers.scored_table import ScoredTable
 
 
 def check_relief_relatives(rng):
@@ -84,19 +84,20 @@ def check_sparse_zones(rng):
     np.testing.assert_allclose(found, relief.surf(X.tolist(), y.tolist(), multi=multi, star=star), rtol=0, atol=1e-10)
 
 
-def check_scored_tables(rng):
-    """Scores of parts of a table that is coded once are those of fits to these parts."""
+def check_coded_tables(rng):
+    """Fits to parts of a table that is coded once are those of fits to these parts."""
     X, nominal = table(rng)
     y = rng.normal(size=len(X)) if rng.random() < 0.5 else labels(rng, len(X))
     numeric = y.dtype.kind == "f"
     weigher = wb.ScoreWeigher(target_type="numeric" if numeric else "classes", categorical_features=nominal)
-    coded = ScoredTable.of(weigher, X, numeric=numeric)
+    coded = read_training(weigher, X, y)
     rows = rng.permutation(len(X))[: int(rng.integers(min(4, len(X)), len(X) + 1))]
     if len(np.unique(y[rows])) < 2:
         return
     wanted = weigher.fit(X[rows], y[rows]).feature_weights_
     usual = wanted < 1e6  # a column that decides the target has a score that is mostly rounding
-    np.testing.assert_allclose(coded.score(rows, y[rows])[usual], wanted[usual], rtol=1e-6, atol=1e-9)
+    found = fit_model(weigher, coded.take(rows)).feature_weights_
+    np.testing.assert_allclose(found[usual], wanted[usual], rtol=1e-6, atol=1e-9)
 
 
 def check_selectors(rng):
@@ -222,5 +223,5 @@ def check_npdr(rng):
 
 
 LEARNER_CHECKS = [check_relief_relatives, check_relief_numbers, check_shared_fits, check_sparse_zones,
-                  check_scored_tables, check_selectors, check_strata,
+                  check_coded_tables, check_selectors, check_strata,
                   check_learned_votes, check_wibk, check_stability_paths, check_npdr]  # fmt: skip

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from .._random import open_seeds
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, NoPositiveWeightWarning
+from ..tables.coded import CodedTable, fit_model
 
 
 def clone_with_seed(estimator: Any, seed: int) -> Any:
@@ -25,11 +26,12 @@ def clone_with_seed(estimator: Any, seed: int) -> Any:
 def fit_with_seed(weigher: Any, X: Any, y: AnyArray, seed: int, fit_params: dict[str, Any] | None = None) -> Any:
     """Return a fitted clone of an estimator, or the result of ``weigher(X, y)`` if the weigher is a function.
 
-    ``fit_params`` are further arguments of ``fit``.
+    ``X`` may be a `CodedTable` of the rows of ``y``. ``fit_params`` are further arguments of ``fit``.
     """
-    if hasattr(weigher, "fit"):
-        return clone_with_seed(weigher, seed).fit(X, y, **(fit_params or {}))
-    return weigher(X, y)
+    if not hasattr(weigher, "fit"):
+        return weigher(X, y)
+    model, params = clone_with_seed(weigher, seed), fit_params or {}
+    return fit_model(model, X, **params) if isinstance(X, CodedTable) else model.fit(X, y, **params)
 
 
 def feature_scores(model: Any) -> FloatArray | None:
@@ -68,11 +70,13 @@ def fit_scored_model(
 ) -> tuple[Any, FloatArray]:
     """Return the model fitted to the rows ``train``, and its weights of all features.
 
-    ``seed`` is for the weigher. ``fit_params`` are further arguments of its ``fit``, for the rows of ``train``.
+    ``X`` is a table, or a `CodedTable` with its target. ``seed`` is for the weigher. ``fit_params`` are further
+    arguments of its ``fit``, for the rows of ``train``.
     """
+    part = X.take(train) if isinstance(X, CodedTable) else _safe_indexing(X, train)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoPositiveWeightWarning)  # no k-NN uses these weights, and noise often has none
-        model = fit_with_seed(weigher, _safe_indexing(X, train), y[train], seed, fit_params)
+        model = fit_with_seed(weigher, part, y[train], seed, fit_params)
     scores = feature_scores(model)
     if scores is None:
         raise InvalidDataError(

@@ -109,6 +109,10 @@ class CodedTable:
             coder.categories[j] = self.coder.categories[j][found.astype(np.int64)]
         return replace(self, rows=rows, coder=coder)
 
+    def for_model(self, model: Any) -> CodedTable:
+        """Return what fits of a model need, to send it to worker processes: without the rows as they were given."""
+        return replace(self, given=None) if _takes(model, self) else self
+
     def as_given(self) -> Any:
         """Return the table for an estimator of others: as the user gave it, or with texts in place of codes."""
         if sparse.issparse(self.rows):
@@ -116,8 +120,8 @@ class CodedTable:
         if self.given is None:
             return self.coder.table_of(self.rows, self.feature_names)
         # Text beside numbers in lists stays text only in an array of objects.
-        plain = np.asarray(self.given, dtype=object if self.nominal.any() else None)
-        table = as_pandas(self.given) if hasattr(self.given, "shape") else plain
+        as_text = object if self.nominal.any() else None
+        table = self.given if hasattr(self.given, "shape") else np.asarray(self.given, dtype=as_text)
         return table if self.picked is None else _safe_indexing(table, self.picked)
 
 
@@ -167,6 +171,7 @@ def read_training(
     else:
         if y is None:
             require_labels(estimator, y)
+        X = X if type(X) is np.ndarray else as_pandas(X)
         rows = coder.fit_transform(estimator, X)
         names = getattr(estimator, "feature_names_in_", None)
         table = CodedTable(rows, coder, check_target(y, wanted, who=who), feature_names=names, given=X)

@@ -33,6 +33,8 @@ from .f_scores import f_of_classes, f_of_numbers, moderated_f, on_one_scale
 #: The quantile that ``offset="auto"`` takes. It was chosen on tables other than those of the guide.
 AUTO_OFFSET = 0.75
 
+_COLUMNS = 64  # columns of categories whose indicators are in memory at once
+
 #: What the score functions of scikit-learn score features for.
 _TARGETS = {
     chi2: "classes",
@@ -305,10 +307,30 @@ def mixed_scores(score: Callable[..., Any], X: Any, y: AnyArray, nominal: BoolAr
     rows, found = _dense(X), np.zeros(X.shape[1])
     if not nominal.all():
         found[~nominal] = univariate_scores(score, rows[:, ~nominal], y)
-    for j in np.flatnonzero(nominal):
-        known = ~np.isnan(rows[:, j])
-        if len(np.unique(y[known])) > 1:
-            column = rows[known, j]
-            indicators = (column[:, None] == np.unique(column)).astype(np.float64)
-            found[j] = univariate_scores(score, indicators, y[known]).max()
+    for j, of_categories in _category_scores(score, rows, y, np.flatnonzero(nominal)):
+        found[j] = finite_scores(of_categories).max(initial=0.0)
     return found
+
+
+def _category_scores(
+    score: Callable[..., Any], rows: FloatArray, y: AnyArray, places: IndexArray
+) -> Iterator[tuple[int, FloatArray]]:
+    """Yield the number of each column of categories, and the scores of its indicators, one for each category.
+
+    ``places`` are the columns of ``rows`` that hold categories. An indicator is 1 if a row has the category, 0 if not,
+    and NaN if the cell is missing.
+    """
+    at_once = _WITH_MISSING.get(score)
+    for begin in range(0, len(places), _COLUMNS):
+        columns = places[begin : begin + _COLUMNS]
+        kinds = [np.unique(rows[~np.isnan(rows[:, j]), j]) for j in columns]
+        parts = [
+            np.where(np.isnan(rows[:, j, None]), np.nan, rows[:, j, None] == kind)
+            for j, kind in zip(columns, kinds, strict=True)
+        ]
+        if at_once is None:
+            found = [univariate_scores(score, part, y) for part in parts]
+        else:  # one call for several columns: tables of thousands of categories would take very long otherwise
+            ends = np.cumsum([len(kind) for kind in kinds])[:-1]
+            found = np.split(at_once(np.concatenate(parts, axis=1), y), ends)
+        yield from zip(columns.tolist(), found, strict=True)

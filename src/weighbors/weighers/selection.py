@@ -7,13 +7,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone, is_regressor
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
 from .._typing import BoolArray, FloatArray
 from .._warnings import warn
 from ..exceptions import FewGroupsWarning, InvalidDataError
-from ..tables.labels import require_labels
+from ..tables.coded import fit_model, read_training, takes_coded_tables
+from ..tables.targets import accepted_target, wanted_target
 from ..tables.validation import SelectsColumns, TableCoder, TakesTables
 from .base import FeatureWeigher, number_to_select, require_scores
 from .redundancy import FeatureGroups, FeatureSimilarity, find_groups
@@ -77,6 +78,7 @@ class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstim
     _takes_targets_of_weigher: ClassVar[bool] = True
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, **fit_params: Any) -> FeatureSelector:
         """Fit the weigher and select features by its weights.
 
@@ -91,18 +93,17 @@ class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstim
         -------
         self
         """
-        require_labels(self, y)
         coder = TableCoder(getattr(self.weigher, "categorical_features", "from_dtype"))
-        rows = coder.fit_transform(self, X)
-        self.weigher_ = clone(self.weigher).fit(X, y, **fit_params)
-        scores = require_scores(self.weigher_, rows.shape[1], "FeatureSelector")
+        table = read_training(self, X, y, target_type=self._target_type, coder=coder)
+        self.weigher_ = fit_model(clone(self.weigher), table, **fit_params)
+        scores = require_scores(self.weigher_, table.shape[1], "FeatureSelector")
         self.feature_weights_ = scores
         number = number_to_select(self.n_features, len(scores), "n_features")
         groups = None
         self.__dict__.pop("feature_groups_", None)  # an earlier fit may have had groups
         if self.redundancy is not None:
             # Groups are the same in every fit to these rows, so the permutations have a fixed seed.
-            similarity = FeatureSimilarity(rows, coder.nominal)
+            similarity = FeatureSimilarity(table.rows, table.nominal)
             n_jobs = getattr(self.weigher, "n_jobs", None)
             groups = find_groups(similarity, seeds=np.random.SeedSequence(0), n_jobs=n_jobs)
             self.feature_groups_ = groups.groups
@@ -112,6 +113,12 @@ class FeatureSelector(TakesTables, SelectsColumns, MetaEstimatorMixin, BaseEstim
         if hasattr(self.weigher_, "weights_"):
             self.weights_ = replace(self.weigher_.weights_, feature_mask=self.support_)
         return self
+
+    @property
+    def _target_type(self) -> str | None:
+        """What ``y`` holds, as the weigher must have it."""
+        known = is_regressor(self.weigher) or hasattr(self.weigher, "_takes_numeric_targets")
+        return accepted_target(self.weigher) if known else wanted_target(self.weigher)
 
     feature_importances_ = FeatureWeigher.feature_importances_  # for scikit-learn's tools: negative weights count 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,19 @@ import numpy as np
 from ..._display.status_line import StatusLine, draw_bar
 from ..._parallel.executors import Executor
 from ..._random import integer_seed
-from ..._typing import AnyArray, FloatArray, IndexArray
+from ..._typing import FloatArray, IndexArray
 from ...exceptions import InvalidDataError, WeighborsWarning
-from ...weighers.scored_table import ScoredTable
+from ...tables.coded import CodedTable
+from ...tables.targets import Target
 from ..model_features import fit_feature_scores
 from .halves import HalfPair, draw_halves
 
-#: Labels, the two half samples, and a seed for each of the two fits.
-PairTask = tuple[AnyArray, HalfPair, tuple[int, int]]
+#: The target of all rows, the two half samples, and a seed for each of the two fits.
+PairTask = tuple[Target, HalfPair, tuple[int, int]]
 
 
 def draw_tasks(
-    y: AnyArray,
+    target: Target,
     strata: IndexArray,
     groups: IndexArray | None,
     n_pairs: int,
@@ -33,8 +34,7 @@ def draw_tasks(
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
-        Labels, or a numeric target.
+    target : Target
     strata : ndarray of int of shape (n,)
         The stratum of each row.
     groups : ndarray of int of shape (n,), or None
@@ -46,18 +46,20 @@ def draw_tasks(
     for child in seeds.spawn(n_pairs):
         halves = draw_halves(strata, groups, np.random.default_rng(child))
         first, second = (integer_seed(one) for one in child.spawn(2))
-        tasks.append((y, halves, (first, second)))
+        tasks.append((target, halves, (first, second)))
     return tasks
 
 
-def fit_pair(y: AnyArray, halves: HalfPair, seeds: tuple[int, int], weigher: Any, X: Any) -> FloatArray:
+def fit_pair(target: Target, halves: HalfPair, seeds: tuple[int, int], weigher: Any, table: CodedTable) -> FloatArray:
     """Return the weights that the weigher learns from both half samples, of shape (2, n_features).
 
-    ``X`` is the table, or a `ScoredTable` of it.
+    ``target`` takes the place of the target of ``table``.
     """
-    if isinstance(X, ScoredTable):
-        return np.stack([X.score(rows, y[rows]) for rows in halves])
-    return np.stack([fit_feature_scores(weigher, X, y, rows, seed) for rows, seed in zip(halves, seeds, strict=True)])
+    whole = replace(table, target=target)
+    y = target.codes if target.numbers is None else target.numbers
+    return np.stack(
+        [fit_feature_scores(weigher, whole, y, rows, seed) for rows, seed in zip(halves, seeds, strict=True)]
+    )
 
 
 @dataclass
@@ -66,8 +68,8 @@ class HalfFits:
 
     Parameters
     ----------
-    weigher, X
-        The weigher, and the table or a `ScoredTable` of it.
+    weigher : estimator
+    table : CodedTable
     executor : Executor
     n_blocks : int
         Number of sets of labels: the original ones and the permuted ones.
@@ -76,7 +78,7 @@ class HalfFits:
     """
 
     weigher: Any
-    X: Any
+    table: CodedTable
     executor: Executor
     n_blocks: int
     verbose: bool
@@ -110,7 +112,7 @@ class HalfFits:
         # Without a status line, one call is enough: it sends the table to the workers once.
         step = max(2 * self.executor.n_workers, len(tasks) // 10) if self.verbose else len(tasks)
         for begin in range(0, len(tasks), step):
-            parts += self.executor.map(fit_pair, tasks[begin : begin + step], self.weigher, self.X)
+            parts += self.executor.map(fit_pair, tasks[begin : begin + step], self.weigher, self.table)
             if self.verbose:
                 self._show(number, len(parts), len(tasks))
         return np.concatenate(parts)

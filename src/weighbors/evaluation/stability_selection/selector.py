@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..._parallel.executors import executor_for
 from ..._random import seed_sequence
-from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..._typing import BoolArray, FloatArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, NothingSelectedWarning
-from ...tables.frames import as_pandas, is_frame
-from ...tables.labels import require_labels
-from ...tables.targets import TARGET_TYPES, check_target
+from ...tables.coded import CodedTable, fit_model, read_training, takes_coded_tables
+from ...tables.targets import TARGET_TYPES, Target
 from ...tables.validation import SelectsColumns, TableCoder, TakesTables
 from ...weighers.permutations import choose_permuter
 from ...weighers.score import ScoreWeigher
-from ...weighers.scored_table import ScoredTable
 from ...weights import Weights
-from ..targets import decide_target_type, expected_target, told_model
+from ..targets import expected_target, told_model
 from .fits import HalfFits, PairTask, draw_tasks
 from .halves import group_codes, strata_of_target, usable_rows
 from .paths import list_sizes, path_scores, permutation_false_positives, q_values, rank_paths
@@ -165,6 +162,7 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
     }
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, *, groups: Any = None, client: Any = None) -> StabilitySelection:
         """Fit the weigher to half samples, and select the features that are found again.
 
@@ -183,82 +181,84 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         -------
         self
         """
-        rows, labels = self._check_input(X, y)
-        members = None if groups is None else group_codes(groups, len(labels))
-        used = usable_rows(labels, members, numeric=self.target_type_ == "numeric")
-        if len(used) < len(labels):
-            rows, labels = _safe_indexing(rows, used), labels[used]
+        table = self._check_input(X, y)
+        target = table.target
+        members = None if groups is None else group_codes(groups, len(table))
+        used = usable_rows(target.decoded, members, numeric=target.numbers is not None)
+        if len(used) < len(table):
+            table = table.take(used)
             members = None if members is None else group_codes(members[used], len(used))
-        self.weigher_ = self._resolve_weigher(rows, labels)
-        self._publish(*self._fit_halves(rows, labels, members, client))
+        self.weigher_ = self._resolve_weigher(table)
+        self._publish(*self._fit_halves(table, members, client))
         return self
 
-    def _check_input(self, X: Any, y: Any) -> tuple[Any, AnyArray]:
-        """Validate table and target, and return both as the weigher gets them."""
+    @property
+    def _needs_scaled_columns(self) -> bool:
+        """Whether the weigher, which is fitted to every half sample, needs scaled columns."""
+        return getattr(self.weigher, "_needs_scaled_columns", False)
+
+    def _check_input(self, X: Any, y: Any) -> CodedTable:
+        """Check and code the table and its target."""
         if self.target_fdr is None and self.target_fp is None:
             raise InvalidDataError(
                 "target_fdr and target_fp are both None: give one of them, for example target_fdr=0.1"
             )
-        require_labels(self, y)
-        X = as_pandas(X)
-        coded = TableCoder(getattr(self.weigher, "categorical_features", "from_dtype")).fit_transform(self, X)
-        if coded.shape[1] < 2:
+        kind = expected_target(self.weigher) if self.target_type == "auto" else self.target_type
+        coder = TableCoder(getattr(self.weigher, "categorical_features", "from_dtype"))
+        table = read_training(self, X, y, target_type=kind or "auto", coder=coder)
+        if table.shape[1] < 2:
             raise InvalidDataError(
                 "a selection compares features, so at least 2 are needed; got n_features=1. Use permutation_test for "
                 "the weight of a single feature"
             )
-        kind = decide_target_type(y, self.target_type, expected_target(self.weigher))
-        target = check_target(y, kind)
-        check_consistent_length(coded, target.codes)
-        self.target_type_ = target.type
+        self.target_type_ = table.target.type
         self.__dict__.pop("classes_", None)  # an earlier fit may have had classes
-        if target.numbers is None:
-            self.classes_ = target.classes
-        # A frame keeps its column names and categories for pipelines; other tables are checked numbers.
-        return (X if is_frame(X) else coded), target.decoded
+        if table.numbers is None:
+            self.classes_ = table.classes
+        return table
 
-    def _resolve_weigher(self, rows: Any, labels: AnyArray) -> Any:
+    def _resolve_weigher(self, table: CodedTable) -> Any:
         """Return the weigher of all fits, not fitted.
 
         An offset "auto" is replaced by what it means for all rows, so that half samples do not differ in it.
         """
         weigher = ScoreWeigher(offset="auto") if self.weigher is None else self.weigher
-        weigher = clone(told_model(weigher, labels, self.target_type_))
+        weigher = clone(told_model(weigher, table.target.decoded, self.target_type_))
         if isinstance(weigher, ScoreWeigher) and weigher.offset == "auto":
-            weigher.set_params(offset=clone(weigher).fit(rows, labels).offset_)
+            weigher.set_params(offset=fit_model(clone(weigher), table).offset_)
         return weigher
 
-    def _fit_halves(
-        self, rows: Any, labels: AnyArray, members: IndexArray | None, client: Any
-    ) -> tuple[FloatArray, FloatArray]:
+    def _fit_halves(self, table: CodedTable, members: IndexArray | None, client: Any) -> tuple[FloatArray, FloatArray]:
         """Fit all half samples, and return their weights and the scores of permuted labels.
 
-        ``rows`` and ``labels`` are as `_check_input` returns them, ``members`` are the groups as numbers.
+        ``members`` are the groups of the rows as numbers, or None.
         """
         n_blocks = 1 + int(self.n_permutations)
         fits = HalfFits(
             weigher=self.weigher_,
-            X=ScoredTable.of(self.weigher_, rows, numeric=self.target_type_ == "numeric") or rows,
+            table=table.for_model(self.weigher_),
             executor=executor_for(client, self.n_jobs),
             n_blocks=n_blocks,
             verbose=bool(self.verbose),
         )
-        sizes = self._sizes(rows.shape[1])
+        sizes = self._sizes(table.shape[1])
         return fits.run(
-            self._blocks(labels, members, seed_sequence(self.random_state).spawn(n_blocks)),
+            self._blocks(table.target, members, seed_sequence(self.random_state).spawn(n_blocks)),
             lambda weights: path_scores(rank_paths(weights, sizes)[0], sizes),
         )
 
     def _blocks(
-        self, labels: AnyArray, members: IndexArray | None, seeds: list[np.random.SeedSequence]
+        self, target: Target, members: IndexArray | None, seeds: list[np.random.SeedSequence]
     ) -> Iterator[list[PairTask]]:
         """Yield the tasks of the original labels, and then those of each set of permuted labels."""
-        numeric = self.target_type_ == "numeric"
-        permuter = choose_permuter(labels, numeric=numeric, groups=members)
+        numeric = target.numbers is not None
+        values = target.numbers if target.numbers is not None else target.codes
+        permuter = choose_permuter(values, numeric=numeric, groups=members)
         for number, seed in enumerate(seeds):
             order, draws = seed.spawn(2)
-            now = labels if number == 0 else permuter.draw(np.random.default_rng(order))
-            yield draw_tasks(now, strata_of_target(now, numeric=numeric), members, int(self.n_pairs), draws)
+            now: Any = values if number == 0 else permuter.draw(np.random.default_rng(order))
+            permuted = replace(target, numbers=now) if numeric else replace(target, codes=now)
+            yield draw_tasks(permuted, strata_of_target(now, numeric=numeric), members, int(self.n_pairs), draws)
 
     def _sizes(self, n_features: int) -> FloatArray:
         """Return the sizes of the lists that are counted."""

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import AnyArray, FloatArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, LonelyClassWarning
 from ...metrics import reduction_of
+from ...tables.coded import read_queries, read_training, takes_coded_tables
 from ...tables.frame_arrays import FrameAttribute
-from ...tables.labels import require_labels
-from ...tables.targets import TARGET_TYPES, check_target
-from ...tables.validation import TableCoder, TakesTables
+from ...tables.targets import TARGET_TYPES
+from ...tables.validation import TakesTables
 from ...weights import Weights, fingerprint
 from .._reduction import TableReducer
 from ..base import metric_weights, require_fitted_rows
@@ -244,6 +244,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
     pareto_front_ = FrameAttribute()
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any) -> EvolutionaryWeigher:
         """Run the search on a table and its target.
 
@@ -257,11 +258,9 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
         -------
         self
         """
-        require_labels(self, y)
-        self._coder = TableCoder(self.categorical_features)
-        rows = to_dense(self._coder.fit_transform(self, X), type(self).__name__)
-        target = check_target(y, self.target_type)
-        check_consistent_length(rows, target.codes)
+        table = read_training(self, X, y, target_type=self.target_type)
+        rows, target = to_dense(table.rows, type(self).__name__), table.target
+        self._coder = table.coder
         self.target_type_ = target.type
         self.__dict__.pop("classes_", None)  # of an earlier fit
         if target.numbers is None:
@@ -275,7 +274,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
                 )
         # The lock is held until the search has ended, so that no other search writes to the checkpoint.
         with hold_checkpoint(self.checkpoint):
-            run = build_search(self, rows, target, self._coder.nominal)
+            run = build_search(self, rows, target, table.nominal)
             run.drive(self.callback, verbose=bool(self.verbose))
         self._publish(run, rows)
         return self
@@ -370,7 +369,7 @@ class EvolutionaryWeigher(TakesTables, TableReducer, BaseEstimator):
 
     def _check_same_rows(self, X: Any) -> None:
         """Raise an error if ``X`` does not hold the rows of the fit."""
-        require_fitted_rows(to_dense(self._coder.transform(self, X), type(self).__name__), self._fingerprint)
+        require_fitted_rows(to_dense(read_queries(self, self._coder, X), type(self).__name__), self._fingerprint)
 
     def _how_to_select(self) -> str:
         """Return advice for a message: what to change so that `transform` drops columns."""
