@@ -95,14 +95,14 @@ def test_threads_change_nothing(n, m, missing):
     assert found[1] == found[2] == found[6]
 
 
-@pytest.mark.parametrize("strategy", ["order", "sample", "normal"])
+@pytest.mark.parametrize("strategy", ["order", "sample", "normal", "unmodified"])
 @pytest.mark.parametrize("scale", ["sum", "mean"])
 def test_simba_mbiw_equals_the_oracle(strategy, scale):
     X, y = make_classification(60, 6, n_informative=3, random_state=1)
     found = SimbaMBIW(strategy, scale=scale, random_state=0).fit(X, y)
     omega = naive.mbiw(X, y)
     order = step_order(omega, strategy, np.random.RandomState(0))
-    step = np.ones(60) if strategy == "normal" else omega[order] * (60 if scale == "mean" else 1)
+    step = np.ones(60) if strategy == "unmodified" else omega[order] * (60 if scale == "mean" else 1)
     w = naive.simba(X, y, order, step)
     np.testing.assert_allclose(found.feature_weights_, w**2 / (w**2).max(), rtol=1e-9)
     np.testing.assert_allclose(found.instance_weights_, omega, rtol=1e-9)
@@ -132,13 +132,13 @@ def test_the_reverse_composition_and_synergy():
     np.testing.assert_allclose(reverse.instance_weights_, naive.mbiw(X * w, y), rtol=1e-8)
 
 
-@pytest.mark.parametrize("strategy", ["order", "sample", "normal"])
+@pytest.mark.parametrize("strategy", ["order", "sample", "normal", "unmodified"])
 @pytest.mark.parametrize("scale", ["sum", "mean"])
 def test_synergy_orders_or_draws_the_rest_of_a_pass_anew(strategy, scale):
     X, y = make_classification(60, 6, n_informative=3, random_state=1)
     found = SimbaMBIW(strategy, scale=scale, synergy=20, random_state=3).fit(X, y)
     omega, w, rng = naive.mbiw(X, y), np.ones(6), np.random.RandomState(3)
-    steps, used, permuted = [], [], rng.permutation(60) if strategy == "normal" else None
+    steps, used, permuted = [], [], rng.permutation(60) if strategy in ("normal", "unmodified") else None
     for begin in (0, 20, 40):
         if strategy == "order":
             rest = [i for i in np.argsort(-omega, kind="stable") if i not in used]
@@ -148,7 +148,7 @@ def test_synergy_orders_or_draws_the_rest_of_a_pass_anew(strategy, scale):
             rest = permuted[begin:]
         part = [int(i) for i in rest[:20]]
         used += part
-        steps += [1.0] * 20 if strategy == "normal" else (omega[part] * (60 if scale == "mean" else 1)).tolist()
+        steps += [1.0] * 20 if strategy == "unmodified" else (omega[part] * (60 if scale == "mean" else 1)).tolist()
         w = naive.simba(X, y, used, steps)
         if begin < 40:
             omega = naive.mbiw(X * w, y)

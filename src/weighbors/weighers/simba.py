@@ -36,12 +36,13 @@ def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArra
     """Return the instances of the steps that are left in a pass of N steps, in order.
 
     "order" returns the instances that were not visited yet, by descending ω, with ties in the order of rows. "sample"
-    draws with replacement with probability ω. "normal" returns a random permutation of those not visited yet.
+    draws with replacement with probability ω. "normal" and "unmodified" return a random permutation of those not visited
+    yet.
 
     Parameters
     ----------
     omega : ndarray of shape (N,)
-    strategy : {"order", "sample", "normal"}
+    strategy : {"order", "sample", "normal", "unmodified"}
     rng : RandomState
     visited : ndarray or None
         Instances of the steps of this pass that were taken already. None means that no step was taken.
@@ -63,12 +64,12 @@ def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArra
 
 
 def step_sizes(omega: FloatArray, strategy: str, scale: str) -> FloatArray:
-    """Return the step size of every instance: ω ("sum"), ω with mean 1 ("mean"), or 1 for plain SIMBA ("normal").
+    """Return the step size of every instance: ω ("sum"), ω with mean 1 ("mean"), or 1 for unmodified SIMBA.
 
     With "mean", equal weights ω give steps of exactly 1, so that SIMBAMBIW is then exactly SIMBA.
     """
     # Dividing and multiplying equal ω by N would leave rounding errors, and then SIMBAMBIW would not be exactly SIMBA.
-    if strategy == "normal" or (scale == "mean" and np.ptp(omega) == 0):
+    if strategy == "unmodified" or (scale == "mean" and np.ptp(omega) == 0):
         return np.ones(len(omega))
     return omega if scale == "sum" else omega * len(omega)
 
@@ -159,10 +160,11 @@ class SimbaMBIW(FeatureWeigher):
 
     Parameters
     ----------
-    strategy : {"order", "sample", "normal"}, default="order"
+    strategy : {"order", "sample", "normal", "unmodified"}, default="order"
         In which order instances take their steps. "order": by descending weight, without randomness. "sample":
-        drawn with probabilities equal to their weights. "normal": in random order with steps of 1, which is plain
-        SIMBA.
+        drawn with probabilities equal to their weights. "normal": in random order. These three are the branches of
+        algorithm 1, whose line 15 scales every step by the weight of its instance. The text of the paper calls
+        "normal" unmodified SIMBA, which has steps of 1: "unmodified".
     n_features_to_select : int, float below 1 or None, default=None
         How many features, or which share of them, `transform` keeps. None: all.
     scale : {"sum", "mean"}, default="sum"
@@ -225,7 +227,7 @@ class SimbaMBIW(FeatureWeigher):
     _needs_scaled_columns: ClassVar[bool] = True  # wide columns would decide the distances
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FeatureWeigher._parameter_constraints,
-        "strategy": [StrOptions({"order", "sample", "normal"})],
+        "strategy": [StrOptions({"order", "sample", "normal", "unmodified"})],
         "scale": [StrOptions({"sum", "mean"})],
         "compose": [StrOptions({"mbiw_first", "simba_first"})],
         "synergy": ["boolean", Interval(Integral, 1, None, closed="left")],
@@ -259,7 +261,7 @@ class SimbaMBIW(FeatureWeigher):
                     # new ω.
                     visited = np.append(visited, part)
                     omega = mbiw(replace(table, rows=margins.scaled_rows(w)), self.n_neighbors, self.n_jobs)
-                    if self.strategy != "normal":  # a random permutation knows nothing of ω
+                    if self.strategy in ("order", "sample"):  # a random permutation knows nothing of ω
                         left = step_order(omega, self.strategy, rng, visited=visited)
         self.instance_weights_ = omega
         return publish_weights(w)
