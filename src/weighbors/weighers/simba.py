@@ -36,8 +36,7 @@ def step_order(omega: FloatArray, strategy: str, rng: Any, *, visited: IndexArra
     """Return the instances of the steps that are left in a pass of N steps, in order.
 
     "order" returns the instances that were not visited yet, by descending ω, with ties in the order of rows. "sample"
-    draws with replacement with probability ω. "normal" and "unmodified" return a random permutation of those not visited
-    yet.
+    draws with replacement with probability ω. "normal" and "unmodified" return those not visited yet in random order.
 
     Parameters
     ----------
