@@ -95,13 +95,20 @@ def _describe(node: ast.AST) -> str:
     return text if len(text) <= 90 else text[:87] + "..."
 
 
-def find_tests(name: Path) -> list[str]:
-    """Test files of the mirrored directory, or the nearest one above; the file of the same name comes first."""
+def find_tests(name: Path, *, whole: bool) -> list[str]:
+    """Test files of the mirrored directory, or the nearest one above, that name the module or what it defines.
+
+    The file of the same name comes first, since it fails first. With ``whole`` all files of the directory are taken.
+    """
     place = ROOT / "tests" / name.parent
     while not place.is_dir():
         place = place.parent
+    tree = ast.parse((ROOT / "src/weighbors" / name).read_text(encoding="utf8"))
+    words = [name.stem, *(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef)))]
+    named = re.compile(rf"\b({'|'.join(words)})\b")
     files = sorted(place.glob("test_*.py"), key=lambda path: (name.stem not in path.stem, path.name))
-    return [str(path.relative_to(ROOT)) for path in files]
+    chosen = [path for path in files if whole or named.search(path.read_text(encoding="utf8"))]
+    return [str(path.relative_to(ROOT)) for path in chosen or files]
 
 
 def run_tests(copy: Path, tests: list[str], seconds: int) -> str | None:
@@ -131,6 +138,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=600, help="processor time that one run of the tests may take")
+    parser.add_argument("--whole", action="store_true", help="run all tests of the mirrored directory")
     parser.add_argument("--also", nargs="*", default=[], help="tests that are run besides those of the same directory")
     given = parser.parse_args()
     files = sorted(path for one in given.packages for path in (ROOT / "src/weighbors" / one).rglob("*.py"))
@@ -143,7 +151,7 @@ def main() -> None:
             name = mutation.path.relative_to(ROOT / "src/weighbors")
             target, (text, before, after) = copy / "weighbors" / name, mutate(mutation)
             target.write_text(text, encoding="utf8")
-            failed = run_tests(copy, [*find_tests(name), *given.also], given.seconds)
+            failed = run_tests(copy, [*find_tests(name, whole=given.whole), *given.also], given.seconds)
             shutil.copyfile(mutation.path, target)
             missed += failed is None
             print(

@@ -1,6 +1,5 @@
-"""The pages on the papers agree with the committed results, and these come from complete runs."""
+"""The committed results of the papers come from complete runs."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -11,24 +10,6 @@ from weighbors.presets import PRESETS, load_preset
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
-_spec = importlib.util.spec_from_file_location("paper_pages", ROOT / "tools" / "paper_pages.py")
-paper_pages = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(paper_pages)
-
-
-def test_tables_on_the_pages_are_the_committed_ones():
-    assert paper_pages.outdated() == [], "run: python tools/paper_pages.py"
-
-
-def test_a_changed_figure_is_found(tmp_path, monkeypatch):
-    name = "class_relief.md"
-    text = (ROOT / "docs" / "papers" / name).read_text(encoding="utf8")
-    (tmp_path / name).write_text(text.replace("70.13", "71.13"), encoding="utf8")
-    monkeypatch.setattr(paper_pages, "PAPERS", tmp_path)
-    monkeypatch.setattr(paper_pages, "PAGES", {name: paper_pages.PAGES[name]})
-    assert paper_pages.outdated() == [name]
-    with pytest.raises(ValueError, match="one pair of marks for 'table2'"):
-        paper_pages.fill_marks("no marks", {"table2": str})
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if (RESULTS / name).is_dir()])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pandas as pd
-from page_marks import format_p, markdown_table
 
 from weighbors.stats import wilcoxon
 
+from .marks import format_p, markdown_table
 from .results import read_record, read_result
 
 SCORES = {"standard": "accuracy", "imbalanced": "G-mean", "undersampled": "G-mean, undersampled"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pandas as pd
-from page_marks import format_p, markdown_table
 
 from weighbors.presets.wibk import to_the_digit
 
+from .marks import format_p, markdown_table
 from .results import read_result
 
 SHORT = {

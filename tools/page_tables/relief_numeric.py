@@ -1,24 +1,13 @@
-"""Fill the tables of docs/guide/relief.md from the csv files of benchmarks/relief_numeric.py.
-
-python tools/relief_numeric_page.py            # writes the page
-python tools/relief_numeric_page.py --check    # says whether it is up to date
-"""
+"""The tables of docs/guide/relief.md, from the csv files of benchmarks/relief_numeric.py."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pandas as pd
 from scipy.stats import spearmanr
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from page_marks import fill_marks  # noqa: E402 - a script of this folder
-
-PAGE = ROOT / "docs" / "guide" / "relief.md"
-RESULTS = ROOT / "docs" / "results" / "relief_numeric"
+RESULTS = Path(__file__).parents[2] / "docs" / "results" / "relief_numeric"
 #: Pairs of our method and a peer's whose scores are compared on the tables.
 PAIRS = {
     "`MultiSURF`, scikit-rebate's": ("MultiSURF (few)", "scikit-rebate MultiSURF"),
@@ -61,15 +50,3 @@ def ranking_table() -> str:
 
 #: The tables by the names of their marks on the page.
 TABLES = {"found": found_table, "rankings": ranking_table}
-
-
-def outdated() -> bool:
-    """Return whether the page differs from the csv files."""
-    text = PAGE.read_text(encoding="utf8")
-    return fill_marks(text, TABLES) != text
-
-
-if __name__ == "__main__":
-    if "--check" in sys.argv:
-        sys.exit("run: python tools/relief_numeric_page.py" if outdated() else 0)
-    PAGE.write_text(fill_marks(PAGE.read_text(encoding="utf8"), TABLES), encoding="utf8")

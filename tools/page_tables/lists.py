@@ -1,23 +1,12 @@
-"""Fill the tables of docs/guide/lists.md from the csv files of benchmarks/list_error.py and list_stability.py.
-
-python tools/lists_page.py            # writes the page
-python tools/lists_page.py --check    # says whether it is up to date
-"""
+"""The tables of docs/guide/lists.md, from the csv files of earlier runs of benchmarks/list_error.py and others."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pandas as pd
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from page_marks import fill_marks  # noqa: E402 - a script of this folder
-
-PAGE = ROOT / "docs" / "guide" / "lists.md"
-RESULTS = ROOT / "docs" / "results" / "lists"
+RESULTS = Path(__file__).parents[2] / "docs" / "results" / "lists"
 RELEVANT = 10  # features of the generated tables
 MANY_TIES = 0.1  # share of the lists in which chance decided between equal scores
 FEWEST = 10  # methods that were run on fewer generated tables are not shown, since their means say nothing
@@ -87,15 +76,3 @@ def tables_table() -> str:
 
 #: The tables by the names of their marks on the page.
 TABLES = {"error": error_table, "stability": stability_table, "tables": tables_table}
-
-
-def outdated() -> bool:
-    """Return whether the page differs from the csv files."""
-    text = PAGE.read_text(encoding="utf8")
-    return fill_marks(text, TABLES) != text
-
-
-if __name__ == "__main__":
-    if "--check" in sys.argv:
-        sys.exit("run: python tools/lists_page.py" if outdated() else 0)
-    PAGE.write_text(fill_marks(PAGE.read_text(encoding="utf8"), TABLES), encoding="utf8")

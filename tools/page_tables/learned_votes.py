@@ -1,17 +1,11 @@
-"""Fill the figures of the study of learned votes from the cells committed in docs/results/learned_votes.
+"""The figures of the study of learned votes, from the cells committed in docs/results/learned_votes.
 
-    python tools/learned_votes_page.py                  write the pages
-    python tools/learned_votes_page.py --check          name the pages that are not up to date
-    python tools/learned_votes_page.py --take STORE     first copy the store of benchmarks/learned_votes.py, and record
-                                                        with what it was made (run it with the Python of the study)
-
-What stands in a page between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` is what the function of that name makes
-of the cells. The statistics are those of `benchmarks/learned_votes.py`.
+The statistics are those of `benchmarks/learned_votes.py`. After another run of it, ``python tools/fill_pages.py
+--take STORE`` copies its store, and records with what it was made.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import json
 import platform
@@ -25,12 +19,13 @@ from typing import Any
 
 import pandas as pd
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tools")]
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
 
 import learned_votes as study  # noqa: E402 - a script of benchmarks/
 import learned_votes_methods as rivals  # noqa: E402
-from page_marks import Tables, fill_marks, markdown_table  # noqa: E402 - a script of this folder
+
+from .marks import Tables, markdown_table  # noqa: E402
 
 RESULTS = ROOT / "docs" / "results" / "learned_votes"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "catboost", "xrfm", "torch")
@@ -322,12 +317,6 @@ PAGES: dict[str, Tables] = {
 }  # fmt: skip
 
 
-def outdated() -> list[str]:
-    """Return the pages that differ from what the cells say."""
-    texts = {name: (ROOT / name).read_text(encoding="utf8") for name in PAGES}
-    return [name for name, text in texts.items() if fill_marks(text, PAGES[name]) != text]
-
-
 # The record
 
 
@@ -361,27 +350,3 @@ def take_store(store: Path, source: str) -> None:
             X, _ = rivals.load_table(name, task)
             facts["tables"][task][name] = {"rows": len(X), "features": X.shape[1]}
     (RESULTS / "made.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf8")
-
-
-def main() -> int:
-    """Write the pages, or check them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--take", type=Path, metavar="STORE")
-    parser.add_argument("--source", default="this release", help="which sources of weighbors ran the cells")
-    given = parser.parse_args()
-    if given.take:
-        take_store(given.take, given.source)
-    late = outdated()
-    if given.check:
-        print("\n".join(f"{name} is not what docs/results/learned_votes says" for name in late) or "up to date")
-        return bool(late)
-    for name in late:
-        path = ROOT / name
-        path.write_text(fill_marks(path.read_text(encoding="utf8"), PAGES[name]), encoding="utf8")
-        print(f"wrote {name}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

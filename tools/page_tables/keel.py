@@ -1,23 +1,12 @@
-"""Fill the table of selectors in docs/migration/from_keel.md from the csv file of benchmarks/keel_selectors.py.
-
-python tools/keel_page.py            # writes the page
-python tools/keel_page.py --check    # says whether it is up to date
-"""
+"""The table of selectors in docs/migration/from_keel.md, from the csv file of benchmarks/keel_selectors.py."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pandas as pd
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from page_marks import fill_marks  # noqa: E402 - a script of this folder
-
-PAGE = ROOT / "docs" / "migration" / "from_keel.md"
-RESULTS = ROOT / "docs" / "results" / "keel_selectors.csv"
+RESULTS = Path(__file__).parents[2] / "docs" / "results" / "keel_selectors.csv"
 
 
 def selectors_table() -> str:
@@ -40,15 +29,3 @@ def selectors_table() -> str:
 
 #: The table by the name of its marks on the page.
 TABLES = {"selectors": selectors_table}
-
-
-def outdated() -> bool:
-    """Return whether the page differs from the csv file."""
-    text = PAGE.read_text(encoding="utf8")
-    return fill_marks(text, TABLES) != text
-
-
-if __name__ == "__main__":
-    if "--check" in sys.argv:
-        sys.exit("run: python tools/keel_page.py" if outdated() else 0)
-    PAGE.write_text(fill_marks(PAGE.read_text(encoding="utf8"), TABLES), encoding="utf8")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from page_marks import markdown_table
-
+from .marks import markdown_table
 from .results import read_result
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
-from page_marks import markdown_table
 
+from .marks import markdown_table
 from .results import read_result
 
 BASELINES = ["SIMBA", "SIMBA, step 1/N", "SIMBA, fixed order"]

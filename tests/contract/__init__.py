@@ -1,0 +1,1 @@
+"""What holds for every public estimator, said once: the tests of single estimators say only what is theirs."""
