@@ -75,18 +75,3 @@ def test_misaligned_rows_are_copied(dtype, backend):
     for one, other in zip(found, NeighborEngine(rows, **options).search(rows[:9], 4), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(odd, rows)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_misaligned_tables_give_the_same_result(model):
-    rows = RNG(0).normal(size=(60, 5))
-    results = []
-    for table, weight in ((rows, np.ones(60)), (misaligned(rows), misaligned(np.ones(60)))):
-        model.fit(table, Y)
-        if isinstance(model, wb.WeightedKNeighborsClassifier):
-            model.fit(table, Y, sample_weight=weight)
-        name = next(n for n in ("feature_weights_", "instance_weights_", "weights_", "_fit_X") if hasattr(model, n))
-        results.append(getattr(model, name))
-        if hasattr(model, "predict"):
-            results[-1] = model.predict_proba(table)
-    assert results[0] == results[1] if isinstance(results[0], wb.Weights) else np.array_equal(*results)

@@ -4,12 +4,10 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 DOCS = Path(__file__).parents[2] / "docs"
-rng = np.random.default_rng(0)
 
 
 def small_table():
@@ -29,10 +27,6 @@ def small_table():
 def groups():
     patient = np.repeat(np.arange(40), 3)
     return {"patient": patient}
-
-
-def accuracies():
-    return {"table": pd.DataFrame(rng.random((8, 3)), columns=["ours", "theirs", "plain"])}
 
 
 def integers():
@@ -123,14 +117,3 @@ def test_pages_print_what_they_show(page, silent, tmp_path, monkeypatch, capsys)
     for code, output in shown:
         exec(compile(code, page, "exec"), names)
         assert capsys.readouterr().out == output
-
-
-def test_there_are_five_tutorials():
-    """Each is in the table of its index, and the index is linked from the pages where a reader begins."""
-    pages = {path.name for path in (DOCS / "tutorials").glob("*.md")} - {"index.md"}
-    assert len(pages) == 5
-    assert (
-        set(re.findall(r"^\| \[[^]]+\]\((\w+\.md)\)", (DOCS / "tutorials/index.md").read_text("utf8"), re.M)) == pages
-    )
-    for start in (DOCS / "index.md", DOCS / "guide/index.md", DOCS.parent / "README.md"):
-        assert "tutorials/index" in start.read_text("utf8"), start

@@ -21,8 +21,3 @@ def test_files_that_the_readme_names_are_there():
     named = re.findall(r"\]\(((?!http|#)[^)#]+)", text)
     assert len(named) > 15
     assert [name for name in named if not (ROOT / name).exists()] == []
-
-
-def test_the_test_command_is_the_one_ci_runs():
-    assert "make test" in (ROOT / "README.md").read_text(encoding="utf8")
-    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf8")

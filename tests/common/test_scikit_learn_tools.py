@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
-from sklearn.utils.estimator_checks import check_param_validation
 from sklearn.utils.validation import check_is_fitted
 from support.per_class import PerClassRelief
 
@@ -28,12 +27,6 @@ WEIGHERS = {
         for name in ("Relief", "RelievedF", "ReliefF", "ClassRelief")
     },
 }
-OTHERS = {
-    "MBIW": wb.MBIW(),
-    "intervals": wb.RepresentativeIntervals(discretize="mdlp"),
-    "MBIW over blocks": over_blocks.MBIW(),
-    "sampler": wb.EvolutionaryWeigher("IS", **QUICK).as_sampler(),
-}
 
 
 def one_good_feature():
@@ -41,13 +34,6 @@ def one_good_feature():
     rows = np.random.default_rng(0).normal(size=(60, 6))
     rows[:, 3] += 2 * y
     return rows, y
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [*WEIGHERS, *OTHERS])
-def test_parameters_are_checked_as_scikit_learn_wants(name):
-    estimator = (WEIGHERS | OTHERS)[name]
-    check_param_validation(type(estimator).__name__, estimator)
 
 
 def test_a_whole_number_is_no_share_of_the_features():

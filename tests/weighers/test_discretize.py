@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive import intervals as naive
-from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import KBinsDiscretizer
 
@@ -98,14 +97,6 @@ def test_no_cut_anywhere_falls_back_to_equal_frequency():
         weigher = RepresentativeIntervals(discretize="mdlp", n_bins=4).fit(X, y)
     other = RepresentativeIntervals(discretize="frequency", n_bins=4).fit(X, y)
     assert weigher.weights_ == other.weights_
-
-
-@pytest.mark.parametrize("how", ["mdlp", "frequency"])
-def test_containers_do_not_matter(how):
-    X, y = load_wine(return_X_y=True)
-    reference = RepresentativeIntervals(discretize=how).fit(X, y).weights_
-    for copy in (np.asfortranarray(X), X.tolist(), sparse.csr_matrix(X)):
-        assert RepresentativeIntervals(discretize=how).fit(copy, y).weights_ == reference
 
 
 def test_categories_are_runs_of_their_own():

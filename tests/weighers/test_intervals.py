@@ -162,36 +162,6 @@ def test_blocks_wide_columns_and_counting_do_not_matter(seed, monkeypatch):
     assert many.weights_ == RepresentativeIntervals().fit(wide, y).weights_
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_containers_dtypes_and_row_order_do_not_matter(seed):
-    X, y = generated(seed)
-    reference = RepresentativeIntervals().fit(X, y).weights_
-    order = RNG(seed).permutation(len(X))
-    copies = [np.asfortranarray(X), sparse.csr_matrix(X), sparse.coo_matrix(X), X.tolist(), pd.DataFrame(X).to_numpy()]
-    if not np.isnan(X).any():
-        copies.append(X.astype(np.int64))
-    for copy in copies:
-        assert RepresentativeIntervals().fit(copy, y).weights_ == reference
-    assert RepresentativeIntervals().fit(X[order], y[order]).weights_ == reference
-    text = np.array([f"class {c}" for c in range(10)])
-    named = RepresentativeIntervals().fit(X, text[y]).weights_
-    assert named.intervals == reference.intervals
-    assert named.classes.tolist() == text[: y.max() + 1].tolist()
-    if np.abs(np.nan_to_num(X)).max() < 2**24:
-        assert RepresentativeIntervals().fit(X.astype(np.float32), y).weights_ == reference
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_integer_sample_weights_are_repeated_rows(seed):
-    X, y = generated(seed)
-    repeats = RNG(seed).integers(0, 4, size=len(X))
-    repeats[: int(y.max()) + 1] = 1  # every class stays
-    weighted = RepresentativeIntervals().fit(X, y, sample_weight=repeats)
-    repeated = RepresentativeIntervals().fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
-    assert weighted.weights_ == repeated.weights_
-    np.testing.assert_array_equal(weighted.intervals_["magnitude"], repeated.intervals_["magnitude"])
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(-30, 30), st.integers(0, 3)), min_size=2, max_size=60))
 def test_what_holds_for_all_tables(pairs):
@@ -270,39 +240,6 @@ def test_no_positive_weight():
         weigher = RepresentativeIntervals(smoothing=0).fit(X, y)
     assert weigher.weights_ == Weights(feature_weights=[1.0])
     assert RepresentativeIntervals().fit(X, y).weights_.intervals.weight.tolist() == [0, 0]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"normalize": "sum"},
-        {"smoothing": -0.1},
-        {"weight": "both"},
-        {"overlap": "area"},
-        {"discretize": "width"},
-        {"n_bins": 1},
-        {"categorical_features": "all"},
-    ],
-)
-def test_bad_parameters_are_refused(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        RepresentativeIntervals(**options).fit([[1], [2]], [0, 1])
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "message"),
-    [
-        ([[1], [2]], None, "target y is None"),
-        ([[1], [2]], [1, 1], "at least 2 classes"),
-        ([[1], [np.inf]], [0, 1], "infinity"),
-        ([[1], [2]], [0, np.nan], "labels are missing"),
-        ([[1], [2], [3]], [0, 1], "inconsistent"),
-        ([1, 2], [0, 1], "2D array"),
-    ],
-)
-def test_bad_input_is_refused(X, y, message):
-    with pytest.raises(ValueError, match=message):
-        RepresentativeIntervals().fit(X, y)
 
 
 def test_missing_values_belong_to_no_run_and_weigh_the_mean():

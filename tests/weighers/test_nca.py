@@ -231,21 +231,6 @@ def test_a_large_sparse_table_is_refused(monkeypatch):
         NCAWeights().fit(sparse.random(20, 30, 0.1, "csr", random_state=0), np.arange(20) % 2)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"regularization": -1.0},
-        {"regularization": np.inf},
-        {"regularization": "best"},
-        {"regularization": [0.1, 0.2]},
-        {"target_type": "number"},
-    ],
-)
-def test_bad_parameters(wrong):
-    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter"):
-        NCAWeights(**wrong).fit(*load_iris(return_X_y=True))
-
-
 def test_too_few_iterations_are_told():
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         NCAWeights(max_iter=2).fit(*load_iris(return_X_y=True))

@@ -1,11 +1,9 @@
 """RReliefF against an oracle by loops; weights of neighbours; drawn rows."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from naive import relief as naive_classes
 from naive import relief_numeric as naive
-from scipy import sparse
 from support.numeric_tables import numeric_table
 
 from weighbors import ReliefF, RReliefF
@@ -28,19 +26,6 @@ def test_rrelieff_equals_the_oracle(seed, ties):
     found = RReliefF(k, ties=ties, categorical_features=nominal, sigma=sigma).fit(X, y, sample_weight=weight)
     expected = naive.rrelieff(X, y, k, ties=ties, nominal=nominal, weight=weight, sigma=sigma)
     np.testing.assert_allclose(found.feature_weights_, expected, **CLOSE)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_float32_threads_layout_and_sparse_rows(seed):
-    rng = RNG(seed)
-    X = rng.normal(size=(700, 12)) * (rng.random((700, 12)) < 0.6)
-    y = X[:, 0] + X[:, 1] * X[:, 2]
-    expected = RReliefF(n_jobs=1).fit(X, y).feature_weights_
-    for other in (np.asfortranarray(X), pd.DataFrame(X)):
-        assert RReliefF(n_jobs=2).fit(other, pd.Series(y)).feature_weights_.tobytes() == expected.tobytes()
-    np.testing.assert_allclose(RReliefF().fit(sparse.csr_matrix(X), y).feature_weights_, expected, **CLOSE)
-    single = RReliefF().fit(X.astype(np.float32), y.astype(np.float32)).feature_weights_
-    np.testing.assert_allclose(single, expected, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("by", [{}, {"sigma": 3.0}], ids=str)

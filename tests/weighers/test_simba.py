@@ -1,7 +1,5 @@
 """MBIW, SIMBA and SIMBAMBIW against loops written from the paper."""
 
-import warnings
-
 import numpy as np
 import pytest
 from naive import simba as naive
@@ -167,20 +165,6 @@ def test_uniform_weights_of_mean_one_are_simba(seed):
     assert weighted.tobytes() == plain.tobytes()
 
 
-@pytest.mark.parametrize("weigher", [Simba(random_state=0), SimbaMBIW(), MBIW()], ids=lambda w: type(w).__name__)
-def test_threads_layout_sparse_and_seed(weigher):
-    X, y = make_classification(150, 10, random_state=0)
-    X[np.abs(X) < 0.3] = 0
-    name = "instance_weights_" if isinstance(weigher, MBIW) else "feature_weights_"
-    expected = getattr(weigher.set_params(n_jobs=1).fit(X, y), name)
-    for other in (np.asfortranarray(X), sparse.csr_matrix(X)):
-        found = getattr(weigher.set_params(n_jobs=2).fit(other, np.array(["a", "b"])[y]), name)
-        if isinstance(weigher, SimbaMBIW | MBIW) and sparse.issparse(other):  # distances by products
-            np.testing.assert_allclose(found, expected, rtol=1e-11)
-        else:
-            np.testing.assert_array_equal(found, expected)
-
-
 @pytest.mark.parametrize("n_neighbors", [1, 3])
 def test_sparse_margins_without_a_dense_copy(n_neighbors):
     rng = np.random.default_rng(0)
@@ -272,14 +256,3 @@ def test_instance_weights_are_bound_to_their_rows():
     WeightedKNeighborsClassifier(3, weights).fit(X, y)
     with pytest.raises(ValueError, match="other rows"):
         WeightedKNeighborsClassifier(3, weights).fit(X[::-1], y)
-
-
-@pytest.mark.parametrize("weigher", [Simba(), SimbaMBIW(), MBIW()], ids=lambda w: type(w).__name__)
-def test_bad_input_is_refused(weigher):
-    X, y = make_classification(30, 4, random_state=0)
-    for bad_X, bad_y, message in ((X, np.zeros(30), "2 classes"), (X * np.inf, y, "infinity"), (X, None, "y is None")):
-        with pytest.raises(ValueError, match=message):
-            weigher.fit(bad_X, bad_y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        weigher.fit(X, y)

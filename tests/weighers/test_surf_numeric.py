@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from naive import relief_numeric as naive
-from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso
 from support.numeric_tables import numeric_table
@@ -74,20 +73,6 @@ def test_hits_are_the_rows_within_a_standard_deviation():
     equal = np.array([0.1, 0.3, 0.5]) + 0.7
     np.testing.assert_array_equal(hit_ranges(equal), [[0, 1], [1, 2], [2, 3]])
     assert hit_ranges(np.sort(RNG(0).normal(size=9)) + 1e9).shape == (9, 2)
-
-
-@pytest.mark.parametrize("cls", FAMILY, ids=lambda cls: cls.__name__)
-def test_threads_layout_rows_and_float32(cls):
-    rng = RNG(1)
-    X = rng.normal(size=(300, 6)) * (rng.random((300, 6)) < 0.7)
-    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=300)
-    expected = cls(n_jobs=1).fit(X, y).feature_weights_
-    assert cls(n_jobs=2).fit(np.asfortranarray(X), y).feature_weights_.tobytes() == expected.tobytes()
-    order = rng.permutation(300)
-    np.testing.assert_allclose(cls().fit(X[order], y[order]).feature_weights_, expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(cls().fit(sparse.csr_matrix(X), y).feature_weights_, expected, rtol=0, atol=1e-9)
-    single = cls().fit(X.astype(np.float32), y).feature_weights_
-    np.testing.assert_allclose(single, expected, rtol=0, atol=5e-3 * np.abs(expected).max())
 
 
 def test_scores_are_those_of_scikit_rebate():

@@ -9,7 +9,6 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
-from sklearn.utils.estimator_checks import check_estimator
 
 from weighbors import ReliefF, TuRF, WeightedKNeighborsClassifier
 from weighbors.exceptions import InvalidDataError
@@ -41,19 +40,6 @@ def test_noise_is_dropped_by_a_knn_with_it():
         cross_val_score(WeightedKNeighborsClassifier(5, weigher), rows, y, cv=5).mean() for weigher in (None, TuRF())
     ]
     assert right[1] > right[0] + 0.05
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_scikit_learns_checks_of_a_knn_with_it():
-    excused = dict.fromkeys(
-        ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
-        "the weigher learns from the rows; copies of a row are its near hits",
-    )
-    results = check_estimator(
-        WeightedKNeighborsClassifier(weigher=TuRF()), on_skip=None, on_fail=None, expected_failed_checks=excused
-    )
-    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
-    assert sum(r["status"] == "passed" for r in results) >= 55
 
 
 def test_weights_are_those_of_the_last_round_where_they_keep_the_order():

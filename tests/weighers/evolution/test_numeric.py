@@ -121,13 +121,6 @@ def test_scores_are_those_of_scikit_learn_relative_to_a_constant():
             NumericPerformance(bad, Y)(predicted)
 
 
-@pytest.mark.parametrize("tasks", ["IS+FS", "FW", "IS+FS+IW+FW"])
-def test_the_same_bits_for_every_number_of_threads(tasks):
-    alone = EvolutionaryWeigher(tasks, n_jobs=1, **FAST).fit(X, Y)
-    same(alone, EvolutionaryWeigher(tasks, n_jobs=3, **FAST).fit(X, Y))
-    same(alone, EvolutionaryWeigher(tasks, n_jobs=2, **FAST).fit(np.asfortranarray(X), Y.tolist()))
-
-
 def test_the_result_is_what_its_weights_predict():
     search = EvolutionaryWeigher("IS+FS+IW+FW", **FAST).fit(X, Y)
     w, v, s, t = search.feature_weights_, search.instance_scales_, search.feature_support_, search.instance_support_
@@ -176,11 +169,6 @@ def test_what_y_holds():
 def test_targets_that_cannot_be_used(y, told):
     with pytest.raises(ValueError, match=told):
         EvolutionaryWeigher("FS", population_size=4, max_evaluations=8).fit(X, y)
-
-
-def test_one_row():
-    with pytest.raises(InvalidDataError, match="at least 2 rows"):
-        EvolutionaryWeigher("FS", target_type="numeric").fit([[1.0]], [2.5])
 
 
 @pytest.mark.parametrize(

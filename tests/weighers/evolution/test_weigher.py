@@ -159,15 +159,6 @@ def test_seeds():
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
-def test_layout_and_dtype_do_not_change_the_search():
-    a = EvolutionaryWeigher("IS+FW", **FAST).fit(X, Y)
-    same(a, EvolutionaryWeigher("IS+FW", **FAST).fit(np.asfortranarray(X), Y))
-    grid = np.round(4 * X) / 4  # exact in both dtypes
-    b = EvolutionaryWeigher("IS+FS", **FAST).fit(grid, Y)
-    c = EvolutionaryWeigher("IS+FS", **FAST).fit(grid.astype(np.float32), Y)
-    np.testing.assert_array_equal(b.instance_support_, c.instance_support_)
-
-
 # -- bad and odd input
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from imblearn.pipeline import make_pipeline
 from imblearn.utils import estimator_checks as imblearn_checks
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.naive_bayes import GaussianNB
@@ -84,17 +83,6 @@ def test_a_k_nn_takes_the_selector(name):
         WeightedKNeighborsClassifier(1, weigher=selector.weights_).fit(X[::-1], Y[::-1])
     with pytest.raises(ForeignWeightsError, match="reduce takes the rows that were fitted"):
         selector.reduce(X[::-1])
-
-
-@every_selector
-@quietly
-def test_containers_threads_and_row_types_change_nothing(name):
-    rows = np.where(np.abs(X) < 0.5, 0.0, X)
-    expected = fit(name, rows).sample_indices_
-    for given_rows in (rows.tolist(), np.asfortranarray(rows), pd.DataFrame(rows), sparse.csr_matrix(rows)):
-        np.testing.assert_array_equal(fit(name, given_rows, n_jobs=2).sample_indices_, expected)
-    single = fit(name, rows.astype(np.float32)).sample_indices_
-    assert len(np.setxor1d(single, expected)) <= 6  # rounding may break near-ties
 
 
 @every_selector
@@ -199,18 +187,6 @@ def test_fcnn_is_consistent_on_real_tables(load):
 
 
 @every_selector
-def test_numeric_targets_are_refused_with_advice(name):
-    with pytest.raises(InvalidDataError, match="looks like a numeric target.*or cut y into classes"):
-        fit(name, X, X[:, 0])
-
-
-@every_selector
-def test_one_class_is_refused(name):
-    with pytest.raises(InvalidDataError, match="at least 2 classes are needed; got 1 class"):
-        fit(name, X, np.zeros(len(X), dtype=int))
-
-
-@every_selector
 def test_weights_that_select_rows_are_refused(name):
     with pytest.raises(InvalidWeightsError, match=f"{type(SELECTORS[name]).__name__} selects rows itself"):
         fit(name, weigher=Weights(instance_mask=np.arange(len(X)) % 2 == 0))
@@ -258,16 +234,6 @@ def test_a_class_that_would_be_removed_is_kept_and_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         FCNN().fit(rows, labels)
-
-
-@every_selector
-def test_a_fit_that_fails_changes_nothing_that_matters(name):
-    with pytest.raises(ValueError, match="infinity"):
-        fit(name, np.where(X > 2, np.inf, X))
-    with pytest.raises(ValueError, match="inconsistent"):
-        fit(name, X, Y[:-1])
-    with pytest.raises(InvalidDataError, match="requires y to be passed"):
-        clone(SELECTORS[name]).fit(X, None)
 
 
 # --- with other parts of the library and imbalanced-learn ---

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import strata as naive
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_wine, make_classification
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
@@ -195,18 +194,6 @@ def test_results_do_not_depend_on_jobs_chunks_or_backend():
     again = Stratified(search("IS+FS"), 9, random_state=5).fit(X, Y)
     assert again.weights_ == one.weights_
     assert Stratified(search("IS+FS"), 9, random_state=6).fit(X, Y).weights_ != one.weights_
-
-
-def test_containers_give_the_same():
-    rows = np.round(X, 3)
-    one = Stratified(search(), 3, random_state=0).fit(rows, Y).weights_
-    frame = pd.DataFrame(rows, columns=[f"f{j}" for j in range(13)])
-    named = Stratified(search(), 3, random_state=0).fit(frame, Y)
-    assert named.weights_.feature_names == tuple(frame.columns)
-    assert list(named.get_feature_names_out()) == list(frame.columns)
-    for other in (named, *(Stratified(search(), 3, random_state=0).fit(kind, Y) for kind in (
-        sparse.csr_matrix(rows), rows.tolist(), np.asfortranarray(rows)))):  # fmt: skip
-        np.testing.assert_array_equal(other.weights_.instance_mask, one.instance_mask)
 
 
 def test_categories_and_missing_values():
