@@ -32,23 +32,23 @@ class Nothing(ClassifierMixin, BaseEstimator):
         return np.repeat(self.classes_[:1], len(X))
 
 
-def timed(n_jobs: int, limit: float | None, repeats: int) -> tuple[int, float]:
+def timed(n_jobs: int, repeats: int) -> tuple[int, float]:
     """Number of cells of a fresh study, and the seconds that they did not need, over all workers."""
     X, y = np.random.default_rng(0).normal(size=(100, 20)), np.arange(100) % 2
     methods = {f"method {i}": Nothing(i) for i in range(10)}
     with tempfile.TemporaryDirectory() as place:
-        study = Study({"data": (X, y)}, methods, Path(place) / "runs", cv=10, n_repeats=repeats, time_limit=limit)
+        study = Study({"data": (X, y)}, methods, Path(place) / "runs", cv=10, n_repeats=repeats)
         begin = time.perf_counter()
         frame = study.run(n_jobs).frame()
         total = time.perf_counter() - begin
     return len(frame), n_jobs * total - float((frame["fit_seconds"] + frame["predict_seconds"]).sum())
 
 
-def overhead(n_jobs: int, limit: float | None) -> None:
+def overhead(n_jobs: int) -> None:
     """Overhead per cell without the start of the workers: a study of 200 cells against one of 2 000."""
-    (few, short), (many, long) = (timed(n_jobs, limit, repeats) for repeats in (2, 20))
+    (few, short), (many, long) = (timed(n_jobs, repeats) for repeats in (2, 20))
     slope = (long - short) / (many - few)
-    where = "in this process" if n_jobs == 1 and limit is None else f"{n_jobs} worker process(es)"
+    where = "in this process" if n_jobs == 1 else f"{n_jobs} worker processes"
     verdict(f"ms of overhead per cell, {where}", 1e3 * slope, 5, at_most=True)
     print(f"      seconds to start: {max(0.0, short - few * slope) / n_jobs:.2f}")
 
@@ -70,7 +70,7 @@ def loading(n: int = 10_000, features: int = 50, rows: int = 20) -> None:
                      "predict_seconds": 0.1, "n_train": 180, "n_test": rows, "n_features": features, "warnings": [],
                      "measures": {}, "versions": {"weighbors": "0.1.0", "numpy": np.__version__}}  # fmt: skip
             write_cell(store.cell(identity), {**head, **facts}, arrays)
-        last = Cell(identity, dataset, method, repeat, fold, 1)
+        last = Cell(identity, dataset, method, repeat, fold, 1, arrays["rows"], arrays["rows"], None, "classes")
         write_failure(last, store.cell(identity), "raised", "ValueError: no", "Traceback ...", 0.1)
         store.write_study(
             {"cells": cells, "datasets": {f"data {i}": {"feature_names": None} for i in range(n // 1000)}}
@@ -99,8 +99,7 @@ def quick() -> None:
 
 
 if __name__ == "__main__":
-    overhead(1, None)
-    overhead(1, 60)
-    overhead(2, 60)
+    overhead(1)
+    overhead(2)
     loading()
     quick()

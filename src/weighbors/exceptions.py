@@ -22,6 +22,7 @@ The tree::
         ├── NoVoteWarning              all neighbours of a query have a vote of zero
         ├── LonelyClassWarning         a class has one instance, and so no nearest hit
         ├── LostClassWarning           a selection recognises, or would keep, no row of a class
+        ├── LostWorkerWarning          a worker of a study died, and its cells are computed again
         ├── NoSkillWarning             a selection predicts a numeric target no better than a constant
         ├── NoPositiveWeightWarning    no feature got a positive weight; the metric is uniform
         ├── NumericTargetWarning       labels are so many numbers that they look like a target to predict
@@ -55,6 +56,7 @@ __all__ = [
     "InvalidWeightsError",
     "LonelyClassWarning",
     "LostClassWarning",
+    "LostWorkerWarning",
     "MissingDependencyError",
     "ModelFileError",
     "NoCutWarning",
@@ -194,6 +196,10 @@ class UnscaledColumnsWarning(WeighborsWarning):
 
 class IncompleteStudyWarning(WeighborsWarning):
     """Data sets were left out of a table because some of their cells are missing or failed."""
+
+
+class LostWorkerWarning(WeighborsWarning):
+    """A worker of a study died, so that the cells that may have been under way are computed again, each alone."""
 
 
 class RaisedThresholdWarning(WeighborsWarning):

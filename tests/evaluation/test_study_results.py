@@ -274,7 +274,6 @@ GOOD = {"plain": DummyClassifier()}
         (lambda p: Study(DATA, GOOD, p, measures=[noise_of]), "measures must be a mapping .*; got list"),
         (lambda p: Study(DATA, GOOD, p, n_repeats="2"), "n_repeats must be a whole number of at least 1; got '2'"),
         (lambda p: Study(DATA, GOOD, p, n_repeats=0), "n_repeats must be a whole number of at least 1; got 0"),
-        (lambda p: Study(DATA, GOOD, p, time_limit="1 h"), "time_limit must be .*; got '1 h'"),
         (
             lambda p: Study({"a": (np.arange(4), [0, 1, 0, 1])}, GOOD, p).plan(),
             "a table of rows and features; got shape",
@@ -286,7 +285,6 @@ GOOD = {"plain": DummyClassifier()}
         (lambda p: Study(DATA, GOOD, p, measures={"fold": noise_of}), "cannot be called 'fold'"),
         (lambda p: Study(DATA, GOOD, p, measures={"x": 3}), "measure 'x' must be a function"),
         (lambda p: Study(DATA, GOOD, p, random_state=None), "so that it can be resumed"),
-        (lambda p: Study(DATA, GOOD, p, time_limit=0), "time_limit must be"),
         (lambda p: Study({"a": 3}, GOOD, p).plan(), "data set 'a' must be"),
         (lambda p: Study({"a": ([[1], [2]], [1, None])}, GOOD, p).plan(), "1 rows without a target"),
         (lambda p: Study(DATA, GOOD, p, cv=3).run(methods=["plan"]), "no method 'plan'. Did you mean 'plain'"),

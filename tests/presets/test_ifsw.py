@@ -105,9 +105,9 @@ def test_a_cell_is_what_it_is_by_hand(papers_data, tmp_path):
     rows = pd.read_csv(papers_data / "D_imbalanced" / "new-thyroid1.csv")
     np.testing.assert_allclose(data.X, rows.iloc[:, :-1], rtol=1e-6)
     train, test = next(
-        (train, test)
-        for place, train, test in study._list_tasks()
-        if (place.dataset, place.method, place.fold) == ("new-thyroid1", "IS+FW", cell["fold"])
+        (one.train, one.test)
+        for one in study._list_cells()
+        if (one.dataset, one.method, one.fold) == ("new-thyroid1", "IS+FW", cell["fold"])
     )
     X, y = data.X.to_numpy(), data.y
     scaler = StandardScaler().fit(X[train])

@@ -161,9 +161,10 @@ def test_a_cell_is_what_it_is_by_hand(papers_data, tmp_path):
     data = definition.datasets["hayes-roth-132"]()
     X, y = data.X.to_numpy(), data.y
     by_hand = {}
-    for place, train, test in study._list_tasks():
-        if (place.dataset, place.method) == ("hayes-roth-132", "WIBK"):
-            by_hand[place.repeat, place.fold] = np.mean(WIBK(2).fit(X[train], y[train]).predict(X[test]) == y[test])
+    for cell in study._list_cells():
+        if (cell.dataset, cell.method) == ("hayes-roth-132", "WIBK"):
+            model = WIBK(2).fit(X[cell.train], y[cell.train])
+            by_hand[cell.repeat, cell.fold] = np.mean(model.predict(X[cell.test]) == y[cell.test])
     found = cells.query("method == 'WIBK'").set_index(["repeat", "fold"])["accuracy"]
     pd.testing.assert_series_equal(found.sort_index(), pd.Series(by_hand).sort_index(), check_names=False)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from types import TracebackType
 
 _TERMINAL_SECONDS = 0.1  # between two updates on a terminal, on which the line is rewritten
 _LOG_SECONDS = 10.0  # between two lines if stderr is no terminal, so that every line stays
@@ -64,3 +66,45 @@ class StatusLine:
             sys.stderr.write(text)
             sys.stderr.flush()
             self._open = False
+
+
+class ProgressBar:
+    """Counts units of work, for example cells of a study, and draws a bar.
+
+    Parameters
+    ----------
+    total, done : int
+        Number of units in all, and number of units that are done already.
+    wanted : bool or None
+        Whether the bar is drawn. None means that it is drawn if stderr is a terminal.
+    unit : str
+        What is counted.
+    """
+
+    def __init__(self, total: int, done: int, *, wanted: bool | None, unit: str = "cells") -> None:
+        self.total, self.done, self.failed, self.unit = total, done, 0, unit
+        self.shown = stderr_is_terminal() if wanted is None else bool(wanted)
+        self._line, self._lock = StatusLine(), threading.Lock()
+
+    def tell(self, status: str) -> None:
+        """Count a unit that has ended with this status, and update the bar. Threads may call it."""
+        with self._lock:
+            self.done += 1
+            self.failed += status == "failed"
+            if self.shown and (self._line.due() or self.done == self.total):
+                self._draw()
+
+    def _draw(self) -> None:
+        failed = f", {self.failed} failed" if self.failed else ""
+        bar = draw_bar(self.done, self.total)
+        self._line.show(f"[{bar}] {self.done}/{self.total} {self.unit}{failed}, {int(self._line.seconds)} s ")
+
+    def __enter__(self) -> ProgressBar:
+        if self.shown:
+            self._draw()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._line.end()

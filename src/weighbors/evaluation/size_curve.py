@@ -12,6 +12,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_consistent_length
 
 from .._checks import whole_number
+from .._display.status_line import ProgressBar
 from .._random import seed_sequence
 from .._typing import AnyArray, IndexArray
 from ..exceptions import InvalidDataError
@@ -26,7 +27,6 @@ from .redundancy import ColumnNames
 from .selection_result import SelectionCurve
 from .selection_runs import CurveTable, SelectionRun, measure_run, rank_on
 from .selection_summary import CurveTask, mean_test_ratio, summarize_runs
-from .study.progress_bar import CellProgressBar
 from .targets import decide_target_type, expected_target, told_model
 
 #: Up to this many features, every number of them is measured by default.
@@ -337,7 +337,7 @@ def _measure(
     # Threads, since the time goes into compiled code that releases the interpreter lock: worker processes took three
     # times the processor time, for imports and for copies of the table. Filters of warnings belong to the process, and
     # runs in several threads may restore them in another order than they set them; here they are restored at the end.
-    with warnings.catch_warnings(), CellProgressBar(len(jobs), 0, wanted=progress, unit="runs") as bar:
+    with warnings.catch_warnings(), ProgressBar(len(jobs), 0, wanted=progress, unit="runs") as bar:
         for run in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(jobs):
             found.append(run)
             bar.tell("done")

@@ -20,7 +20,7 @@ class Definition:
 
     Parameters
     ----------
-    datasets, methods, cv, n_repeats, scoring, measures, time_limit, random_state
+    datasets, methods, cv, n_repeats, scoring, measures, random_state
         As in `Study`.
     """
 
@@ -30,7 +30,6 @@ class Definition:
     n_repeats: int = 1
     scoring: tuple[str, ...] = ("accuracy",)
     measures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    time_limit: float | None = None
     random_state: int = 0
 
     def study(self, store: str | os.PathLike[str]) -> Study:

@@ -198,7 +198,6 @@ def _made(
             "quick": quick,
             "scoring": list(definition.scoring),
             "measures": sorted(definition.measures),
-            "time_limit": definition.time_limit,
             "data_sets": data,
             "methods": list(study.methods),
             "switches": dict(preset.switches),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import platform
+import sys
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -48,9 +50,13 @@ class StudyData:
     splits: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cell:
-    """One method on one fold of one data set."""
+    """One method on one fold of one data set.
+
+    ``identity`` is a digest of all that the result depends on. ``train`` and ``test`` are the row numbers of the fold,
+    ``model`` is the method, and ``target_type`` is "classes" or "numeric".
+    """
 
     identity: str
     dataset: str
@@ -58,16 +64,23 @@ class Cell:
     repeat: int
     fold: int
     seed: int
+    train: IndexArray
+    test: IndexArray
+    model: Any
+    target_type: str
+
+    @property
+    def place(self) -> list[Any]:
+        """Position of the cell in the study: data set, method, repeat and fold."""
+        return [self.dataset, self.method, self.repeat, self.fold]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """Methods, scores and measures, which all cells of a study share. It is sent once to every worker process."""
+class Scores:
+    """What all cells of a study measure: names of scores, and functions by name."""
 
-    methods: Mapping[str, Mapping[str, Any]]  # by data set, then by name
     scoring: tuple[str, ...]
     measures: Mapping[str, Callable[..., Any]]
-    target_types: Mapping[str, str]  # by data set: "classes" or "numeric"
 
 
 @lru_cache
@@ -86,7 +99,7 @@ def _cell_header(cell: Cell) -> dict[str, Any]:
 def write_failure(cell: Cell, path: Path, kind: str, error: str, trace: str, seconds: float) -> None:
     """Write a cell that failed to ``path``.
 
-    ``kind`` is "raised", "nan", "timeout" or "died". ``error`` is the error message, and ``trace`` the whole traceback.
+    ``kind`` is "raised", "nan" or "died". ``error`` is the error message, and ``trace`` the whole traceback.
     """
     # A message may contain a whole table. The end of a traceback says most.
     error, trace = error[:_LONGEST_TEXT], trace[-_LONGEST_TEXT:]
@@ -94,18 +107,18 @@ def write_failure(cell: Cell, path: Path, kind: str, error: str, trace: str, sec
     write_cell(path, {**_cell_header(cell), **header}, {})
 
 
-def run_cell(job: Job, data: StudyData, cell: Cell, train: IndexArray, test: IndexArray, path: Path) -> str:
+def run_cell(cell: Cell, X: Any, y: Any, scores: Scores, path: Path) -> str:
     """Compute a cell, write it to ``path`` and return its status, "done" or "failed".
 
-    An error of the method is not raised but written as a failed cell. ``train`` and ``test`` are the row numbers of the
-    fold.
+    An error of the method is not raised but written as a failed cell.
     """
     begin = time.perf_counter()
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            # All warnings of a method are stored with its result, and none is shown among those of other cells.
+        # All warnings of a method are stored with its result, and none is shown among those of other cells. Text that
+        # a method prints goes to stderr, because standard output is that of the command.
+        with warnings.catch_warnings(record=True) as caught, redirect_stdout(sys.stderr):
             warnings.simplefilter("always")
-            header, arrays = _fit_and_score(job, data, cell, train, test)
+            header, arrays = _fit_and_score(cell, X, np.asarray(y), scores)
         header["warnings"] = sorted({f"{type(w.message).__name__}: {w.message}" for w in caught})[:20]
     except KeyboardInterrupt:
         raise
@@ -129,17 +142,11 @@ def _use_one_thread(model: Any) -> Any:
     return model.set_params(**dict.fromkeys(names, 1)) if names else model
 
 
-def _fit_and_score(
-    job: Job, data: StudyData, cell: Cell, train: IndexArray, test: IndexArray
-) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Fit the method to the training rows and return the header and the arrays of the cell.
-
-    ``train`` and ``test`` are the row numbers of the fold.
-    """
-    X_train, X_test = (_safe_indexing(data.X, rows) for rows in (train, test))
-    y = np.asarray(data.y)
-    target_type = job.target_types[cell.dataset]
-    model = told_model(clone_with_seed(job.methods[cell.dataset][cell.method], cell.seed), y, target_type)
+def _fit_and_score(cell: Cell, X: Any, y: AnyArray, scores: Scores) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Fit the method to the training rows and return the header and the arrays of the cell."""
+    train, test = cell.train, cell.test
+    X_train, X_test = (_safe_indexing(X, rows) for rows in (train, test))
+    model = told_model(clone_with_seed(cell.model, cell.seed), y, cell.target_type)
     model = _use_one_thread(model)
     begin = time.perf_counter()
     model.fit(X_train, y[train])
@@ -148,21 +155,20 @@ def _fit_and_score(
     header: dict[str, Any] = {
         "n_train": len(train),
         "n_test": len(test),
-        "n_features": int(data.X.shape[1]),
+        "n_features": int(X.shape[1]),
         "fit_seconds": fitted_at - begin,
     }
-    scores: dict[str, float] = {}
+    header["scores"] = {}
     if hasattr(model, "predict"):
         found = np.asarray(model.predict(X_test))
         header["predict_seconds"] = time.perf_counter() - fitted_at
         if found.shape != test.shape:
             raise ValueError(f"predict must return one value per row, {test.shape}; got shape {found.shape}")
-        header["labels"], codes = _encode(np.concatenate([y[test], found]), target_type)
+        header["labels"], codes = _encode(np.concatenate([y[test], found]), cell.target_type)
         arrays["truth"], arrays["predictions"] = codes[: len(test)], codes[len(test) :]
-        scores = {name: compute_score(name, model, X_test, y[test], found) for name in job.scoring}
-    header["scores"] = scores
+        header["scores"] = {name: compute_score(name, model, X_test, y[test], found) for name in scores.scoring}
     _add_features(model, header, arrays)
-    header["measures"] = _compute_measures(job, model, (X_train, y[train], X_test, y[test]))
+    header["measures"] = _compute_measures(scores.measures, model, (X_train, y[train], X_test, y[test]))
     return header, arrays
 
 
@@ -208,13 +214,15 @@ def _add_features(model: Any, header: dict[str, Any], arrays: dict[str, AnyArray
         header["reduction"] = reduction(kept, weights.feature_mask)  # type: ignore[union-attr]
 
 
-def _compute_measures(job: Job, model: Any, parts: tuple[Any, AnyArray, Any, AnyArray]) -> dict[str, float | None]:
+def _compute_measures(
+    measures: Mapping[str, Callable[..., Any]], model: Any, parts: tuple[Any, AnyArray, Any, AnyArray]
+) -> dict[str, float | None]:
     """Return the user-defined measures of the fitted model. A measure that is not finite becomes None.
 
     ``parts`` are training rows, training labels, test rows and test labels.
     """
     out: dict[str, float | None] = {}
-    for name, function in job.measures.items():
+    for name, function in measures.items():
         value = function(model, *parts)
         try:
             number = float(value)

@@ -67,7 +67,7 @@ class StudyResults(Result):
     def failures(self) -> pd.DataFrame:
         """Return a table with one row per failed cell: position, kind of failure, error and traceback.
 
-        The kind is "raised", "nan", "timeout" or "died".
+        The kind is "raised", "nan" or "died".
         """
         # Tracebacks are long, so they are read from the cells only when they are asked for.
         failed = self.cells.loc[self.cells["status"] == "failed", [*_PLACE, "kind", "error", "id"]]

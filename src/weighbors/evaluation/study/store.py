@@ -41,6 +41,13 @@ class Store:
             return "damaged"
         return "missing" if header is None else str(header["status"])
 
+    def time_written(self, identity: str) -> int | None:
+        """Return the time at which the file of a cell was written, or None if there is no file."""
+        try:
+            return self.cell(identity).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
     def open(self) -> None:
         """Create the directory. Raise StoreError if it exists and holds something else than a study."""
         if self.path.exists():

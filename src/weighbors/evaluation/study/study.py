@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ import pandas as pd
 
 from ..._checks import whole_number
 from ..._display.results import Result
+from ..._display.status_line import ProgressBar
 from ..._io.identity import describe, digest, digest_rows, digest_table
 from ..._names import known_names
 from ..._parallel.threads import effective_n_jobs
@@ -20,11 +20,10 @@ from ...exceptions import InvalidDataError
 from ..folds import Split, make_folds
 from ..targets import check_target_type, decide_target_type
 from .arguments import check_measures, check_scoring, load_data, name_datasets, resolve_methods
-from .cell import Cell, Job, StudyData, package_versions
+from .cell import Cell, Scores, StudyData, package_versions
 from .cell_file import SCHEMA
-from .processes import Task, run_here, run_in_processes
-from .progress_bar import CellProgressBar
 from .results import StudyResults, read_results
+from .runner import Runner
 from .scores import check_target_scores, expected_by_scores
 from .store import Store
 
@@ -59,8 +58,6 @@ class Study(Result):
         "rmse", "mae"; or a scorer of scikit-learn.
     measures : mapping of name to function, optional
         Functions that compute further numbers of each cell: ``function(model, X_train, y_train, X_test, y_test)``.
-    time_limit : float, optional
-        Seconds that a cell may take. A cell that takes longer is stopped and counts as failed.
     target_type : {"auto", "classes", "numeric"}, default="auto"
         What the targets of the data sets are. "auto": numeric if all scores are those of numbers, otherwise floats with
         a fraction or with many values are numbers. Weighers with ``target_type="auto"`` are set to it.
@@ -80,10 +77,10 @@ class Study(Result):
     one store, also on a shared disk. Each process starts at a random cell and skips cells that are done. If two
     processes compute the same cell, their results are equal, and the last one is kept.
 
-    With ``n_jobs=1`` and no time limit, cells run in this process. Otherwise each of ``n_jobs`` worker processes
-    computes one cell at a time with one thread. A worker process that exceeds the time limit is killed and replaced. On
-    a cluster each thread of a Dask worker has one worker process. If a Dask worker dies, another one computes its
-    cells.
+    With ``n_jobs=1`` cells run in this process. Otherwise each of ``n_jobs`` worker processes computes one cell at a
+    time with one thread, and so does each worker of a cluster. If a worker dies, for example because memory is full,
+    the cells that may have been under way are computed again, each alone, and LostWorkerWarning says so. A cell that
+    kills its worker again is a failed cell.
 
     Examples
     --------
@@ -117,7 +114,6 @@ class Study(Result):
         n_repeats: int = 1,
         scoring: str | Iterable[str] = "accuracy",
         measures: Mapping[str, Callable[..., Any]] | None = None,
-        time_limit: float | None = None,
         target_type: str = "auto",
         random_state: int = 0,
         executor: str = "local",
@@ -127,8 +123,6 @@ class Study(Result):
             raise InvalidDataError(
                 f"random_state of a study must be a whole number, so that it can be resumed; got {random_state!r}"
             )
-        if time_limit is not None and not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
-            raise InvalidDataError(f"time_limit must be a number of seconds above 0; got {time_limit!r}")
         if executor not in ("local", "dask"):
             raise InvalidDataError(f"executor must be 'local' or 'dask'; got {executor!r}")
         if client is not None and executor != "dask":
@@ -142,11 +136,10 @@ class Study(Result):
         # An iterator of folds can be read only once, but every data set needs the folds.
         self.cv = list(cv) if isinstance(cv, Iterator) else cv
         self.n_repeats = whole_number(n_repeats, "n_repeats")
-        self.time_limit = time_limit
         self.target_type = check_target_type(target_type)
         self.random_state = int(random_state)
         self.executor, self.client = executor, client
-        self._tasks: list[Task] | None = None
+        self._cells: list[Cell] | None = None
         self._shapes: dict[str, dict[str, Any]] = {}
         self._target_types: dict[str, str] = {}
         self._loaded: tuple[str, StudyData] | None = None
@@ -161,32 +154,32 @@ class Study(Result):
         """Return a seed sequence that depends only on ``random_state`` and ``names``, not on the rest of the study."""
         return np.random.SeedSequence(int(digest([self.random_state, *names]), 16))
 
-    def _list_tasks(self) -> list[Task]:
-        """Return all tasks of the study. They are listed only once."""
-        if self._tasks is None:
-            self._tasks = [task for name in self.datasets for task in self._list_tasks_of(name)]
-        return self._tasks
+    def _list_cells(self) -> list[Cell]:
+        """Return all cells of the study. They are listed only once."""
+        if self._cells is None:
+            self._cells = [cell for name in self.datasets for cell in self._list_cells_of(name)]
+        return self._cells
 
-    def _list_tasks_of(self, name: str) -> list[Task]:
-        """Return the tasks of one data set: one for every method and fold."""
+    def _list_cells_of(self, name: str) -> list[Cell]:
+        """Return the cells of one data set: one for every method and fold."""
         data = self._load(name)
         # The size is needed for study.json, and later calls should not load the data set again.
         self._shapes[name] = _describe_shape(data)
-        self._target_types[name] = self._decide_target_type(name, data)
+        target_type = self._target_types[name] = self._decide_target_type(name, data)
         content = digest_table(data.X, np.asarray(data.y))
         shared = [SCHEMA, content, list(self.scoring), describe(self.measures)]
-        definitions = {method: describe(estimator) for method, estimator in self._methods_of[name].items()}
-        tasks = []
+        methods = [(method, model, describe(model)) for method, model in self._methods_of[name].items()]
+        cells = []
         for repeat, folds in enumerate(self._folds(name, data)):
             for fold, (train, test) in enumerate(folds):
                 rows = digest_rows(train, test)
-                for method, definition in definitions.items():
+                for method, model, definition in methods:
                     seed = integer_seed(self._seeds("cell", name, method, repeat, fold))
-                    # The result depends on these values. If one of them changes, the cell gets another id and is
-                    # computed again.
-                    known_by = [shared, name, method, definition, repeat, fold, rows, seed]
-                    tasks.append(Task(Cell(digest(known_by), name, method, repeat, fold, seed), train, test))
-        return tasks
+                    # The result depends on these values. If one of them changes, the cell gets another identity and
+                    # is computed again.
+                    identity = digest([shared, name, method, definition, repeat, fold, rows, seed])
+                    cells.append(Cell(identity, name, method, repeat, fold, seed, train, test, model, target_type))
+        return cells
 
     def _decide_target_type(self, name: str, data: StudyData) -> str:
         """Return the type of the target of a data set. Raise InvalidDataError if the scores do not fit it."""
@@ -214,13 +207,13 @@ class Study(Result):
                 "method": cell.method,
                 "repeat": cell.repeat,
                 "fold": cell.fold,
-                "n_train": len(train),
-                "n_test": len(test),
+                "n_train": len(cell.train),
+                "n_test": len(cell.test),
                 "seed": cell.seed,
                 "status": self.store.status(cell.identity),
                 "id": cell.identity,
             }
-            for cell, train, test in self._list_tasks()
+            for cell in self._list_cells()
         ]
         return pd.DataFrame(rows)
 
@@ -252,73 +245,34 @@ class Study(Result):
         StudyResults
             Results of the whole study. They are also written to the store as ``results.parquet`` or ``results.csv``.
         """
-        wanted = self._select_tasks(datasets, methods)
+        wanted = self._select_cells(datasets, methods)
+        if self.executor == "dask" and n_jobs is not None and n_jobs < 1:
+            raise InvalidDataError(f"on a cluster n_jobs must be at least 1, or None for all of it; got {n_jobs}")
         self.store.open()
         self.store.write_study(self._description())
         done = {"done"} if retry_failed else {"done", "failed"}
-        todo = [
-            (task, self._time_written(task)) for task in wanted if self.store.status(task.cell.identity) not in done
-        ]
-        # More workers than cells would only wait.
-        n_workers = min(effective_n_jobs(n_jobs), max(1, len(todo)))
-        job = Job(self._methods_of, self.scoring, self.measures, self._target_types)
-        with CellProgressBar(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
-            tasks = self._skip_written(todo, bar)
+        todo = [cell for cell in wanted if self.store.status(cell.identity) not in done]
+        with ProgressBar(len(wanted), len(wanted) - len(todo), wanted=progress) as bar:
+            runner = Runner(todo, self.store, self._load, Scores(self.scoring, self.measures), bar.tell)
+            # More workers than cells would only wait, and one process makes debugging easier.
+            n_workers = min(effective_n_jobs(n_jobs), len(todo))
             if self.executor == "dask" and todo:
-                self._run_on_cluster(tasks, job, bar, n_jobs)
-            # Without a time limit one process is enough, which also makes debugging easier.
-            elif n_workers == 1 and self.time_limit is None:
-                run_here(tasks, job, self._load, self.store, bar.tell)
-            elif todo:
-                load = _LockedLoader(self._load)
-                run_in_processes(tasks, job, load, self.store, bar.tell, n_jobs=n_workers, limit=self.time_limit)
+                runner.run_on_cluster(self.client, n_jobs)
+            elif n_workers > 1:
+                runner.run_in_processes(n_workers)
+            else:
+                runner.run_here()
         results = self.results()
         results.save_in(self.store.path)
         return results
 
-    def _run_on_cluster(self, tasks: Iterator[Task], job: Job, bar: CellProgressBar, n_jobs: int | None) -> None:
-        """Compute the tasks on the Dask cluster.
-
-        ``job`` has the methods and scores, ``bar`` shows the progress, and at most ``n_jobs`` cells are submitted at
-        the same time.
-        """
-        from .cluster import run_on_cluster
-
-        if n_jobs is not None and n_jobs < 1:
-            raise InvalidDataError(f"on a cluster n_jobs must be at least 1, or None for all of it; got {n_jobs}")
-        run_on_cluster(
-            tasks, job, self._load, self.store, bar.tell, client=self.client, n_jobs=n_jobs, limit=self.time_limit
-        )
-
-    def _time_written(self, task: Task) -> int | None:
-        """Return the time at which the file of a cell was written, or None if there is no file."""
-        try:
-            return self.store.cell(task.cell.identity).stat().st_mtime_ns
-        except FileNotFoundError:
-            return None
-
-    def _skip_written(self, todo: list[tuple[Task, int | None]], bar: CellProgressBar) -> Iterator[Task]:
-        """Yield the tasks from a random position on, except tasks that another process has written meanwhile.
-
-        ``todo`` holds each task with the time of its file when the tasks were listed.
-        """
-        # Several processes may work on one store. If they start at different cells, they rarely compute the same cell.
-        start = int.from_bytes(os.urandom(4), "little") % max(1, len(todo))
-        for task, listed in todo[start:] + todo[:start]:
-            # The file has changed since the tasks were listed, so another process has computed the cell.
-            if self._time_written(task) in (None, listed):
-                yield task
-            else:
-                bar.tell(self.store.status(task.cell.identity))
-
-    def _select_tasks(self, datasets: Iterable[str] | None, methods: Iterable[str] | None) -> list[Task]:
-        """Return the tasks of some data sets and methods."""
+    def _select_cells(self, datasets: Iterable[str] | None, methods: Iterable[str] | None) -> list[Cell]:
+        """Return the cells of some data sets and methods."""
         chosen = [known_names(datasets, self.datasets, "data set"), known_names(methods, self.methods, "method")]
-        return [task for task in self._list_tasks() if task.cell.dataset in chosen[0] and task.cell.method in chosen[1]]
+        return [cell for cell in self._list_cells() if cell.dataset in chosen[0] and cell.method in chosen[1]]
 
     def _description(self) -> dict[str, Any]:
         """Return the description of the study for study.json."""
-        cells = [task.cell for task in self._list_tasks()]
         return {
             "versions": package_versions(),
             "random_state": self.random_state,
@@ -328,12 +282,12 @@ class Study(Result):
                 name: {**self._shapes[name], "target_type": self._target_types[name]} for name in self._shapes
             },
             "methods": {name: describe(own) for name, own in self._methods_of.items()},
-            "cells": {cell.identity: _cell_position(cell) for cell in cells},
+            "cells": {cell.identity: cell.place for cell in self._list_cells()},
         }
 
     def results(self) -> StudyResults:
         """Return the results of this study that are in the store now."""
-        cells = {task.cell.identity: _cell_position(task.cell) for task in self._list_tasks()}
+        cells = {cell.identity: cell.place for cell in self._list_cells()}
         return read_results(self.store, cells, self._shapes)
 
     def frame(self) -> pd.DataFrame:
@@ -344,32 +298,15 @@ class Study(Result):
         """Return None: the plan has a line for every cell, and reading the data sets takes time."""
 
     def _lines(self) -> list[str]:
-        limit = "" if self.time_limit is None else f", at most {self.time_limit:g} s per cell"
         return [
             f"Study of {len(self.datasets)} data sets × {len(self.methods)} methods in '{self.store.path}'",
             f"  data sets: {', '.join(self.datasets)}",
             f"  methods: {', '.join(self.methods)}",
-            f"  scores: {', '.join([*self.scoring, *self.measures])}; seed {self.random_state}{limit}",
+            f"  scores: {', '.join([*self.scoring, *self.measures])}; seed {self.random_state}",
         ]
-
-
-class _LockedLoader:
-    """Loads data sets for several threads, one at a time."""
-
-    def __init__(self, load: Callable[[str], StudyData]) -> None:
-        self.load, self.lock = load, threading.Lock()
-
-    def __call__(self, name: str) -> StudyData:
-        with self.lock:
-            return self.load(name)
 
 
 def _describe_shape(data: StudyData) -> dict[str, Any]:
     """Return the size and the column names of a data set, for study.json."""
     columns = [str(column) for column in data.X.columns] if hasattr(data.X, "columns") else None
     return {"n_samples": int(data.X.shape[0]), "n_features": int(data.X.shape[1]), "feature_names": columns}
-
-
-def _cell_position(cell: Cell) -> list[Any]:
-    """Return the position of a cell in the study: data set, method, repeat and fold."""
-    return [cell.dataset, cell.method, cell.repeat, cell.fold]
