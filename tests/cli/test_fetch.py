@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from weighbors.datasets import fetching
-from weighbors.datasets._content import content_digest
+from weighbors.datasets.fetching import content_digest
 from weighbors.exceptions import DownloadError
 
 TABLE = pd.DataFrame({"f1": ["1", "2"], "class": ["a", "b"]})
@@ -19,7 +19,7 @@ def tables(monkeypatch):
     lines = [{"name": name, "file": f"own/{name}.csv", **common} for name in ("good", "lost")]
     manifest = pd.DataFrame(lines).assign(sha256=content_digest(TABLE))
 
-    def read(entry, downloads, progress):
+    def read(entry, downloads):
         if entry["name"] == "lost":
             raise DownloadError("the server is gone")
         return TABLE

@@ -18,7 +18,7 @@ from weighbors import (
     WeightedKNeighborsClassifier,
     WeightedKNeighborsRegressor,
 )
-from weighbors.cli._estimators import WEIGHER_CLASSES, ScaleName, Strategy, Weigher
+from weighbors.cli._estimators import Weigher
 from weighbors.cli.predict import _score_numbers
 
 
@@ -48,7 +48,7 @@ def test_json_and_stdout(weighbors, mixed):
     assert description["settings"]["weigher"] == "relieff"
     assert sum(description["classes"].values()) == 60
     assert set(description["weights"]["weight"]) == {"size", "noise", "colour"}
-    done = weighbors("predict", "m.wb", mixed, "--shares", "--quiet")
+    done = weighbors("predict", "m.wb", mixed, "--quiet")
     lines = done.out.splitlines()
     assert lines[0] == "row,prediction,probability of high,probability of low"
     assert len(lines) == 61
@@ -60,13 +60,12 @@ def test_json_and_stdout(weighbors, mixed):
 
 @pytest.mark.parametrize("weigher", list(Weigher))
 def test_every_weigher(weighbors, mixed, weigher):
-    short = ["--evaluations", 200] if weigher is Weigher.EVOLUTION else []
+    short = ["--evaluations", 200] if weigher is Weigher.EvolutionaryWeigher else []
     done = weighbors("fit", mixed, "-t", "kind", "-o", "m.wb", "--weigher", weigher.value, "--folds", 0, *short)
     assert done.code == 0, done.err
     assert f"5-NN, weigher {weigher.value}" in done.out
     inner = TableClassifier.load("m.wb").estimator_
-    expected = WEIGHER_CLASSES.get(weigher)
-    assert inner.weigher is None if expected is None else type(inner.weigher).__name__ == expected
+    assert inner.weigher is None if weigher is Weigher.none else type(inner.weigher).__name__ == weigher.name
     done = weighbors("predict", "m.wb", mixed)
     assert done.code == 0
     labels = pd.read_csv(StringIO(done.out))["prediction"]
@@ -77,7 +76,6 @@ def test_the_weighers_are_the_librarys():
     """Only wrappers of other weighers, instance selectors, and what is a part of WIB-K or for numbers are not there."""
     from weighbors import weighers
 
-    assert set(WEIGHER_CLASSES) == set(Weigher) - {Weigher.NONE}
     others = {
         *weighers.instances.__all__,
         "InstanceSampler",
@@ -87,7 +85,7 @@ def test_the_weighers_are_the_librarys():
         "RepresentativeIntervals",
         "RReliefF",
     }
-    assert set(WEIGHER_CLASSES.values()) == set(weighers.__all__) - others
+    assert {weigher.name for weigher in Weigher} - {"none"} == set(weighers.__all__) - others
 
 
 def test_the_default_is_learned_votes(weighbors, mixed):
@@ -128,12 +126,12 @@ def test_parameters_reach_the_model(weighbors, mixed):
         assert done.code == 0, done.err
         return TableClassifier.load("m.wb")
 
-    for strategy in Strategy:
-        model = fitted("--weigher", "simbambiw", "--strategy", strategy.value, "--seed", 4)
-        assert model.estimator_.weigher.strategy == strategy.value
+    for strategy in ("order", "sample", "normal", "unmodified"):
+        model = fitted("--weigher", "simbambiw", "--strategy", strategy, "--seed", 4)
+        assert model.estimator_.weigher.strategy == strategy
         assert model.estimator_.weigher.random_state == 4
-    for scale in ScaleName:
-        assert fitted("--scale", scale.value).scale == (None if scale is ScaleName.NONE else scale.value)
+    for scale in ("standard", "range", "rank", "none"):
+        assert fitted("--scale", scale).scale == (None if scale == "none" else scale)
     model = fitted("--weigher", "evolution", "--tasks", "fs+fw", "--evaluations", 60)
     assert (model.estimator_.weigher.tasks, model.estimator_.weigher.max_evaluations) == ("FS+FW", 60)
     for weigher in ("relieff", "nca"):
@@ -297,7 +295,6 @@ def test_models_that_python_saved_are_read_too(weighbors, mixed):
     y = np.arange(60.0)
     TableRegressor(WeightedKNeighborsRegressor(3)).fit(frame, y).save("numbers.wb")
     assert weighbors("predict", "numbers.wb", "new.csv").out.splitlines()[0] == "row,prediction"
-    assert weighbors("predict", "numbers.wb", "new.csv", "--shares").code == 2
 
 
 def test_errors_of_predicted_numbers_by_hand():

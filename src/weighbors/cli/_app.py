@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
 
 from . import datasets, demo, explain, fit, predict, reduce, report, select, study
 from ._errors import with_error_messages
+from ._options import unfold_options
 
 app = typer.Typer(
     name="weighbors",
@@ -21,7 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (demo, report, select, fit, predict, explain, reduce, study, datasets):
-    app.command(_command.NAME)(with_error_messages(_command.run))
+    app.command(_command.NAME)(with_error_messages(unfold_options(_command.run)))
 
 
 def _version(wanted: bool) -> None:
@@ -35,9 +35,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Weighted nearest neighbours: rank features, predict new rows and explain predictions."""
 

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from .._io.files import NO_SPACE
-from ._say import error, note
+from ._say import error, note, set_quiet
 
 TROUBLE, USAGE, BAD_DATA, FAILED_CELLS, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 DEBUG = "WEIGHBORS_DEBUG"
@@ -25,14 +25,18 @@ class UsageError(Exception):
 
 
 def with_error_messages(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a command so that every error becomes one message on stderr and an exit code."""
+    """Wrap a command so that every error becomes one message on stderr and an exit code.
+
+    Whether notes are suppressed is settled here, too, because all commands have the option.
+    """
 
     @functools.wraps(command)
-    def run(*args: Any, **options: Any) -> None:
+    def run(**options: Any) -> None:
+        set_quiet(options["quiet"])
         try:
             with warnings.catch_warnings():
                 _show_warnings()
-                code = command(*args, **options)
+                code = command(**options)
             sys.stdout.flush()
         except typer.Exit:
             raise
@@ -66,27 +70,22 @@ def _print_problem(problem: BaseException) -> int:
     if isinstance(problem, BrokenPipeError):  # the reader of the pipe has closed it, as head does
         _abandon_stdout()
         return BROKEN_PIPE
+    code, text = TROUBLE, str(problem)
     if isinstance(problem, (UsageError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)):
-        error(_describe_system_error(problem) if isinstance(problem, OSError) and problem.errno else str(problem))
-        return USAGE
-    if isinstance(problem, MissingDependencyError):
-        error(str(problem))
-        return TROUBLE
-    if isinstance(problem, WeighborsError):
-        error(str(problem))
-        return BAD_DATA
-    if isinstance(problem, OSError):
+        code = USAGE
+    elif isinstance(problem, WeighborsError) and not isinstance(problem, MissingDependencyError):
+        code = BAD_DATA
+    elif isinstance(problem, OSError):
         _abandon_stdout()
-        error(_describe_system_error(problem))
-        return TROUBLE
-    if isinstance(problem, MemoryError):
-        error("there is not enough memory for this table")
-        return TROUBLE
-    if isinstance(problem, Exception):
+    elif isinstance(problem, MemoryError):
+        text = "there is not enough memory for this table"
+    elif not isinstance(problem, Exception):
+        raise problem
+    elif not isinstance(problem, WeighborsError):
         kind = type(problem).__name__
-        error(f"this should not have happened ({kind}: {problem}). Set {DEBUG}=1 to see where, and please report it")
-        return TROUBLE
-    raise problem
+        text = f"this should not have happened ({kind}: {problem}). Set {DEBUG}=1 to see where, and please report it"
+    error(_describe_system_error(problem) if isinstance(problem, OSError) and problem.errno else text)
+    return code
 
 
 def _describe_system_error(problem: OSError) -> str:

@@ -1,168 +1,136 @@
-"""The estimators and weighers that ``weighbors fit`` offers, by their names on the command line."""
+"""The models and weighers that ``weighbors fit`` offers, and their options."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
+
+import typer
 
 from ._errors import UsageError
+from ._options import LearningOptions, TableOptions
 
-
-class ModelName(StrEnum):
-    """Names of the models that can be fitted to the prepared columns."""
-
-    KNN = "knn"
-    VOTES = "votes"
+TASKS = ("IS", "FS", "IW", "FW")  # of an evolutionary search
 
 
 class Weigher(StrEnum):
-    """Names of the weighers. They are listed here so that the help text needs no import of the library."""
+    """The weighers by their names on the command line. The name of a member is that of its class."""
 
-    NONE = "none"
-    RELIEF = "relief"
-    RELIEVEDF = "relievedf"
-    RELIEFF = "relieff"
+    none = "none"
+    Relief = "relief"
+    RelievedF = "relievedf"
+    ReliefF = "relieff"
     SURF = "surf"
-    SURF_STAR = "surf-star"
-    MULTISURF = "multisurf"
-    MULTISURF_STAR = "multisurf-star"
-    TURF = "turf"
-    IRELIEF = "irelief"
-    CLASS_RELIEF = "class-relief"
-    SIMBA = "simba"
+    SURFStar = "surf-star"
+    MultiSURF = "multisurf"
+    MultiSURFStar = "multisurf-star"
+    TuRF = "turf"
+    IRelief = "irelief"
+    ClassRelief = "class-relief"
+    Simba = "simba"
     MBIW = "mbiw"
-    SIMBAMBIW = "simbambiw"
-    NCA = "nca"
-    GRADIENT = "gradient"
-    SCORE = "score"
+    SimbaMBIW = "simbambiw"
+    NCAWeights = "nca"
+    GradientWeights = "gradient"
+    ScoreWeigher = "score"
     NPDR = "npdr"
-    EVOLUTION = "evolution"
+    EvolutionaryWeigher = "evolution"
 
 
-#: The classes of the weighers. For a numeric target, "relieff" is `RReliefF`.
-WEIGHER_CLASSES = {
-    Weigher.RELIEF: "Relief",
-    Weigher.RELIEVEDF: "RelievedF",
-    Weigher.RELIEFF: "ReliefF",
-    Weigher.SURF: "SURF",
-    Weigher.SURF_STAR: "SURFStar",
-    Weigher.MULTISURF: "MultiSURF",
-    Weigher.MULTISURF_STAR: "MultiSURFStar",
-    Weigher.TURF: "TuRF",
-    Weigher.IRELIEF: "IRelief",
-    Weigher.CLASS_RELIEF: "ClassRelief",
-    Weigher.SIMBA: "Simba",
-    Weigher.MBIW: "MBIW",
-    Weigher.SIMBAMBIW: "SimbaMBIW",
-    Weigher.NCA: "NCAWeights",
-    Weigher.GRADIENT: "GradientWeights",
-    Weigher.SCORE: "ScoreWeigher",
-    Weigher.NPDR: "NPDR",
-    Weigher.EVOLUTION: "EvolutionaryWeigher",
-}
-_ONLY_CLASSES = {
-    Weigher.RELIEF, Weigher.RELIEVEDF, Weigher.IRELIEF, Weigher.CLASS_RELIEF, Weigher.SIMBA, Weigher.MBIW,
-    Weigher.SIMBAMBIW,
-}  # fmt: skip
-TASKS = ("IS", "FS", "IW", "FW")  # of an evolutionary search
-_NOT_SELECTING = {Weigher.NONE, Weigher.MBIW, Weigher.EVOLUTION}
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """The options that describe the model. None means that the option was not given."""
 
+    model: Literal["knn", "votes"] | None = typer.Option(
+        None,
+        help="Type of the model: learned votes, or k nearest neighbours with a weigher.",
+        show_default="votes; knn if --weigher, --neighbors, --votes or --select is given",
+    )
+    weigher: Weigher | None = typer.Option(
+        None,
+        help="Method that learns the feature weights of knn and votes. For a numeric target, relieff is RReliefF.",
+        show_default="relieff for knn; votes learns its own weights",
+    )
+    neighbors: int | None = typer.Option(
+        None, "--neighbors", "-k", min=1, help="Number of neighbours that vote.", show_default="5; votes choose it"
+    )
+    votes: Literal["uniform", "distance"] | None = typer.Option(
+        None, help="Votes of knn: all equal, or larger for near neighbours.", show_default="uniform"
+    )
+    scale: Literal["standard", "range", "rank", "none"] | None = typer.Option(
+        None, help="Scaling of numeric columns.", show_default="range; standard for votes"
+    )
+    select: int | None = typer.Option(
+        None, min=1, metavar="N", help="Use only the N features with the largest weights."
+    )
+    strategy: Literal["order", "sample", "normal", "unmodified"] | None = typer.Option(
+        None, help="How simbambiw uses the weights of the rows.", show_default="order"
+    )
+    tasks: str | None = typer.Option(
+        None, help="Tasks of --weigher evolution: IS, FS, IW, FW joined by +.", show_default="IS+FW"
+    )
+    evaluations: int | None = typer.Option(
+        None, min=1, help="Number of evaluations of --weigher evolution.", show_default="10000"
+    )
 
-class Votes(StrEnum):
-    """How votes depend on the distance."""
+    @property
+    def is_knn(self) -> bool:
+        """Whether the model is a k-NN. Learned votes have no ``--votes`` and choose weights and neighbours themselves.
 
-    UNIFORM = "uniform"
-    DISTANCE = "distance"
-
-
-class ScaleName(StrEnum):
-    """How numbers are scaled."""
-
-    STANDARD = "standard"
-    RANGE = "range"
-    RANK = "rank"
-    NONE = "none"
-
-
-class Strategy(StrEnum):
-    """How SIMBAMBIW uses the weights of the rows."""
-
-    ORDER = "order"
-    SAMPLE = "sample"
-    NORMAL = "normal"
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """The options of the command line that describe the model. None means that the option was not given."""
-
-    model: ModelName
-    weigher: Weigher | None
-    neighbors: int | None
-    votes: Votes | None
-    scale: ScaleName | None
-    select: int | None
-    strategy: Strategy | None
-    tasks: str | None
-    evaluations: int | None
-    seed: int
-    jobs: int | None
+        Who gives one of these options, and no model, means a k-NN.
+        """
+        of_knn = (self.weigher, self.neighbors, self.votes, self.select, self.strategy, self.tasks, self.evaluations)
+        return self.model == "knn" if self.model else any(option is not None for option in of_knn)
 
     @property
     def chosen_weigher(self) -> Weigher | None:
         """The weigher of the model. None means that the model has none, or learns its own weights."""
-        return Weigher.RELIEFF if self.weigher is None and self.model is ModelName.KNN else self.weigher
+        return Weigher.ReliefF if self.weigher is None and self.is_knn else self.weigher
 
     @property
     def n_neighbors(self) -> int | None:
-        """The number of neighbours that vote. None means that the model chooses it or has no such number."""
-        return 5 if self.neighbors is None and self.model is ModelName.KNN else self.neighbors
+        """The number of neighbours that vote. None means that the model chooses it."""
+        return 5 if self.neighbors is None and self.is_knn else self.neighbors
 
     @property
     def chosen_scale(self) -> str | None:
-        """How numbers are scaled: "standard" for learned votes and "range" for all others, unless it was given."""
-        if self.scale is None:
-            return "standard" if self.model is ModelName.VOTES else "range"
-        return None if self.scale is ScaleName.NONE else self.scale.value
+        """How numbers are scaled: "standard" for learned votes and "range" for a k-NN, unless it was given."""
+        scale = self.scale or ("range" if self.is_knn else "standard")
+        return None if scale == "none" else scale
 
     def describe(self) -> str:
         """Return the model in words, for the terminal."""
         k, weigher = self.n_neighbors, self.chosen_weigher
-        names = {
-            ModelName.KNN: f"{k}-NN",
-            ModelName.VOTES: "learned votes" + (f" of {k} neighbours" if k else ""),
-        }
+        name = f"{k}-NN" if self.is_knn else "learned votes" + (f" of {k} neighbours" if k else "")
         select = "" if self.select is None else f", {self.select} features selected"
-        return names[self.model] + ("" if weigher is None else f", weigher {weigher.value}") + select
+        return name + ("" if weigher is None else f", weigher {weigher}") + select
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self, seed: int) -> dict[str, Any]:
         """Return the settings for JSON output."""
-        weigher = self.chosen_weigher
         return {
-            "model": self.model.value,
-            "weigher": None if weigher is None else weigher.value,
+            "model": "knn" if self.is_knn else "votes",
+            "weigher": self.chosen_weigher,
             "n_neighbors": self.n_neighbors,
-            "votes": (self.votes or Votes.UNIFORM).value,
+            "votes": self.votes or "uniform",
             "scale": self.chosen_scale,
             "select": self.select,
-            "random_state": self.seed,
+            "random_state": seed,
         }
 
-
-def check_options(options: FitOptions) -> None:
-    """Raise `UsageError` if options contradict each other. Commands call this before any work."""
-    model, weigher = options.model, options.chosen_weigher
-    if options.votes is not None and model is not ModelName.KNN:
-        raise UsageError(f"--votes is for --model knn; got --model {model.value}")
-    if options.select is not None and (weigher is None or weigher in _NOT_SELECTING):
-        raise UsageError("--select needs a --weigher that ranks features, such as relieff or nca")
-    if options.strategy is not None and weigher is not Weigher.SIMBAMBIW:
-        raise UsageError("--strategy is for --weigher simbambiw")
-    if (options.tasks is not None or options.evaluations is not None) and weigher is not Weigher.EVOLUTION:
-        raise UsageError("--tasks and --evaluations are for --weigher evolution")
-    if options.tasks is not None:
-        check_known_tasks(options.tasks)
+    def check(self) -> None:
+        """Raise `UsageError` if options contradict each other. Commands call this before any work."""
+        weigher = self.chosen_weigher
+        if self.votes is not None and not self.is_knn:
+            raise UsageError("--votes is for --model knn; got --model votes")
+        if self.select is not None and not hasattr(_make_default(weigher), "n_features_to_select"):
+            raise UsageError("--select needs a --weigher that ranks features, such as relieff or nca")
+        if self.strategy is not None and weigher is not Weigher.SimbaMBIW:
+            raise UsageError("--strategy is for --weigher simbambiw")
+        if (self.tasks is not None or self.evaluations is not None) and weigher is not Weigher.EvolutionaryWeigher:
+            raise UsageError("--tasks and --evaluations are for --weigher evolution")
+        if self.tasks is not None:
+            check_known_tasks(self.tasks)
 
 
 def check_known_tasks(tasks: str) -> str:
@@ -176,55 +144,52 @@ def check_known_tasks(tasks: str) -> str:
     return "+".join(parts)
 
 
-def make_table_estimator(options: FitOptions, *, numeric: bool, keep: list[str], drop: list[str]) -> Any:
+def make_model(options: ModelOptions, table: TableOptions, common: LearningOptions, *, numeric: bool) -> Any:
     """Return an unfitted `TableClassifier`, or a `TableRegressor` for a numeric target."""
-    from ..models import TableClassifier, TableRegressor
-
-    inner = _make_estimator(options, numeric)
-    missing = "indicator" if options.model is ModelName.VOTES else "distance"
-    kind = TableRegressor if numeric else TableClassifier
-    return kind(inner, options.chosen_scale, missing=missing, keep=keep, drop=drop)
-
-
-def _make_estimator(options: FitOptions, numeric: bool) -> Any:
-    """Return the unfitted estimator for the prepared columns."""
     from .. import models
 
-    k = options.n_neighbors
-    jobs: dict[str, Any] = {"n_jobs": options.jobs}
-    weigher, near = _make_weigher(options, numeric), options.votes is Votes.DISTANCE
-    kind: Any
-    if options.model is ModelName.KNN:
-        kind = models.WeightedKNeighborsRegressor if numeric else models.WeightedKNeighborsClassifier
-        return kind(k, weigher, weights="distance" if near else "uniform", **jobs)
-    kind = models.LearnedVotesRegressor if numeric else models.LearnedVotesClassifier
-    chosen = "auto" if options.weigher is None else weigher
-    return kind("auto" if k is None else k, chosen, random_state=options.seed, **jobs)
+    k, weigher = options.n_neighbors, _make_weigher(options, common, numeric)
+    inner: Any
+    if options.is_knn:
+        inner = models.WeightedKNeighborsRegressor if numeric else models.WeightedKNeighborsClassifier
+        inner = inner(k, weigher, weights=options.votes or "uniform", n_jobs=common.jobs)
+    else:
+        inner = models.LearnedVotesRegressor if numeric else models.LearnedVotesClassifier
+        chosen = "auto" if options.weigher is None else weigher
+        inner = inner("auto" if k is None else k, chosen, random_state=common.seed, n_jobs=common.jobs)
+    kind = models.TableRegressor if numeric else models.TableClassifier
+    missing = "distance" if options.is_knn else "indicator"
+    return kind(inner, options.chosen_scale, missing=missing, keep=table.keep or [], drop=table.drop or [])
 
 
-def _make_weigher(options: FitOptions, numeric: bool) -> Any:
-    """Return the weigher, or None for none."""
+def _make_default(weigher: Weigher | None) -> Any:
+    """Return a weigher as its class makes it by default, or None for none."""
     from .. import weighers
+
+    return None if weigher is None or weigher is Weigher.none else getattr(weighers, weigher.name)()
+
+
+def _make_weigher(options: ModelOptions, common: LearningOptions, numeric: bool) -> Any:
+    """Return the weigher, or None for none."""
     from ..exceptions import InvalidDataError
+    from ..weighers import RReliefF
 
     name = options.chosen_weigher
-    if name is None or name is Weigher.NONE:
+    made = RReliefF() if numeric and name is Weigher.ReliefF else _make_default(name)
+    if made is None:
         return None
-    if numeric and name in _ONLY_CLASSES:
-        raise InvalidDataError(f"'{name.value}' needs classes, and the target is numeric: use relieff, nca or none")
-    kind = weighers.RReliefF if numeric and name is Weigher.RELIEFF else getattr(weighers, WEIGHER_CLASSES[name])
-    made = kind(**_weigher_parameters(options, name))
     known = made.get_params(deep=False)
-    wanted = {"random_state": options.seed, "n_jobs": options.jobs, "n_features_to_select": options.select}
-    return made.set_params(**{key: value for key, value in wanted.items() if key in known and value is not None})
-
-
-def _weigher_parameters(options: FitOptions, name: Weigher) -> dict[str, Any]:
-    """Return the parameters that only some weighers have."""
-    if name is Weigher.SIMBAMBIW:
-        return {"strategy": (options.strategy or Strategy.ORDER).value}
-    if name is Weigher.EVOLUTION:
+    if numeric and not isinstance(made, RReliefF) and "target_type" not in known:
+        raise InvalidDataError(f"'{name}' needs classes, and the target is numeric: use relieff, nca or none")
+    wanted: dict[str, Any] = {
+        "random_state": common.seed,
+        "n_jobs": common.jobs,
+        "n_features_to_select": options.select,
+    }
+    if name is Weigher.SimbaMBIW:
+        wanted["strategy"] = options.strategy
+    if name is Weigher.EvolutionaryWeigher:
         n = options.evaluations or 10_000
-        tasks = check_known_tasks(options.tasks or "IS+FW")
-        return {"tasks": tasks, "max_evaluations": n, "population_size": max(4, min(100, n))}
-    return {}
+        wanted |= {"tasks": check_known_tasks(options.tasks or "IS+FW"), "max_evaluations": n}
+        wanted["population_size"] = max(4, min(100, n))
+    return made.set_params(**{key: value for key, value in wanted.items() if key in known and value is not None})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 _quiet = False
+_bar_console: Any = None  # that of the progress bar, while there is one: it prints messages above the bar
 
 
 def set_quiet(wanted: bool) -> None:
@@ -23,9 +24,43 @@ def on_terminal() -> bool:
     return bool(sys.stderr is not None and sys.stderr.isatty()) and not _quiet
 
 
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int, str], None] | None]:
+    """Yield a function that draws a progress bar on stderr, or None if stderr is no terminal or notes are suppressed.
+
+    The function takes how many steps are done, of how many, and the name of the current step.
+    """
+    global _bar_console
+    if not on_terminal():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(30), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    _bar_console = Console(stderr=True)
+    try:
+        # By default, rich would print to stderr what goes to stdout while the bar is there.
+        with Progress(*columns, console=_bar_console, transient=True, redirect_stdout=False) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)
+    finally:
+        _bar_console = None
+
+
 def say(text: str = "") -> None:
     """Print lines of the result on stdout, without control characters."""
     sys.stdout.write("".join(f"{_printable(line)}\n" for line in text.split("\n")))
+
+
+def say_columns(lines: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """Print a table with aligned columns on stdout: the first ``left`` columns to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [
+            cell.ljust(w) if j < left else cell.rjust(w) for j, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ]
+        say("  ".join(cells).rstrip())
 
 
 def write_raw(text: str) -> None:
@@ -36,7 +71,7 @@ def write_raw(text: str) -> None:
 def note(text: str) -> None:
     """Print a message on stderr."""
     if not _quiet:
-        sys.stderr.write(f"{_styled('note:', '33')} {_one_line(text)}\n")
+        _print_message("note:", "yellow", text)
 
 
 def notes(texts: Iterable[str], at_most: int = 12) -> None:
@@ -50,7 +85,7 @@ def notes(texts: Iterable[str], at_most: int = 12) -> None:
 
 def error(text: str) -> None:
     """Print on stderr why the command failed."""
-    sys.stderr.write(f"{_styled('error:', '31;1')} {_one_line(text)}\n")
+    _print_message("error:", "red", text)
 
 
 def print_json(value: Any) -> None:
@@ -58,15 +93,14 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(_plain(value), indent=1, allow_nan=False) + "\n")
 
 
-def _styled(text: str, code: str) -> str:
-    """Colour a text, if stderr is a terminal with colours."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stderr.isatty()
-    return text if plain else f"\033[{code}m{text}\033[0m"
+def _print_message(label: str, colour: str, text: str) -> None:
+    """Print a message on stderr as one line. Its label has a colour if stderr is a terminal that has colours."""
+    from rich.console import Console
+    from rich.text import Text
 
-
-def _one_line(text: str) -> str:
-    """Join the lines of a message into one line."""
-    return " ".join(_printable(line).strip() for line in text.splitlines())
+    joined = " ".join(_printable(line).strip() for line in text.splitlines())
+    console = _bar_console or Console(stderr=True)
+    console.print(Text(label, colour), Text(joined), soft_wrap=True)
 
 
 def _printable(line: str) -> str:

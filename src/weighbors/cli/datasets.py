@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ._data import check_directory
 from ._errors import TROUBLE, UsageError
-from ._options import Json, Quiet
-from ._progress_bar import progress_bar
-from ._say import error, note, print_json, say, set_quiet
+from ._options import OutputOptions
+from ._say import error, note, print_json, progress_bar, say, say_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,35 +19,26 @@ NAME = "datasets"
 
 
 def run(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME | fetch NAME|GROUP|all]", help="Data set to describe, or to download into a directory."
-        ),
-    ] = None,
-    group: Annotated[str | None, typer.Option(help="Group of the data set, if several have the same name.")] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Directory of the data sets. The default is the environment variable WEIGHBORS_DATA."
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Directory into which fetch writes the data sets."),
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    common: OutputOptions,
+    words: list[str] | None = typer.Argument(
+        None, metavar="[NAME | fetch NAME|GROUP|all]", help="Data set to describe, or to download into a directory."
+    ),
+    group: str | None = typer.Option(None, help="Group of the data set, if several have the same name."),
+    data: Path | None = typer.Option(
+        None, metavar="DIR", help="Directory of the data sets. The default is the environment variable WEIGHBORS_DATA."
+    ),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", metavar="DIR", help="Directory into which fetch writes the data sets."
+    ),
 ) -> int | None:
     """List data sets, describe one, or download public ones.
 
     The data sets of scikit-learn are always available. Others are read from a directory with a MANIFEST.csv. "fetch"
     downloads public tables of the papers into such a directory. If it is interrupted, the same command continues.
     """
-    set_quiet(quiet)
     words = words or []
     if words[:1] == ["fetch"]:
-        return _fetch(words[1:], output, json)
+        return _fetch(words[1:], output, common.json)
     if output is not None:
         raise UsageError("--output belongs to 'weighbors datasets fetch NAME|GROUP -o DIR'")
     if len(words) > 1:
@@ -59,10 +49,10 @@ def run(
 
     if name is not None:
         description = describe_dataset(name, group, data_home=data)
-        print_json(description) if json else _describe(description)
+        print_json(description) if common.json else _describe(description)
         return None
     found = known_datasets(data)
-    if json:
+    if common.json:
         print_json(found.astype(object).where(found.notna(), None).to_dict("records"))
     else:
         _list(found)
@@ -102,13 +92,7 @@ def _fetch(wanted: list[str], output: Path | None, json: bool) -> int:
 def _list(found: pd.DataFrame) -> None:
     """Print one aligned line per data set."""
     columns = ["name", "group", "rows", "features", "classes"]
-    shown = [columns, *found[columns].astype(str).to_numpy().tolist()]
-    widths = [max(len(row[j]) for row in shown) for j in range(len(columns))]
-    for row in shown:
-        cells = [
-            f"{cell:<{w}}" if j < 2 else f"{cell:>{w}}" for j, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        say("  ".join(cells).rstrip())
+    say_columns([columns, *found[columns].astype(str).to_numpy().tolist()], left=2)
 
 
 def _describe(description: dict[str, Any]) -> None:

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from ._options import Force, Jobs, Json, Quiet
-from ._progress_bar import progress_bar
-from ._say import say, set_quiet
+from ._options import JOBS, WritingOptions
+from ._say import progress_bar, say
 from .report import check_report, publish
 
 NAME = "demo"
 
 
 def run(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Report to write: .html, .md or .json.")
-    ] = Path("report.html"),
-    jobs: Jobs = None,
-    force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    common: WritingOptions,
+    output: Path = typer.Option(
+        Path("report.html"), "--output", "-o", metavar="FILE", help="Report to write: .html, .md or .json."
+    ),
+    jobs: int | None = JOBS,
 ) -> None:
     """Write a report on built-in data, in seconds.
 
     The data are 569 patients with a malignant or a benign breast tumour. They are part of scikit-learn. A last
     paragraph shows what learned votes gain on a second table.
     """
-    set_quiet(quiet)
-    check_report(output, force)
+    check_report(output, common.force)
     from ..datasets import load_builtin
     from ..report import build_report
 
@@ -40,8 +35,8 @@ def run(
         made = build_report(
             data.X, data.y, target="diagnosis", title="Breast cancer in Wisconsin", n_jobs=jobs, progress=bar
         )
-    publish(made, output, json)
-    if not json:
+    publish(made, output, common.json)
+    if not common.json:
         say(textwrap.fill(describe_votes_gain(jobs), 88))
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ._data import check_format, check_output, read_data, write_frame
-from ._errors import UsageError
-from ._models import load_model, split_target
-from ._options import Force, Header, Json, Quiet
-from ._say import note, notes, print_json, say, set_quiet, write_raw
+from ._data import TABLES, check_output, load_model, read_file, split_known_target, write_frame
+from ._options import FileOptions, Model, WritingOptions
+from ._say import note, notes, print_json, say, write_raw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,24 +20,12 @@ NAME = "predict"
 
 
 def run(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Model file that weighbors fit or TableClassifier.save wrote.")
-    ],
-    data: Annotated[Path, typer.Argument(metavar="TABLE", help="Rows to predict, in any format that fit reads.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Table to write. Without it, csv is printed on stdout."),
-    ] = None,
-    shares: Annotated[
-        bool,
-        typer.Option(
-            "--shares", help="Kept for old scripts, without effect: probabilities of classes are always written."
-        ),
-    ] = False,
-    header: Header = True,
-    force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    model: Model,
+    table: FileOptions,
+    common: WritingOptions,
+    output: Path | None = typer.Option(
+        None, "--output", "-o", metavar="FILE", help="Table to write. Without it, csv is printed on stdout."
+    ),
 ) -> None:
     """Predict the rows of a table with a saved model.
 
@@ -47,25 +33,19 @@ def run(
     probability of every class. If a column of the model is missing, the command ends with an error. Notes name
     unknown columns and unknown categories, and report rows that the model was fitted to.
     """
-    set_quiet(quiet)
-    check_output(output, force=force, inputs=(model, data))
-    check_format(output)
+    check_output(output, force=common.force, inputs=(model, table.data), formats=TABLES)
     loaded = load_model(model)
-    numeric = not hasattr(loaded, "classes_")
-    if shares and numeric:
-        raise UsageError(f"--shares needs classes, and '{model}' predicts a number")
-    table = read_data(data, header).frame
-    truth, columns = split_target(table, loaded._target_name)
+    truth, columns = split_known_target(loaded, read_file(table).frame)
     said = loaded.check_table(columns)
     notes(said)
     frame = loaded.predict_table(columns).reset_index(names="row")
     known = loaded.count_training_rows(columns)
     if known:
-        note(f"{known} of {len(table)} rows are training rows: they do not show how well new rows are predicted")
-    found, line = _describe_numbers(frame, truth) if numeric else _describe_labels(frame, truth)
+        note(f"{known} of {len(columns)} rows are training rows: they do not show how well new rows are predicted")
+    found, line = (_describe_labels if hasattr(loaded, "classes_") else _describe_numbers)(frame, truth)
     if output is not None:
         write_frame(frame, output)
-    if json:
+    if common.json:
         cells = {str(name): frame[name] for name in frame.columns} if output is None else {"output": str(output)}
         print_json({"model": str(model), "rows": len(frame), **found, **cells, "notes": said})
     elif output is None:

@@ -4,40 +4,28 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from ._data import check_output, is_numeric, read_data, split_groups, split_labels
-from ._errors import UsageError
-from ._options import Data, Drop, Force, Groups, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
-from ._progress_bar import progress_bar
-from ._say import note, notes, say, set_quiet, write_raw
+from ._data import check_output, read_training
+from ._options import GROUPS, LearningOptions, TableOptions
+from ._say import note, notes, progress_bar, say, write_raw
 
 if TYPE_CHECKING:
     from ..report import Report
 
 NAME = "report"
-FORMATS = (".html", ".md", ".json")
 
 
 def run(
-    data: Data,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Report to write: .html, .md or .json.")
-    ] = Path("report.html"),
-    target: Target = None,
-    target_type: TargetType = TargetKind.AUTO,
-    groups: Groups = None,
-    neighbors: Annotated[int, typer.Option("--neighbors", "-k", min=1, help="Number of neighbours that vote.")] = 5,
-    keep: Keep = None,
-    drop: Drop = None,
-    header: Header = True,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    table: TableOptions,
+    common: LearningOptions,
+    output: Path = typer.Option(
+        Path("report.html"), "--output", "-o", metavar="FILE", help="Report to write: .html, .md or .json."
+    ),
+    groups: str | None = GROUPS,
+    neighbors: int = typer.Option(5, "--neighbors", "-k", min=1, help="Number of neighbours that vote."),
 ) -> None:
     """Write a report on the features of a table.
 
@@ -45,36 +33,32 @@ def run(
     and how much accuracy the feature weights add to a k-NN. If the target is a number, it shows how well neighbours
     predict it. A summary is printed in the terminal. The report is one file, which can be read without a network.
     """
-    set_quiet(quiet)
-    check_report(output, force, data)
-    X, y = split_labels(read_data(data, header), target, target_type.value)
-    X, together = split_groups(X, groups)
+    check_report(output, common.force, table.data)
+    read = read_training(table, groups)
     from ..report import build_report
 
     with progress_bar() as bar:
         made = build_report(
-            X,
-            y.to_numpy(),
-            target=str(y.name),
-            title=data.name,
-            groups=together,
-            keep=keep or (),
-            drop=drop or (),
+            read.X,
+            read.y.to_numpy(),
+            target=str(read.y.name),
+            title=table.data.name,
+            groups=read.groups,
+            keep=table.keep or (),
+            drop=table.drop or (),
             n_neighbors=neighbors,
-            target_type="numeric" if is_numeric(y) else "classes",
-            random_state=seed,
-            n_jobs=jobs,
+            target_type=read.target_type,
+            random_state=common.seed,
+            n_jobs=common.jobs,
             progress=bar,
         )
     notes(made.data["notes"])
-    publish(made, output, json)
+    publish(made, output, common.json)
 
 
 def check_report(output: Path, force: bool, *inputs: Path) -> None:
     """Refuse, before any work is done, a report file or a format that cannot be written."""
-    if output.suffix.lower() not in FORMATS:
-        raise UsageError(f"'{output}' should end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
-    check_output(output, force=force, inputs=inputs)
+    check_output(output, force=force, inputs=inputs, formats=".html .md .json")
     lacking = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
     if lacking and output.suffix.lower() == ".html":
         from ..exceptions import MissingDependencyError

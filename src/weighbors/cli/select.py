@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ._data import check_format, check_output, is_numeric, read_data, split_groups, split_labels, write_frame
+from ._data import TABLES, check_output, read_training, write_frame
 from ._errors import UsageError
-from ._options import Data, Drop, Force, Groups, Header, Jobs, Json, Keep, Quiet, Seed, Target, TargetKind, TargetType
-from ._say import notes, on_terminal, print_json, say, set_quiet
+from ._options import GROUPS, LearningOptions, TableOptions
+from ._say import on_terminal, print_json, say, say_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,98 +23,66 @@ NAME = "select"
 _SHOWN = 20  # rows of the list in the terminal
 
 
-class WeigherName(StrEnum):
-    """The weighers that rank the features of a half sample."""
-
-    AUTO = "auto"
-    RELIEFF = "relieff"
-    IRELIEF = "irelief"
-    SCORE = "t"
-    FOREST = "forest"
-
-
 def run(
-    data: Data,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Table to write: all features with their q-values, the best first."
-        ),
-    ],
-    target: Target = None,
-    target_type: TargetType = TargetKind.AUTO,
-    groups: Groups = None,
-    target_fdr: Annotated[
-        float,
-        typer.Option(
-            "--target-fdr", help="False discovery rate: the largest expected share of false features in the list."
-        ),
-    ] = 0.1,
-    target_fp: Annotated[
-        float | None,
-        typer.Option(
-            "--target-fp",
-            metavar="NUMBER",
-            help="Largest expected number of false features in the list, instead of a share.",
-        ),
-    ] = None,
-    weigher: Annotated[
-        WeigherName,
-        typer.Option(
-            help="Method that ranks the features. auto is I-RELIEF of values and ranks, or RReliefF for a number."
-        ),
-    ] = WeigherName.AUTO,
-    pairs: Annotated[int, typer.Option(min=1, help="Number of pairs of half samples.")] = 50,
-    permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of the labels.")] = 10,
-    keep: Keep = None,
-    drop: Drop = None,
-    header: Header = True,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    table: TableOptions,
+    common: LearningOptions,
+    output: Path = typer.Option(
+        ..., "--output", "-o", metavar="FILE", help="Table to write: all features with their q-values, the best first."
+    ),
+    groups: str | None = GROUPS,
+    target_fdr: float = typer.Option(
+        0.1, "--target-fdr", help="False discovery rate: the largest expected share of false features in the list."
+    ),
+    target_fp: float | None = typer.Option(
+        None,
+        "--target-fp",
+        metavar="NUMBER",
+        help="Largest expected number of false features in the list, instead of a share.",
+    ),
+    weigher: Literal["auto", "relieff", "irelief", "t", "forest"] = typer.Option(
+        "auto",
+        help="Statistic or method that ranks the features. t is the F-statistic of each feature, which for two "
+        "classes is the squared t-statistic, and for a numeric target that of a regression line. auto is the same, "
+        "with a constant added to the standard deviations if at least 100 columns are on one scale. "
+        "relieff and irelief look at neighbours (relieff is RReliefF for a numeric target). forest is a random forest.",
+    ),
+    pairs: int = typer.Option(50, min=1, help="Number of pairs of half samples."),
+    permutations: int = typer.Option(10, min=1, help="Number of permutations of the labels."),
 ) -> None:
     """Select features with a limited share of false discoveries.
 
     Features are ranked in many random halves of the rows. The list has the features that are found in most halves. It
     is as long as the chosen false discovery rate allows. The output has all features with their q-values.
     """
-    set_quiet(quiet)
     if not 0 < target_fdr < 1:
         raise UsageError(f"--target-fdr must be a share between 0 and 1, for example 0.1; got {target_fdr:g}")
     if target_fp is not None and not 0 < target_fp < math.inf:
         raise UsageError(f"--target-fp must be a number above 0; got {target_fp:g}")
-    check_format(output)
-    check_output(output, force=force, inputs=(data,))
-    X, y = split_labels(read_data(data, header), target, target_type.value)
-    X, together = split_groups(X, groups)
+    check_output(output, force=common.force, inputs=(table.data,), formats=TABLES)
+    read = read_training(table, groups)
     from ..evaluation import StabilitySelection
     from ..exceptions import NothingSelectedWarning
-    from ..tables import clean_table
 
-    clean = clean_table(X, keep=keep or (), drop=drop or ())
-    notes([*map(str, clean.left_out), *clean.notes])
-    if weigher is WeigherName.FOREST:
+    clean = read.clean(table)
+    if weigher == "forest":
         _refuse_categories(clean.X)
-    numeric = is_numeric(y)
     model = StabilitySelection(
-        _make_weigher(weigher, numeric),
+        _make_weigher(weigher, read.numeric),
         pairs,
         target_fdr=target_fdr,
         target_fp=target_fp,
         n_permutations=permutations,
-        target_type="numeric" if numeric else "classes",
+        target_type=read.target_type,
         verbose=on_terminal(),
-        random_state=seed,
-        n_jobs=jobs,
+        random_state=common.seed,
+        n_jobs=common.jobs,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingSelectedWarning)  # the printed list shows that it is empty
-        model.fit(clean.X, y.to_numpy(), groups=None if together is None else together.to_numpy())
+        model.fit(clean.X, read.y.to_numpy(), groups=None if read.groups is None else read.groups.to_numpy())
     frame = model.frame().reset_index()
     write_frame(frame, output)
-    if json:
+    if common.json:
         print_json({"output": str(output), "target_type": model.target_type_, **_describe(model, frame)})
     else:
         _print_list(model, frame, output)
@@ -134,19 +101,19 @@ def _refuse_categories(X: pd.DataFrame) -> None:
         )
 
 
-def _make_weigher(name: WeigherName, numeric: bool) -> Any:
+def _make_weigher(name: str, numeric: bool) -> Any:
     """Return the weigher with this name, for classes or for a number. None is the default of the library."""
-    if name is WeigherName.AUTO:
+    if name == "auto":
         return None
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     from ..weighers import IRelief, ReliefF, RReliefF, ScoreWeigher
 
-    if name is WeigherName.FOREST:
+    if name == "forest":
         return RandomForestRegressor() if numeric else RandomForestClassifier()
-    if name is WeigherName.SCORE:
+    if name == "t":
         return ScoreWeigher()
-    if name is WeigherName.RELIEFF:
+    if name == "relieff":
         return RReliefF() if numeric else ReliefF()
     if numeric:
         raise UsageError("--weigher irelief needs classes, and the target is a number: use relieff, t or forest")
@@ -174,10 +141,10 @@ def _print_list(model: StabilitySelection, frame: pd.DataFrame, output: Path) ->
     )
     say(f"{len(chosen)} of {len(frame)} features at {goal}")
     if len(chosen):
-        width = max(len(str(name)) for name in chosen["feature"][:_SHOWN])
-        say(f"  {'feature':<{width}}  q-value  share of half samples")
-        for row in chosen.head(_SHOWN).itertuples():
-            say(f"  {row.feature:<{width}}  {row.q_value:7.3f}  {row.share:.2f}")
+        rows = chosen.head(_SHOWN)
+        cells = zip(rows["feature"], rows["q_value"], rows["share"], strict=True)
+        head = ["  feature", "q-value", "share of half samples"]
+        say_columns([head, *([f"  {name}", f"{q:.3f}", f"{share:.2f}"] for name, q, share in cells)])
         if len(chosen) > _SHOWN:
             say(f"  ... and {len(chosen) - _SHOWN} more")
     else:

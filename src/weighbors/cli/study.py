@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from ._data import check_directory
 from ._errors import FAILED_CELLS, UsageError
-from ._options import Json, Quiet, check_jobs
-from ._say import note, on_terminal, print_json, say, set_quiet
+from ._options import OutputOptions, check_jobs
+from ._say import note, on_terminal, print_json, say
 
 if TYPE_CHECKING:
     from ..presets import PresetResult
@@ -20,50 +19,33 @@ if TYPE_CHECKING:
 NAME = "study"
 
 
-class Preset(StrEnum):
-    """The experiments that the command offers: the names of `weighbors.presets.PRESETS`.
-
-    They are listed here so that the help text needs no import of the library. A test compares both lists.
-    """
-
-    SIMBAMBIW = "simbambiw"
-    CLASS_RELIEF = "class-relief"
-    WIBK = "wibk"
-    IFSW = "ifsw"
-
-
 def run(
-    name: Annotated[Preset, typer.Argument(metavar="NAME", help="Experiment: simbambiw, class-relief, wibk or ifsw.")],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Directory of the results. It is created if it does not exist."
-        ),
-    ],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Directory of the data sets. The default is the environment variable WEIGHBORS_DATA. Without a "
-            "directory, the experiments run with --quick on tables that come with scikit-learn.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Run a small version of the same protocol, in under two minutes.")
-    ] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed cells again.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(callback=check_jobs, metavar="N", help="Number of processes; -1 for all cores.")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    common: OutputOptions,
+    name: Literal["simbambiw", "class-relief", "wibk", "ifsw"] = typer.Argument(
+        ..., metavar="NAME", help="Experiment: simbambiw, class-relief, wibk or ifsw."
+    ),
+    output: Path = typer.Option(
+        ..., "--output", "-o", metavar="DIR", help="Directory of the results. It is created if it does not exist."
+    ),
+    data: Path | None = typer.Option(
+        None,
+        metavar="DIR",
+        help="Directory of the data sets. The default is the environment variable WEIGHBORS_DATA. Without a "
+        "directory, the experiments run with --quick on tables that come with scikit-learn.",
+    ),
+    quick: bool = typer.Option(
+        False, "--quick", help="Run a small version of the same protocol, in under two minutes."
+    ),
+    retry_failed: bool = typer.Option(False, "--retry-failed", help="Compute failed cells again."),
+    jobs: int | None = typer.Option(
+        None, callback=check_jobs, metavar="N", help="Number of processes; -1 for all cores."
+    ),
 ) -> int:
     """Run the experiment of a paper, or continue it.
 
     The same command continues an experiment that was stopped. A cell is one method on one fold of one data set. If
     cells fail, the exit code is 4, and the tables leave out the data sets of these cells.
     """
-    set_quiet(quiet)
     check_directory(data)
     without = data is None and not os.environ.get("WEIGHBORS_DATA")
     if without and not quick:
@@ -80,7 +62,7 @@ def run(
     output.mkdir(parents=True, exist_ok=True)
     try:
         result = run_preset(
-            name.value,
+            name,
             output=output,
             quick=quick,
             data_home=data,
@@ -92,7 +74,7 @@ def run(
         raise KeyboardInterrupt(
             f"interrupted; the finished cells are saved in '{output}', and the same command continues"
         ) from None
-    if json:
+    if common.json:
         print_json(_describe_result(result))
     else:
         say(str(result))

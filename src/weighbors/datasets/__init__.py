@@ -6,10 +6,17 @@ are in a directory of the user. The environment variable ``WEIGHBORS_DATA`` name
 public tables into such a directory.
 """
 
-from .builtin import builtin_names, load_builtin
-from .catalogue import describe_dataset, known_datasets
 from .fetching import Fetched, fetch_datasets, fetchable_datasets
-from .loaders import Dataset, data_directory, list_datasets, load_dataset
+from .loaders import (
+    Dataset,
+    builtin_names,
+    data_directory,
+    describe_dataset,
+    known_datasets,
+    list_datasets,
+    load_builtin,
+    load_dataset,
+)
 from .readers import Table, read_table, split_target
 
 __all__ = [

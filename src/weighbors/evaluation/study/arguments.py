@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..._names import hint, require_text
 from ...datasets import Dataset
-from ...datasets.builtin import load_named
+from ...datasets.loaders import load_named
 from ...exceptions import InvalidDataError
 from ...tables.frames import as_pandas
 from ...tables.groups import check_groups
