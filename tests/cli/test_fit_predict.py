@@ -75,9 +75,10 @@ def test_every_weigher(weighbors, mixed, weigher):
 def test_the_weighers_are_the_librarys():
     """Only wrappers of other weighers, instance selectors, and what is a part of WIB-K or for numbers are not there."""
     from weighbors import weighers
+    from weighbors.weighers import instances
 
     others = {
-        *weighers.instances.__all__,
+        *instances.__all__,
         "InstanceSampler",
         "Democratic",
         "FeatureSelector",

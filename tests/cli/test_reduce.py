@@ -14,6 +14,7 @@ from support.tables import mixed_table
 
 from weighbors import EvolutionaryWeigher, weighers
 from weighbors.tables import TableScaler, clean_table
+from weighbors.weighers import instances
 from weighbors.weighers.evolution.checkpoint import hold_checkpoint
 
 SELECTORS = ("fcnn", "ib2", "ib3", "drop3", "drop5", "icf", "hmnei")
@@ -238,7 +239,7 @@ def test_classical_selectors(weighbors, mixed, selector):
 
 
 def test_the_selectors_are_the_librarys():
-    assert {selector.upper() for selector in SELECTORS} == set(weighers.instances.__all__)
+    assert {selector.upper() for selector in SELECTORS} == set(instances.__all__)
 
 
 def test_options_that_do_not_belong_together(weighbors, mixed):
