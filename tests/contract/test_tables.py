@@ -8,7 +8,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 from scipy import sparse
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from contract.cases import CASES, OVER_BLOCKS, SPARSE, answers, assert_same, make, small_table
 
@@ -135,7 +139,7 @@ def test_the_arrays_of_the_caller_stay_as_they_are(name):
 
 
 def takes_weights(model):
-    return "sample_weight" in inspect.signature(model.fit).parameters
+    return hasattr(model, "fit") and "sample_weight" in inspect.signature(model.fit).parameters
 
 
 @every_case
@@ -174,7 +178,7 @@ def test_equal_weights_of_rows_are_none(name):
 REPEATED = ["IB1", "IBk", "KStar", "LWL", "LWL, naive Bayes", "RepresentativeIntervals", "WeightedKNeighborsClassifier",
             "WeightedKNeighborsRegressor", "k-NN with intervals", "distributed.WeightedKNeighborsClassifier",
             "distributed.WeightedKNeighborsRegressor", "distributed.RepresentativeIntervals", "WIBK",
-            "LearnedVotesClassifier", "LearnedVotesRegressor", "distributed.LearnedVotesRegressor"]  # fmt: skip
+            "LearnedVotesClassifier", "LearnedVotesRegressor"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REPEATED)
@@ -198,13 +202,17 @@ def test_the_order_of_rows_does_not_matter(name):
     X, y = small_table(name)
     order = np.random.default_rng(5).permutation(len(X))
     found, wanted = rows_and_answers(name, X[order], y[order]), rows_and_answers(name, X, y)
-    for name in OF_ROWS:
-        found.pop(name, None), wanted.pop(name, None)
+    for part in OF_ROWS:
+        found.pop(part, None)
+        wanted.pop(part, None)
     assert_same(found, wanted, rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize(
-    "name", sorted({*IN_ANY_ORDER, "Simba", "SimbaMBIW"} - {"TuRF", "MBIW", "RepresentativeIntervals"})
+    "name",
+    sorted(
+        {*IN_ANY_ORDER, "Simba", "SimbaMBIW"} - {"TuRF", "MBIW", "RepresentativeIntervals", "LearnedVotesRegressor"}
+    ),
 )
 def test_float32_is_close(name):
     X, y = small_table(name)
@@ -250,3 +258,20 @@ def test_masked_cells_are_missing(name):
     hidden = np.random.default_rng(8).random(X.shape) < 0.05
     lacking, masked = np.where(hidden, np.nan, X), np.ma.masked_array(np.where(hidden, -999.0, X), hidden)
     assert_same(answers(make(name).fit(masked, y), masked), answers(make(name).fit(lacking, y), lacking))
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_pipeline_hands_weights_of_rows_over_if_they_are_asked_for(name):
+    X, y = small_table(name)
+    weight = np.random.default_rng(9).uniform(0.5, 2, size=len(X))
+    wanted = rows_and_answers(name, X, y, weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make(name).set_fit_request(sample_weight=True)
+        if takes_weights(getattr(model, "weigher", None)):  # the weigher inside is asked for itself
+            model.weigher.set_fit_request(sample_weight=True)
+        asking = make_pipeline(FunctionTransformer(), model)
+        silent = make_pipeline(FunctionTransformer(), make(name))
+        with pytest.raises(UnsetMetadataPassedError):
+            silent.fit(X, y, sample_weight=weight)
+        found = answers(asking.fit(X, y, sample_weight=weight)[-1], QUERIES)
+    assert_same({key: found[key] for key in wanted}, wanted)
