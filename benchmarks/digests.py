@@ -220,9 +220,9 @@ def classifiers(X: Any, y: Any) -> Found:
         "complement": wb.WeightedKNeighborsClassifier(3, weights="complement", vote_ties="nearest"),
         "auto": wb.WeightedKNeighborsClassifier("auto", wb.ReliefF(5), weights="auto", p="auto"),
         "learned votes": wb.LearnedVotesClassifier(random_state=0),
-        "blocks": distributed.WeightedKNeighborsClassifier(5, distributed.ReliefF(5), max_bytes=2**16),
-        "blocks, classes": distributed.WeightedKNeighborsClassifier(5, distributed.ClassRelief(5), max_bytes=2**16),
-        "blocks, mbiw": distributed.WeightedKNeighborsClassifier(5, distributed.MBIW(), max_bytes=2**16),
+        "blocks": distributed.WeightedKNeighborsClassifier(5, wb.ReliefF(5), max_bytes=2**16),
+        "blocks, classes": distributed.WeightedKNeighborsClassifier(5, wb.ClassRelief(5), max_bytes=2**16),
+        "blocks, mbiw": distributed.WeightedKNeighborsClassifier(5, wb.MBIW(), max_bytes=2**16),
     }
     for name, model in models.items():
         yield name, attempt(lambda model=model: model.fit(X, y).predict_proba(queries))

@@ -29,7 +29,6 @@ _MADE = {
     "WIBK": lambda: models.WIBK(3, discretize="mdlp"),
     "distributed.LearnedVotesClassifier": lambda: distributed.LearnedVotesClassifier(random_state=0),
     "distributed.LearnedVotesRegressor": lambda: distributed.LearnedVotesRegressor(random_state=0),
-    "distributed.RepresentativeIntervals": lambda: distributed.RepresentativeIntervals(discretize="mdlp"),
 }
 
 

@@ -8,12 +8,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from weighbors import KStar, ReliefF, WeightedKNeighborsClassifier, distributed
+from weighbors import KStar, ReliefF, WeightedKNeighborsClassifier
 from weighbors.exceptions import InvalidDataError, NumericTargetWarning
 from weighbors.tables.labels import check_classes, check_labels, known_codes
 
 X = np.random.default_rng(0).normal(size=(100, 3))
-MODELS = [ReliefF(1), WeightedKNeighborsClassifier(1), KStar(), distributed.ReliefF(1)]
+MODELS = [ReliefF(1), WeightedKNeighborsClassifier(1), KStar()]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__module__)

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import weighbors as wb
-from weighbors import distributed as wd
 from weighbors.datasets import read_table
 from weighbors.evaluation import Study
 from weighbors.exceptions import InvalidDataError, InvalidWeightsError
@@ -65,7 +64,7 @@ def test_blocks_refuse_broken_labels_too():
     import dask.array as da
 
     with pytest.raises(InvalidDataError, match=TOLD):
-        wd.ReliefF(3).fit(da.from_array(NUMBERS, chunks=(20, 2)), da.from_array(LABELS, chunks=20))
+        wb.ReliefF(3).fit(da.from_array(NUMBERS, chunks=(20, 2)), da.from_array(LABELS, chunks=20))
 
 
 @pytest.mark.parametrize("given", [{"X": NUMBERS, "y": LABELS.astype(str)},

@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 from support.per_class import PerClassRelief
 
 import weighbors as wb
-from weighbors import distributed as over_blocks
 
 QUICK = {"population_size": 8, "max_evaluations": 80, "random_state": 0}
 WEIGHERS = {
@@ -22,10 +21,6 @@ WEIGHERS = {
     "search, per class": wb.EvolutionaryWeigher("FW", per_class=True, **QUICK),
     "strata": wb.Stratified(wb.ReliefF(3), 2),
     "votes": wb.Democratic(wb.ReliefF(3), 2, n_strata=2),
-    **{
-        f"{name} over blocks": getattr(over_blocks, name)()
-        for name in ("Relief", "RelievedF", "ReliefF", "ClassRelief")
-    },
 }
 
 

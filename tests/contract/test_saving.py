@@ -11,8 +11,7 @@ import skops.io
 from sklearn.datasets import load_iris
 
 from contract.cases import CASES, OVER_BLOCKS, answers, assert_same, make, needs_numbers
-from weighbors import EvolutionaryWeigher, WeightedKNeighborsClassifier
-from weighbors import distributed as over_blocks
+from weighbors import EvolutionaryWeigher, ReliefF, WeightedKNeighborsClassifier
 
 
 def through_joblib(model):
@@ -95,7 +94,7 @@ def test_fitted_estimators_hold_no_objects_of_pandas(name):
 
 def test_weights_that_were_loaded_are_read_only():
     X, y = tables()["array"]
-    loaded = through_skops(WeightedKNeighborsClassifier(3, over_blocks.ReliefF().fit(X, y).weights_).fit(X, y))
+    loaded = through_skops(WeightedKNeighborsClassifier(3, ReliefF().fit(X, y).weights_).fit(X, y))
     with pytest.raises(ValueError, match="read-only"):
         loaded.weights_.feature_weights[0] = 1.0
 

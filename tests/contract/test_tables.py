@@ -177,7 +177,7 @@ def test_equal_weights_of_rows_are_none(name):
 #: A row of weight 2 is a row given twice, where rows are counted and not learned from as neighbours of each other.
 REPEATED = ["IB1", "IBk", "KStar", "LWL", "LWL, naive Bayes", "RepresentativeIntervals", "WeightedKNeighborsClassifier",
             "WeightedKNeighborsRegressor", "k-NN with intervals", "distributed.WeightedKNeighborsClassifier",
-            "distributed.WeightedKNeighborsRegressor", "distributed.RepresentativeIntervals", "WIBK",
+            "distributed.WeightedKNeighborsRegressor", "WIBK",
             "LearnedVotesClassifier", "LearnedVotesRegressor"]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import weighbors as wb
 from weighbors import distributed as wd
 from weighbors.datasets import read_table
 from weighbors.exceptions import InvalidDataError
@@ -22,7 +23,7 @@ def broken_text(kind):
 
 
 @pytest.mark.parametrize("kind", ["plain", "large", "dictionary"])
-@pytest.mark.parametrize("estimator", [wd.ReliefF(2), wd.WeightedKNeighborsClassifier(1)], ids=["weigher", "k-NN"])
+@pytest.mark.parametrize("estimator", [wb.ReliefF(2), wd.WeightedKNeighborsClassifier(1)], ids=["weigher", "k-NN"])
 def test_text_that_is_no_utf8_is_refused_by_file_and_column(tmp_path, kind, estimator):
     numbers = np.arange(12.0)
     pq.write_table(pa.table({"x": numbers, "k": Y, "y": Y}), tmp_path / "a.parquet")
@@ -34,10 +35,11 @@ def test_text_that_is_no_utf8_is_refused_by_file_and_column(tmp_path, kind, esti
         estimator.fit(tmp_path, "y")
 
 
-def test_text_of_arrow_in_memory_is_refused_by_column():
+def test_text_of_arrow_in_dask_is_refused_by_column():
+    dd = pytest.importorskip("dask.dataframe")
     X = pd.DataFrame({"x": np.arange(12.0), "k": pd.array(broken_text("plain"), dtype=pd.ArrowDtype(pa.string()))})
     with pytest.raises(InvalidDataError, match="column 'k' holds text that cannot be read.*UTF-8"):
-        wd.ReliefF(2).fit(X, Y)
+        wb.ReliefF(2).fit(dd.from_pandas(X.assign(y=Y), npartitions=1), "y")
 
 
 def test_damaged_pages_are_told_of_by_file(tmp_path):
@@ -48,7 +50,7 @@ def test_damaged_pages_are_told_of_by_file(tmp_path):
     raw[200:4000] = b"\xff" * 3800
     path.write_bytes(raw)
     with pytest.raises(InvalidDataError, match=r"t.parquet' is no readable parquet file"):
-        wd.ReliefF(2).fit(path, "y")
+        wb.ReliefF(2).fit(path, "y")
 
 
 def test_a_file_that_is_read_whole(tmp_path):
@@ -57,12 +59,13 @@ def test_a_file_that_is_read_whole(tmp_path):
         read_table(tmp_path / "t.parquet")
 
 
-def test_row_numbers_over_blocks_are_whole():
+def test_row_numbers_over_blocks_are_whole(task_bytes, mapped):
+    task_bytes(2**16)
     X = np.tile(np.arange(4.0)[:, None], (50, 3))
     X[150, 1] = 0.5
     y = np.arange(200) % 2
     with pytest.raises(InvalidDataError, match=r"\(0\.5 in row 150\)"):
-        wd.RepresentativeIntervals(max_bytes=2**16).fit(X, y)
+        wb.RepresentativeIntervals().fit(mapped(X), y)
     X[0, 1] = 0.5
     with pytest.raises(InvalidDataError, match=r"\(0\.5 in row 0\)"):
-        wd.RepresentativeIntervals().fit(X, y)
+        wb.RepresentativeIntervals().fit(mapped(X), y)

@@ -18,6 +18,7 @@ from weighbors.exceptions import ClusterError, InvalidDataError
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 delayed = pytest.importorskip("dask").delayed
+config = pytest.importorskip("dask.config")
 RNG = np.random.default_rng
 N, ROWS = 240, 60
 
@@ -67,20 +68,77 @@ def deadly(log, kill_at):
 
 
 JOBS = {
-    "ReliefF": lambda m, X, y, Q, **o: m.ReliefF(3, **o).fit(X, y).feature_weights_,
-    "ClassRelief": lambda m, X, y, Q, **o: m.ClassRelief(3, **o).fit(X, y).class_feature_weights_,
-    "MBIW": lambda m, X, y, Q, **o: m.MBIW(**o).fit(X, y).instance_weights_,
-    "intervals": lambda m, X, y, Q, **o: m.RepresentativeIntervals(**o).fit(X, y).intervals_["weight"].to_numpy(),
-    "k-NN": lambda m, X, y, Q, **o: m.WeightedKNeighborsClassifier(3, **o).fit(X, y).predict_proba(Q),
-    "votes": lambda m, X, y, Q, **o: m.LearnedVotesClassifier(9, None, **VOTES, **o).fit(X, y).predict_proba(Q),
-    "votes of numbers": lambda m, X, y, Q, **o: m.LearnedVotesRegressor(9, None, **VOTES, **o).fit(X, y).predict(Q),
+    "ReliefF": lambda m, X, y, Q: m.ReliefF(3).fit(X, y).feature_weights_,
+    "ClassRelief": lambda m, X, y, Q: m.ClassRelief(3).fit(X, y).class_feature_weights_,
+    "MBIW": lambda m, X, y, Q: m.MBIW().fit(X, y).instance_weights_,
+    "intervals": lambda m, X, y, Q: m.RepresentativeIntervals().fit(X, y).intervals_["weight"].to_numpy(),
+    "k-NN": lambda m, X, y, Q: m.WeightedKNeighborsClassifier(3).fit(X, y).predict_proba(Q),
+    "votes": lambda m, X, y, Q: m.LearnedVotesClassifier(9, None, **VOTES).fit(X, y).predict_proba(Q),
+    "votes of numbers": lambda m, X, y, Q: m.LearnedVotesRegressor(9, None, **VOTES).fit(X, y).predict(Q),
 }
-OPTIONS = {"max_bytes": 2**20}
+WEIGHERS = ("ReliefF", "ClassRelief", "MBIW", "intervals")
+
+
+def over_blocks(name):
+    """Where the estimator of a job is."""
+    return wb if name in WEIGHERS else wd
+
+
 VOTES = {"width": 3.0, "ridge": 0.1}
 
 
+# --- lost clusters, tested first: later another client is active ---
+
+
+def test_a_client_that_was_closed():
+    X, y = table()
+    with cluster(processes=False):
+        model = wd.WeightedKNeighborsClassifier(3).fit(da.from_array(X, chunks=(60, 4)), y)
+    with pytest.raises(ClusterError, match=r"no scheduler any more .*closed.*Connect a new one"):
+        model.predict(X)
+    assert "dask" in str(model.plan_)
+    with cluster(processes=False):
+        np.testing.assert_array_equal(model.predict(X), wb.WeightedKNeighborsClassifier(3).fit(X, y).predict(X))
+
+
+def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
+    monkeypatch.setattr(_cluster, "PATIENCE", 1.0)
+    X, y = table()
+    with cluster(processes=False, n_workers=0):
+        began = time.monotonic()
+        with pytest.raises(ClusterError, match="no worker for 1 seconds"):
+            wb.ReliefF().fit(da.from_array(X, chunks=(60, 4)), y)
+        assert time.monotonic() - began < 60
+
+
+def test_a_cluster_that_goes_away_at_work(monkeypatch):
+    monkeypatch.setattr(_cluster, "PATIENCE", 3.0)
+    X, y = table()
+
+    def sleepy(chunk):
+        time.sleep(2)
+        return chunk
+
+    made = distributed.LocalCluster(2, processes=False, dashboard_address=None, silence_logs=60)
+    monkeypatch.setitem(config.config, "scheduler", "dask.distributed")  # a lost client leaves its setting behind
+    client = distributed.Client(made)
+    lazy = da.from_array(X, chunks=(60, 4)).map_blocks(sleepy, dtype=X.dtype)
+    stop = threading.Timer(1.0, made.close)
+    stop.start()
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match="no scheduler any more"):
+        wb.ReliefF().fit(lazy, y)
+    assert time.monotonic() - began < 60
+    stop.join(30)
+    client.close(timeout=1)
+
+
+# --- a cluster that all other tests share ---
+
+
 @pytest.mark.parametrize("name", JOBS)
-def test_the_same_numbers_on_a_cluster(name, client, tmp_path):
+def test_the_same_numbers_on_a_cluster(name, client, tmp_path, task_bytes):
+    task_bytes(2**16)
     X, y = table()
     expected = JOBS[name](wb, X, y, X[:50])
     for given, labels in (
@@ -88,7 +146,7 @@ def test_the_same_numbers_on_a_cluster(name, client, tmp_path):
         (_parquet(tmp_path), "label"),
     ):
         queries = X[:50] if given is not tmp_path else pd.DataFrame(X[:50], columns=list("abcd"))
-        found = JOBS[name](wd, given, labels, queries, client=client, max_bytes=2**16)
+        found = JOBS[name](over_blocks(name), given, labels, queries)
         np.testing.assert_array_equal(found, expected)
 
 
@@ -99,18 +157,24 @@ def _parquet(folder):
     return folder
 
 
-def killed(name, client, log, kill_at):
+@pytest.fixture
+def pieces(task_bytes):
+    """Limit the memory of a task, on which the number of passes over the rows depends."""
+    task_bytes(2**20)
+
+
+def killed(name, log, kill_at):
     X, y = table()
-    found = JOBS[name](wd, deadly(log, kill_at), y, X[:50], client=client, **OPTIONS)
+    found = JOBS[name](over_blocks(name), deadly(log, kill_at), y, X[:50])
     np.testing.assert_array_equal(found, JOBS[name](wb, X, y, X[:50]))
     return len(log.read_text().splitlines())
 
 
 @pytest.mark.parametrize("name", ["ReliefF", "k-NN"])
-def test_a_worker_dies_in_the_middle(name, client, tmp_path):
+def test_a_worker_dies_in_the_middle(name, client, pieces, tmp_path):
     """In the pass that looks for neighbours: after measuring and, for ReliefF, after taking the queries."""
     kill_at = {"ReliefF": 3, "k-NN": 2}[name]
-    reads = killed(name, client, tmp_path / "log", kill_at)
+    reads = killed(name, tmp_path / "log", kill_at)
     assert reads > kill_at  # what the dead worker had begun was done again
 
 
@@ -127,21 +191,22 @@ PASSES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kill_at"), [(name, at + 1) for name in JOBS for at in range(PASSES[name])])
-def test_a_worker_dies_in_any_pass_of_any_job(name, kill_at, client, tmp_path):
+def test_a_worker_dies_in_any_pass_of_any_job(name, kill_at, client, pieces, tmp_path):
     X, y = table()
     quiet = tmp_path / "quiet"
-    JOBS[name](wd, deadly(quiet, -1), y, X[:50], client=client, **OPTIONS)
+    JOBS[name](over_blocks(name), deadly(quiet, -1), y, X[:50])
     assert len(quiet.read_text().splitlines()) == PASSES[name]
-    assert killed(name, client, tmp_path / "log", kill_at) > kill_at  # read again after the kill
+    assert killed(name, tmp_path / "log", kill_at) > kill_at  # read again after the kill
 
 
 @pytest.mark.slow
-def test_a_worker_is_killed_from_outside_while_files_are_searched(client, tmp_path):
+def test_a_worker_is_killed_from_outside_while_files_are_searched(client, tmp_path, task_bytes):
     rng = RNG(0)
     X, y = rng.normal(size=(60_000, 30)).astype(np.float32), rng.integers(0, 2, 60_000)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(30)]).assign(label=y)
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=5_000)
-    model = wd.WeightedKNeighborsClassifier(5, client=client, max_bytes=2**22).fit(tmp_path, "label")
+    task_bytes(2**22)
+    model = wd.WeightedKNeighborsClassifier(5).fit(tmp_path, "label")
     workers = client.run(os.getpid)
     stop = threading.Timer(0.7, os.kill, (next(iter(workers.values())), signal.SIGKILL))
     stop.start()
@@ -155,7 +220,7 @@ def test_a_worker_is_killed_from_outside_while_files_are_searched(client, tmp_pa
 def test_workers_that_die_again_and_again_are_told_of(client, tmp_path):
     _, y = table()
     with pytest.raises(ClusterError, match="workers died on the same task.*memory"):
-        wd.ReliefF(client=client).fit(deadly(tmp_path / "log", 0), y)
+        wb.ReliefF().fit(deadly(tmp_path / "log", 0), y)
 
 
 def test_bad_partitions_are_told_of_by_a_cluster(client):
@@ -163,53 +228,12 @@ def test_bad_partitions_are_told_of_by_a_cluster(client):
     X = X.copy()
     X[200, 1] = np.inf
     with pytest.raises(InvalidDataError, match="contains infinity"):
-        wd.ReliefF(client=client).fit(da.from_array(X, chunks=(60, 4)), y)
+        wb.ReliefF().fit(da.from_array(X, chunks=(60, 4)), y)
 
 
-def test_a_client_that_was_closed():
-    X, y = table()
-    with cluster(processes=False) as client:
-        model = wd.WeightedKNeighborsClassifier(3, client=client).fit(da.from_array(X, chunks=(60, 4)), y)
-    with pytest.raises(ClusterError, match=r"no scheduler any more .*closed.*Connect a new one"):
-        wd.ReliefF(client=client).fit(da.from_array(X, chunks=(60, 4)), y)
-    with pytest.raises(ClusterError, match="no scheduler any more"):
-        model.predict(X)
-
-
-def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch):
-    monkeypatch.setattr(_cluster, "PATIENCE", 1.0)
-    X, y = table()
-    with cluster(processes=False, n_workers=0) as client:
-        began = time.monotonic()
-        with pytest.raises(ClusterError, match="no worker for 1 seconds"):
-            wd.ReliefF(client=client).fit(da.from_array(X, chunks=(60, 4)), y)
-        assert time.monotonic() - began < 60
-
-
-def test_a_cluster_that_goes_away_at_work(monkeypatch):
-    monkeypatch.setattr(_cluster, "PATIENCE", 3.0)
-    X, y = table()
-
-    def sleepy(chunk):
-        time.sleep(2)
-        return chunk
-
-    made = distributed.LocalCluster(2, processes=False, dashboard_address=None, silence_logs=60)
-    client = distributed.Client(made, set_as_default=False)
-    lazy = da.from_array(X, chunks=(60, 4)).map_blocks(sleepy, dtype=X.dtype)
-    stop = threading.Timer(1.0, made.close)
-    stop.start()
-    began = time.monotonic()
-    with pytest.raises(ClusterError, match="no scheduler any more"):
-        wd.ReliefF(client=client).fit(lazy, y)
-    assert time.monotonic() - began < 60
-    stop.join(30)
-    client.close(timeout=1)
-
-
-def test_the_current_client_serves_dask_collections(client):
+def test_the_current_client_serves_collections_and_files(client, mapped):
     X, y = table()
     lazy = da.from_array(X, chunks=(60, 4))
     model = wd.WeightedKNeighborsClassifier(3).fit(lazy, y)
     assert "dask, 2 threads" in str(model.plan_)
-    assert "joblib" in str(wd.WeightedKNeighborsClassifier(3).fit(X, y).plan_)
+    assert "dask, 2 threads" in str(wd.WeightedKNeighborsClassifier(3).fit(mapped(X), y).plan_)

@@ -59,7 +59,7 @@ def test_there_are_none_before_fit(model):
     [
         WeightedKNeighborsClassifier(5, ReliefF()),
         WeightedKNeighborsClassifier(5, ClassRelief()),
-        over_blocks.WeightedKNeighborsClassifier(5, over_blocks.ReliefF()),
+        over_blocks.WeightedKNeighborsClassifier(5, ReliefF()),
         WIBK(5, discretize="mdlp"),
         IBk(5),
         WeightedKNeighborsClassifier(),

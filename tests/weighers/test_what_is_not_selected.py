@@ -28,7 +28,6 @@ from weighbors import (
     TuRF,
     WeightedKNeighborsClassifier,
 )
-from weighbors import distributed as over_blocks
 from weighbors.evaluation import stability_curve
 from weighbors.exceptions import FewNeighborsWarning, LonelyClassWarning, NothingSelectedWarning
 
@@ -50,7 +49,7 @@ def messages(call):
 
 @pytest.mark.parametrize(
     "weigher",
-    [ReliefF(), Relief(), MultiSURF(), IRelief(), ClassRelief(), TuRF(), Simba(), SimbaMBIW(), over_blocks.ReliefF()],
+    [ReliefF(), Relief(), MultiSURF(), IRelief(), ClassRelief(), TuRF(), Simba(), SimbaMBIW()],
     ids=lambda w: type(w).__name__,
 )
 def test_a_step_that_keeps_all_columns_says_so_once(weigher):
@@ -93,7 +92,7 @@ def test_what_the_search_and_its_strata_select():
 def test_a_dask_step_says_it_too():
     dask = pytest.importorskip("dask.array")
     rows = dask.from_array(X, chunks=(89, 13))
-    fitted = over_blocks.ReliefF().fit(X, Y)
+    fitted = ReliefF().fit(X, Y)
     assert len(messages(lambda: fitted.transform(rows))) == 1
     strata = Stratified(ReliefF(3), 2).fit(X, Y)
     assert len(messages(lambda: strata.transform(rows))) == 1
@@ -122,11 +121,6 @@ def test_who_only_wants_the_weights_is_told_nothing():
         (MBIW(10), "2: 9"),
         (SimbaMBIW(n_neighbors=10), "2: 9"),
         (TuRF(ReliefF(10)), "2: 9"),
-        (over_blocks.Relief(10), "2: 9"),
-        (over_blocks.RelievedF(10), "2: 9"),
-        (over_blocks.ReliefF(10), "2: 9"),
-        (over_blocks.ClassRelief(10), "2: 9"),
-        (over_blocks.MBIW(10), "2: 9"),
         (WeightedKNeighborsClassifier(3, ReliefF(10)), "2: 9"),
     ],
     ids=str,

@@ -30,6 +30,10 @@ class Executor(Protocol):
     """Protocol of objects that run a function on many tasks."""
 
     @property
+    def description(self) -> str:
+        """Where tasks run, for people."""
+
+    @property
     def n_workers(self) -> int:
         """Number of tasks that run at the same time."""
 
@@ -79,6 +83,11 @@ class JoblibExecutor:
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
+
+    @property
+    def description(self) -> str:
+        """Where tasks run, for people."""
+        return f"joblib, {self.n_workers} at once"
 
     @property
     def n_workers(self) -> int:
@@ -169,6 +178,14 @@ class DaskExecutor:
         if self._client is None or self._client.status != "running":
             return active_client() or self._client
         return self._client
+
+    @property
+    def description(self) -> str:
+        """Where tasks run, for people."""
+        if self.client is None:
+            return "dask's own scheduler"
+        running = self.client.status == "running"
+        return f"dask, {self.n_workers} threads" if running else "dask, on a cluster that was lost"
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_client": None}  # a connection cannot be saved; the client that is active later takes its place

@@ -20,6 +20,7 @@ from .table import (
     read_blocks,
     read_queries,
     read_target,
+    read_training_blocks,
 )
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "read_labels",
     "read_queries",
     "read_target",
+    "read_training_blocks",
     "select_columns",
     "select_rows",
 ]

@@ -228,10 +228,7 @@ class BlockEngine:
     @property
     def plan(self) -> BlockPlan:
         """Description of the search: blocks, rows, executor and memory."""
-        client = getattr(self.table.executor, "client", None)
-        where = f"joblib, {self.table.executor.n_workers} at once"
-        if isinstance(self.table.executor, DaskExecutor):
-            where = "dask's own scheduler" if client is None else f"dask, {self.table.executor.n_workers} threads"
+        where = self.table.executor.description
         n, m = self.table.shape
         return BlockPlan(len(self.table.blocks), n, m, str(self.table.dtype), where, self.table.max_bytes)
 

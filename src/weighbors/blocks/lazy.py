@@ -57,9 +57,15 @@ def _answer_part(model: Any, method: str, part: Any, earlier: Any) -> Any:
         return np.asarray(getattr(model, method)(part))
 
 
-def select_columns(X: Any, support: BoolArray) -> Any:
-    """Return the columns of a Dask collection at which the mask ``support`` is True."""
-    columns = np.flatnonzero(support)
+def select_columns(selector: Any, X: Any) -> Any:
+    """Return the columns of a Dask collection that a fitted selector keeps."""
+    kept = selector.get_support()
+    names = getattr(selector, "feature_names_in_", None)
+    if hasattr(X, "columns") and names is not None:  # by name, because the table may have further columns
+        return X[list(names[kept])]
+    if X.shape[1] != len(kept):
+        raise InvalidDataError(f"X has {X.shape[1]} features; {len(kept)} were there in fit")
+    columns = np.flatnonzero(kept)
     return X[[X.columns[j] for j in columns]] if hasattr(X, "columns") else X[:, columns]
 
 

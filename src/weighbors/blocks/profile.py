@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..engine.references import ColumnRanges, column_ranges, integral
 from ..exceptions import InvalidDataError
 from ..tables.labels import codes_of
+from ..tables.validation import InfiniteCellError
 from .block import Block, Header, Piece
 from .encode import BlockEncoder, ColumnCoding
 
@@ -32,6 +33,7 @@ class BlockProfile:
     unlabelled: int  # rows without a label
     first_unlabelled: int
     broken: FloatArray | None  # (2, M) per column, the first value that is no whole number, and its row; NaN if none
+    infinite: InfiniteCellError | None = None  # raised when the number of its row in the whole table is known
 
 
 def profile_block(block: Block, header: Header, blank: ColumnCoding, labelled: bool, whole: bool) -> BlockProfile:
@@ -57,8 +59,11 @@ def profile_block(block: Block, header: Header, blank: ColumnCoding, labelled: b
 def _profile(piece: Piece, header: Header, blank: ColumnCoding, labelled: bool, whole: bool) -> BlockProfile:
     """Return the profile of one piece. The parameters are those of `profile_block`."""
     coding = blank.blank()
-    rows = coding.learn(header, piece.table)
     labels, codes, absent = np.zeros(0), np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64)
+    try:
+        rows = coding.learn(header, piece.table)
+    except InfiniteCellError as error:
+        return BlockProfile(len(piece.table), None, None, None, labels, codes, 0, -1, None, error)
     if labelled:
         values = column_or_1d(piece.labels)
         missing = pd.isna(values)
@@ -109,8 +114,11 @@ def merge_profiles(parts: list[BlockProfile]) -> BlockProfile:
     first = parts[0]
     if len(parts) == 1:
         return first
-    assert first.coding is not None
     offset = np.concatenate([[0], np.cumsum([part.rows for part in parts])])[:-1]
+    for part, begin in zip(parts, offset.tolist(), strict=True):
+        if part.infinite is not None:  # the first one is reported, and nothing else is needed
+            return replace(part, rows=sum(part.rows for part in parts), infinite=part.infinite.moved(begin))
+    assert first.coding is not None
     try:
         labels = np.unique(np.concatenate([part.labels for part in parts]))
     except TypeError as error:

@@ -13,8 +13,10 @@ from .._parallel.executors import DaskExecutor, Executor, ThreadExecutor, execut
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
+from ..tables.coded import CodedTable
 from ..tables.labels import check_classes, require_labels
-from ..tables.validation import TableCoder
+from ..tables.targets import Target, accepted_target, check_target
+from ..tables.validation import TableCoder, check_sample_weight
 from .block import Block, Header, KeptBlock, read_labels
 from .encode import BlockEncoder, ColumnCoding, take_block
 from .profile import BlockProfile, block_range, count_rows, merge_profiles, merge_ranges, profile_block
@@ -29,12 +31,12 @@ PIECES = 8  # a piece may take 1/8 of the bytes of a task, since copies of it ar
 def is_blocks(X: Any) -> bool:
     """Return whether an estimator reads a table in blocks.
 
-    That is a Dask collection, the path of a parquet folder or of an npy file, a mapped array, or a `BlockTable`.
+    That is a Dask collection, the path of a parquet folder or of an npy file, or a mapped array.
     """
     if isinstance(X, np.memmap):
         # joblib maps large arrays that it hands to its workers, and deletes these files afterwards.
         return X.filename is not None and "joblib_memmapping_folder" not in str(X.filename)
-    return isinstance(X, BlockTable) or is_dask(X) or is_path(X)
+    return is_dask(X) or is_path(X)
 
 
 class RowBlocks:
@@ -128,6 +130,8 @@ class BlockTable(RowBlocks):
         if sum(sizes) == 0:
             raise InvalidDataError("Found array with 0 sample(s): all partitions of the table are empty")
         profile = merge_profiles(profiles)
+        if profile.infinite is not None:
+            raise profile.infinite
         assert profile.column_range is not None
         assert profile.coding is not None
         self.classes: AnyArray = np.zeros(0)
@@ -160,6 +164,31 @@ class BlockTable(RowBlocks):
         assert found is not None
         low, high = (np.nan_to_num(end, nan=0.0) for end in found[:2])
         return ColumnRanges(low, high, found.missing)
+
+    def check_weights(self, sample_weight: Any) -> FloatArray | None:
+        """Return the sample weights of the rows as floats, or None. Raise an error if a weight is negative."""
+        if sample_weight is not None and is_dask(sample_weight):
+            sample_weight = sample_weight.compute()
+        # The check needs the number of rows only. A broadcast array has it and takes no memory.
+        return check_sample_weight(sample_weight, np.broadcast_to(np.zeros(1), (self.n, 1)))
+
+    def read_again(self, estimator: Any, coding: ColumnCoding, *, whole: bool) -> BlockTable:
+        """Return the table of the same rows and labels under another column coding. See `read_blocks`."""
+        source, numbers = replace(self.source, label_parts=self.source.blocks), self.targets is not None
+        table = BlockTable(source, self.executor, self.max_bytes, coding, whole=whole, numbers=numbers)
+        table.describe_to(estimator)
+        return table
+
+    def describe_to(self, estimator: Any) -> None:
+        """Set what an estimator knows of the columns and classes of its training table."""
+        estimator.n_features_in_, names = self.header.width, self.header.names
+        # An earlier fit may have left names or classes that this table does not have.
+        vars(estimator).pop("feature_names_in_", None)
+        vars(estimator).pop("classes_", None)
+        if names is not None and all(isinstance(name, str) for name in names):
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        if self.targets is None:
+            estimator.classes_ = self.classes
 
     def select(self, kept: BoolArray) -> BlockTable:
         """Return the table of the rows in the mask ``kept``. They are read once, for their categories and ranges.
@@ -225,7 +254,6 @@ def read_blocks(
         Its ``n_jobs``, if it has this parameter, is the number of blocks that are processed at the same time where Dask
         does not process them.
     X : any table for which `is_blocks` is true
-        A `BlockTable`, which has its labels, is returned as it is.
     y : vector, Dask collection, path of an npy file, or name of a column of ``X``
     coding : TableCoder or ColumnCoding
         The column coding, which has learned nothing yet.
@@ -234,23 +262,32 @@ def read_blocks(
     whole : bool
         Whether to look for numbers that are not whole.
     """
-    if isinstance(X, BlockTable):
-        table = X
-    else:
-        require_labels(estimator, y)
-        source = open_source(X, y, piece_bytes=TASK_BYTES // PIECES)
-        coding = ColumnCoding(coding) if isinstance(coding, TableCoder) else coding
-        executor = block_executor(getattr(estimator, "n_jobs", None), dask=source.dask)
-        table = BlockTable(source, executor, TASK_BYTES, coding, whole=whole, numbers=numbers)
-    estimator.n_features_in_, names = table.header.width, table.header.names
-    # An earlier fit may have left names or classes that this table does not have.
-    vars(estimator).pop("feature_names_in_", None)
-    vars(estimator).pop("classes_", None)
-    if names is not None and all(isinstance(name, str) for name in names):
-        estimator.feature_names_in_ = np.asarray(names, dtype=object)
-    if table.targets is None:
-        estimator.classes_ = table.classes
+    require_labels(estimator, y)
+    source = open_source(X, y, piece_bytes=TASK_BYTES // PIECES)
+    coding = ColumnCoding(coding) if isinstance(coding, TableCoder) else coding
+    executor = block_executor(getattr(estimator, "n_jobs", None), dask=source.dask)
+    table = BlockTable(source, executor, TASK_BYTES, coding, whole=whole, numbers=numbers)
+    table.describe_to(estimator)
     return table
+
+
+def read_training_blocks(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, target_type: str | None = None
+) -> CodedTable:
+    """Return a training table in blocks, as `read_training` returns one in memory. Its rows are a `BlockTable`.
+
+    The parameters are those of `read_training`, and ``X`` is any table for which `is_blocks` is true.
+    """
+    wanted, who = accepted_target(estimator) if target_type is None else target_type, type(estimator).__name__
+    coder = TableCoder(
+        getattr(estimator, "categorical_features", "from_dtype"), getattr(estimator, "handle_unknown", "different")
+    )
+    blocks = read_blocks(estimator, X, y, coder, numbers=wanted in ("numeric", "outputs"))
+    target = Target(blocks.codes, blocks.classes, asked=wanted)
+    if blocks.targets is not None:
+        target = check_target(blocks.targets, wanted, who=who)
+    names = getattr(estimator, "feature_names_in_", None)
+    return CodedTable(blocks, blocks.coder, target, blocks.check_weights(sample_weight), feature_names=names)
 
 
 def block_executor(n_jobs: int | None, *, dask: bool) -> Executor:

@@ -4,21 +4,12 @@ A table is a dask array or DataFrame, a parquet folder, an npy file, a mapped ar
 joblib processes the blocks. The results are the results of the ordinary estimators.
 """
 
-from .intervals import RepresentativeIntervals
 from .knn import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
 from .learned_votes import LearnedVotesClassifier, LearnedVotesRegressor
-from .weighers import MBIW, ClassRelief, Relief, ReliefF, RelievedF, RReliefF
 
 __all__ = [
-    "ClassRelief",
     "LearnedVotesClassifier",
     "LearnedVotesRegressor",
-    "MBIW",
-    "RReliefF",
-    "Relief",
-    "ReliefF",
-    "RelievedF",
-    "RepresentativeIntervals",
     "WeightedKNeighborsClassifier",
     "WeightedKNeighborsRegressor",
 ]

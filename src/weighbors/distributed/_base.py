@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._parallel.cluster import is_dask
+from .._parallel.cluster import active_client, is_dask
 from .._parallel.executors import executor_for
 from .._typing import BoolArray, FloatArray
 from ..blocks import (
@@ -26,10 +26,13 @@ from ..blocks import (
     open_source,
     read_labels,
 )
+from ..blocks import table as table_of
 from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
 from ..tables.labels import require_labels
 from ..tables.validation import check_sample_weight
+from ..weighers import MBIW, RepresentativeIntervals
+from ..weighers.relief import NeighborWeigher
 
 MAX_BYTES = 256 * 2**20
 
@@ -64,9 +67,9 @@ class OverBlocks(BaseEstimator):
                 X,
                 y,
                 coding,
-                client=self.client,
+                client=active_client(self.client),
                 n_jobs=self.n_jobs,
-                max_bytes=self.max_bytes,
+                max_bytes=min(self.max_bytes, table_of.TASK_BYTES),
                 whole=whole,
                 numbers=numbers,
             )
@@ -85,7 +88,8 @@ class OverBlocks(BaseEstimator):
         """Return queries in blocks, or None if ``X`` is a table in memory. ``encoder`` is that of the training rows."""
         if not (is_dask(X) or is_path(X) or isinstance(X, np.memmap)):
             return None
-        return LazyRows(open_queries(X, encoder, client=self.client, n_jobs=self.n_jobs, max_bytes=self.max_bytes))
+        client, limit = active_client(self.client), min(self.max_bytes, table_of.TASK_BYTES)
+        return LazyRows(open_queries(X, encoder, client=client, n_jobs=self.n_jobs, max_bytes=limit))
 
     def _labels(self, X: Any, y: Any) -> Any:
         """Return labels in memory. ``y`` holds them, or names a column of ``X``."""
@@ -137,11 +141,12 @@ def sample_weights(sample_weight: Any, n: int) -> FloatArray | None:
 
 def require_block_weigher(weigher: Any) -> None:
     """Raise InvalidDataError if a weigher cannot learn from blocks."""
-    if not hasattr(weigher, "_fit_blocks"):
-        raise InvalidDataError(
-            f"{type(weigher).__name__} needs all rows in memory. Use a weigher of weighbors.distributed, or learn "
-            "weights from a sample of the rows and pass its weights_"
-        )
+    if isinstance(weigher, RepresentativeIntervals | MBIW | NeighborWeigher):
+        return
+    raise InvalidDataError(
+        f"{type(weigher).__name__} needs all rows in memory. Use a weigher that reads blocks, such as ReliefF, or "
+        "learn weights from a sample of the rows and pass its weights_"
+    )
 
 
 def column_range(table: BlockTable, kept: BoolArray | None) -> ColumnRanges | None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .. import models
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
@@ -27,11 +27,11 @@ from ..models.mean_votes import BaseKNeighborsRegressor
 from ..models.training import Training, repetition_weights, scale_repetitions
 from ..neighbors.checks import check_fits, class_of_row
 from ..neighbors.resolve import expect_numbers
-from ..tables.targets import check_outputs
+from ..tables.coded import CodedTable, fit_model
+from ..tables.targets import Target, check_outputs, check_target, expect_target
 from ..tables.validation import TableCoder
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, column_range, require_block_weigher, sample_weights
-from .intervals import RepresentativeIntervals
 
 
 class _BlockKNeighbors(OverBlocks, BaseKNeighbors):
@@ -86,13 +86,11 @@ class _BlockKNeighbors(OverBlocks, BaseKNeighbors):
         weigher, numeric = clone(self.weigher), table.targets is not None
         if numeric:
             expect_numbers(weigher)
-        if isinstance(weigher, RepresentativeIntervals):  # sees ordered categories as integers
-            if isinstance(weigher.categorical_features, str) and table.nominal.any():
-                weigher.set_params(categorical_features=table.nominal)
-            weigher.fit(X, y, sample_weight=weight)
-        else:
-            weigher._blocks(table, y, table.encoder.coding, numbers=numeric)
-            weigher._fit_blocks(table, weight)
+        expect_target(weigher, numeric=numeric)
+        target = Target(table.codes, table.classes) if table.targets is None else check_target(table.targets, "numeric")
+        coded = CodedTable(table, table.coder, target, feature_names=getattr(self, "feature_names_in_", None))
+        params = {} if weight is None or not has_fit_parameter(weigher, "sample_weight") else {"sample_weight": weight}
+        fit_model(weigher, coded, **params)
         check_fits(weigher.weights_, LazyRows(table), [])
         return weigher, weigher.weights_
 
@@ -153,9 +151,9 @@ class _BlockKNeighbors(OverBlocks, BaseKNeighbors):
             weights = weights.take(kept)
         local = super().to_local()
         # The ordinary estimator must not refer to an estimator over blocks.
-        local.weigher = self.weigher if isinstance(self.weigher, (Weights, type(None))) else fitted.weigher.to_local()
+        local.weigher = self.weigher
         whole = build_model(local, training, fitted.coder, fitted.classes, None, weights, table.n)
-        return local._use(whole._replace(weigher=None if fitted.weigher is None else fitted.weigher.to_local()))
+        return local._use(whole._replace(weigher=fitted.weigher))
 
 
 class WeightedKNeighborsClassifier(_BlockKNeighbors, BaseKNeighborsClassifier):

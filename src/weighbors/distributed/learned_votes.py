@@ -18,12 +18,13 @@ from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..models.base_learned_votes import BaseLearnedVotes
 from ..models.training import repetition_weights
 from ..neighbors.checks import check_fits
-from ..tables.targets import check_outputs
+from ..tables.coded import CodedTable, fit_model
+from ..tables.targets import Target, check_outputs
 from ..tables.validation import TableCoder
 from ..votes.fit import make_engine
+from ..weighers import MBIW, RepresentativeIntervals
 from ..weights import Weights
 from ._base import BLOCK_CONSTRAINTS, MAX_BYTES, OverBlocks, require_block_weigher, sample_weights
-from .intervals import RepresentativeIntervals
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     **BLOCK_CONSTRAINTS,
@@ -62,8 +63,9 @@ class _BlockVotes(OverBlocks, BaseLearnedVotes):
                 " Use weights per feature, for example those of weighbors.distributed.ReliefF"
             )
         weigher = clone(self.weigher)
-        weigher._blocks(table, y, table.encoder.coding)
-        weigher._fit_blocks(table, sample_weight)
+        coded = CodedTable(table, table.coder, Target(table.codes, table.classes))
+        params = {} if sample_weight is None or isinstance(weigher, MBIW) else {"sample_weight": sample_weight}
+        fit_model(weigher, coded, **params)
         check_fits(weigher.weights_, rows, [])
         self.weigher_ = weigher
         weights: Weights = weigher.weights_
@@ -94,7 +96,7 @@ class _BlockVotes(OverBlocks, BaseLearnedVotes):
         # The rows are in the votes, so the table of the ordinary estimator needs none.
         local._fitted, local._training = fitted, replace(whole, rows=whole.rows[:0])
         if self.weigher_ is not None:  # The ordinary estimator must not refer to an estimator over blocks.
-            local.weigher = local.weigher_ = self.weigher_.to_local()
+            local.weigher = local.weigher_ = self.weigher_
         return local
 
 

@@ -15,7 +15,7 @@ from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .frames import as_pandas
 from .labels import require_labels
 from .targets import Target, accepted_target, adopt_target, check_target
-from .validation import TableCoder, check_sample_weight
+from .validation import TableCoder, check_sample_weight, is_lazy, refuse_lazy
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 _OWN = "own"  # the target type that the estimator itself says
@@ -165,6 +165,7 @@ def read_training(
         handle_unknown = getattr(estimator, "handle_unknown", "different")
         coder = TableCoder(getattr(estimator, "categorical_features", "from_dtype"), handle_unknown)
     if isinstance(X, CodedTable):
+        refuse_lazy(estimator, X.rows)
         _set_input(estimator, X)
         coder = replace(X.coder, handle_unknown=coder.handle_unknown)
         table = replace(X, coder=coder, target=adopt_target(X.target, wanted, who=who))
@@ -191,9 +192,11 @@ def fit_model(model: Any, table: CodedTable, **params: Any) -> Any:
     """Fit an estimator to a table that has been read, and return it.
 
     Estimators of this library take the table as it is. All others, and those that name other columns of categories,
-    get the table as the user gave it. ``params`` are further arguments of ``fit``.
+    get the table as the user gave it. ``params`` are further arguments of ``fit``. Rows in blocks are taken by the
+    estimators that read tables in blocks; all others raise an error.
     """
-    if _takes(model, table):
+    refuse_lazy(model, table.rows)
+    if is_lazy(table.rows) or _takes(model, table):
         return model.fit(table, table.target, **params)
     return model.fit(table.as_given(), table.target.decoded, **params)
 

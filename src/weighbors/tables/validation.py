@@ -6,6 +6,7 @@ categories are codes, and missing cells are NaN.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._names import require_text
+from .._parallel.cluster import is_dask
 from .._typing import AnyArray, BoolArray, FloatArray
 from ..exceptions import InvalidDataError, UnknownCategoryError
 from .columns import column_kind, refuse_column
@@ -87,6 +89,7 @@ class TableCoder:
 
     def _learn(self, estimator: Any, X: Any) -> Any:
         """Learn the columns and categories of any table, and return its coded rows."""
+        refuse_lazy(estimator, X)
         X = as_pandas(X)
         # A list of lists with text would become an array of text, in which numbers cannot be told from categories.
         if not hasattr(X, "shape") and self.categorical_features not in ("from_dtype", None):
@@ -279,6 +282,28 @@ class TakesTables:
         return tags
 
 
+def is_lazy(rows: Any) -> bool:
+    """Return whether coded rows are in blocks, which are read when they are needed."""
+    return hasattr(rows, "shape") and not hasattr(rows, "__array__") and not sparse.issparse(rows)
+
+
+def refuse_lazy(estimator: Any, X: Any) -> None:
+    """Raise InvalidDataError if the rows of ``X`` are not in memory, unless ``estimator`` reads tables in blocks."""
+    lazy = is_lazy(X)
+    if getattr(estimator, "_takes_blocks", False) or not (lazy or is_dask(X) or isinstance(X, (str, os.PathLike))):
+        return
+    found, read = "a table in blocks", "as a table in memory"
+    if is_dask(X):
+        found, read = "a Dask collection", "X.compute()"
+    elif not lazy:
+        found, read = f"the path {os.fspath(X)!r}", "weighbors.datasets.read_table(X)"
+    raise InvalidDataError(
+        f"{type(estimator).__name__} needs all rows in memory, and X is {found}. Read the rows first, {read}, or use "
+        "an estimator that reads tables in blocks: ReliefF and the other weighers of its family, MBIW, "
+        "RepresentativeIntervals, Stratified, the weighted k-NN, or learned votes"
+    )
+
+
 class SelectsColumns(SelectorMixin):
     """Base class of the estimators whose ``transform`` returns some columns of a table: those of ``support_``."""
 
@@ -391,16 +416,30 @@ def _check_float_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     return rows
 
 
-def _infinity_error(X: Any, names: list[str]) -> InvalidDataError:
+class InfiniteCellError(InvalidDataError):
+    """A coded table holds infinity. ``row`` is the number of its row, or -1 if the table is sparse."""
+
+    row = -1
+
+    def moved(self, first: int) -> InfiniteCellError:
+        """Return the error for a table in which the rows of this one begin at row ``first``."""
+        error = InfiniteCellError(str(self).replace(f"(row {self.row},", f"(row {self.row + first},", 1))
+        error.row = self.row + first
+        return error
+
+
+def _infinity_error(X: Any, names: list[str]) -> InfiniteCellError:
     """Return the error for a coded table that holds infinity. ``names`` are the column names, or empty."""
-    where = ""
+    where, row = "", -1
     if not sparse.issparse(X):
         row, j = np.argwhere(np.isinf(X))[0].tolist()
         where = f" (row {row}, column {repr(names[j]) if names else j})"
-    return InvalidDataError(
+    error = InfiniteCellError(
         f"Input X contains infinity or a value too large for {X.dtype}{where}: distances to it mean nothing. "
         "Replace it by a number, or by NaN for a missing value"
     )
+    error.row = row
+    return error
 
 
 def check_sample_weight(sample_weight: Any, X: Any) -> FloatArray | None:

@@ -14,8 +14,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._parallel.cluster import is_dask
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from .._warnings import warn
+from ..blocks import is_blocks, read_training_blocks, select_columns
 from ..exceptions import (
     FewNeighborsWarning,
     ForeignWeightsError,
@@ -52,12 +54,13 @@ class WarningSelector(SelectsColumns):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Of a Dask collection, the result is lazy.
 
         Returns
         -------
         array of shape (n_samples, n_features_kept)
         """
-        selected = super().transform(X)
+        selected = select_columns(self, X) if is_dask(X) else super().transform(X)
         self._warn_of_unselected()
         return selected
 
@@ -255,7 +258,8 @@ def code_table(weigher: Any, X: Any, y: Any, sample_weight: Any = None) -> Coded
 
     A numeric target is refused unless the weigher says that it takes numeric targets.
     """
-    table = read_training(weigher, X, y, sample_weight)
+    read = read_training_blocks if getattr(weigher, "_takes_blocks", False) and is_blocks(X) else read_training
+    table = read(weigher, X, y, sample_weight)
     # All is checked: a fit that fails leaves what an earlier one has learned.
     weigher._coder = table.coder
     if getattr(weigher, "_takes_numeric_targets", False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -11,15 +11,21 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._parallel.executors import Executor
 from .._parallel.threads import effective_n_jobs
+from .._random import draw_rows
 from .._typing import FloatArray, IndexArray
+from ..blocks import BlockTable, LazyRows
 from ..engine.pairs import distance_sums
 from ..tables.coded import CodedTable, takes_coded_tables
 from ..tables.validation import TakesTables
 from ..weights import Weights, fingerprint
 from .base import code_table, warn_of_few_neighbors
+from .block_rows import open_rows
 from .neighbors import find_neighbors
 from .rows import Instances, absolute_sums, count_equal, refuse_dense
+
+_EACH = 2_000_000_000  # numbers that a task over margin vectors processes, which takes more than 50 ms
 
 
 def margin_vectors(rows: Instances, target: CodedTable, n_neighbors: int | None = 1) -> Any:
@@ -131,9 +137,30 @@ def mbiw(table: CodedTable, n_neighbors: int | str = 1, n_jobs: int | None = Non
 
     ``n_neighbors`` is the number of hits and of misses per instance, or "all".
     """
-    rows = Instances(table.rows, table.nominal, scaled=False, p=2, n_jobs=n_jobs)
+    rows = open_rows(table, scaled=False, p=2, n_jobs=n_jobs)
     k = None if n_neighbors == "all" else int(n_neighbors)
-    return instance_weights(margin_vectors(rows, table, k), effective_n_jobs(n_jobs))
+    margins = margin_vectors(rows, table, k)
+    if isinstance(table.rows, BlockTable):
+        return inverse_weights(_sum_distances(np.ascontiguousarray(margins), table.rows.executor, n_jobs))
+    return instance_weights(margins, effective_n_jobs(n_jobs))
+
+
+def _sum_distances(margins: FloatArray, executor: Executor, n_jobs: int | None) -> FloatArray:
+    """Return the `distance_sums` of many margin vectors: tasks compute them range by range.
+
+    Every task gets all margin vectors.
+    """
+    n, m = margins.shape
+    size = max(252, _EACH // (n * m))
+    if n <= size:
+        return distance_sums(margins, effective_n_jobs(n_jobs))
+    ranges = [(begin, min(begin + size, n)) for begin in range(0, n, size)]
+    return np.concatenate(executor.map(_sum_range, ranges, margins))
+
+
+def _sum_range(begin: int, end: int, margins: FloatArray) -> FloatArray:
+    """Return the sums of the distances of rows [begin, end) to all margin vectors."""
+    return distance_sums(margins, 1, begin, end)
 
 
 @dataclass(eq=False, repr=False)
@@ -148,17 +175,26 @@ class MBIW(TakesTables, BaseEstimator):
     ----------
     n_neighbors : int or "all", default=1
         Hits and misses per instance.
+    n_samples : int or None, default=None
+        Number of rows that are drawn. Their hits and misses are sought among all rows, and their margin vectors are
+        compared with each other. None: all rows, which takes time that grows with the square of their number, and 8
+        bytes of memory for each number of the table.
     categorical_features : "from_dtype", None, or list of names, numbers or bools, default="from_dtype"
         Columns that differ by 0 or 1.
+    random_state : int, RandomState or None, default=None
+        Seed for drawing the rows, if ``n_samples`` is given.
     n_jobs : int, optional
         Threads. Results do not depend on it.
 
     Attributes
     ----------
     instance_weights_ : ndarray of shape (n_samples,)
-        Weights of the instances, which sum to 1.
+        Weights of the drawn instances, which sum to 1.
+    sample_indices_ : ndarray of int
+        The rows that were drawn, in ascending order; all rows if ``n_samples`` is None.
     weights_ : Weights
-        The same weights as ``votes``, multiplied by N, so that their mean is 1.
+        The same weights as ``votes``, multiplied by their number, so that their mean is 1. They are for a k-NN of the
+        drawn rows.
     classes_ : ndarray of shape (n_classes,)
 
     References
@@ -176,13 +212,18 @@ class MBIW(TakesTables, BaseEstimator):
 
     n_neighbors: int | str = 1
     _: KW_ONLY
+    n_samples: int | None = None
     categorical_features: Any = "from_dtype"
+    random_state: Any = None
     n_jobs: int | None = None
 
+    _takes_blocks: ClassVar[bool] = True
     _needs_scaled_columns: ClassVar[bool] = True  # wide columns would decide the distances
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "n_samples": [None, Interval(Integral, 1, None, closed="left")],
         "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+        "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
 
@@ -194,7 +235,10 @@ class MBIW(TakesTables, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Or a table that is read in blocks: a Dask collection, the path of a parquet folder or an npy file, or a
+            mapped array. The weights are the same to the bit.
         y : array-like of shape (n_samples,)
+            Or the name of a column of a table in blocks.
 
         Returns
         -------
@@ -202,7 +246,13 @@ class MBIW(TakesTables, BaseEstimator):
         """
         table = code_table(self, X, y)
         warn_of_few_neighbors(table.classes, table.codes, self.n_neighbors, misses="together")
+        n = len(table.codes)
+        self.sample_indices_ = draw_rows(n, self.n_samples, self.random_state)
+        if self.n_samples is not None:
+            table = replace(table, drawn=self.sample_indices_)
         self.instance_weights_ = mbiw(table, self.n_neighbors, self.n_jobs)
         votes = self.instance_weights_ * len(self.instance_weights_)
-        self.weights_ = Weights(votes=votes, n_samples=len(votes), fingerprint=fingerprint(table.rows))
+        rows = LazyRows(table.rows) if isinstance(table.rows, BlockTable) else table.rows
+        rows = rows if self.n_samples is None else rows[self.sample_indices_]
+        self.weights_ = Weights(votes=votes, n_samples=len(votes), fingerprint=fingerprint(rows))
         return self

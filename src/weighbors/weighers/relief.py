@@ -21,6 +21,7 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..tables.coded import CodedTable, takes_coded_tables
 from .base import TIES, FeatureWeigher, code_table, warn_of_few_neighbors
+from .block_rows import open_rows
 from .neighbors import Neighbors, find_neighbors, rank_rows, share_slots
 from .rows import LISTS, Instances, ListedPairs
 
@@ -190,6 +191,7 @@ class NeighborWeigher(FeatureWeigher):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "ties": [TIES],
     }
+    _takes_blocks: ClassVar[bool] = True
     _scaled: ClassVar[bool] = False
     _p: ClassVar[int] = 2
     _misses: ClassVar[str] = "each"  # k misses are sought in each other class
@@ -202,7 +204,10 @@ class NeighborWeigher(FeatureWeigher):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Or a table that is read in blocks: a Dask collection, the path of a parquet folder or an npy file, or a
+            mapped array. The weights are the same to the bit.
         y : array-like of shape (n_samples,)
+            Or the name of a column of a table in blocks.
         sample_weight : array-like of shape (n_samples,), optional
             Multiplies what an instance contributes.
 
@@ -211,14 +216,14 @@ class NeighborWeigher(FeatureWeigher):
         self
         """
         table = self.choose_rows(code_table(self, X, y, sample_weight))
-        rows = Instances(table.rows, table.nominal, scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
+        rows = open_rows(table, scaled=self._scaled, p=self._p, n_jobs=self.n_jobs)
         return self._publish(table.rows, self.score_targets(rows, [table])[0])
 
     @classmethod
     def fit_tables(cls, weighers: Sequence[Any], tables: Sequence[CodedTable]) -> list[FloatArray]:
         """Learn the weights of several fits to the same rows, whose distances are measured once."""
         first, table = weighers[0], tables[0]
-        rows = Instances(table.rows, table.nominal, scaled=first._scaled, p=first._p, n_jobs=first.n_jobs)
+        rows = open_rows(table, scaled=first._scaled, p=first._p, n_jobs=first.n_jobs)
         targets = [weigher.choose_rows(table) for weigher, table in zip(weighers, tables, strict=True)]
         weights: list[FloatArray] = first.score_targets(rows, targets)
         return weights

@@ -13,10 +13,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._typing import AnyArray
 from ..._warnings import warn
+from ...blocks import is_blocks, read_blocks
 from ...exceptions import NoPositiveWeightWarning
+from ...tables.coded import CodedTable
 from ...tables.labels import check_labels, require_labels
 from ...tables.validation import TakesTables, check_sample_weight
 from ...weights import IntervalTable, Weights
+from .block_runs import IntegerCoding, find_block_runs
 from .discretize import IntegerCoder
 from .runs import LEVELS, Runs, find_runs
 
@@ -154,6 +157,7 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
     categorical_features: Any = "from_dtype"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = INTERVAL_CONSTRAINTS
+    _takes_blocks: ClassVar[bool] = True
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresentativeIntervals:
@@ -162,7 +166,10 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Or a table that is read in blocks: a Dask collection, the path of a parquet folder or an npy file, or a
+            mapped array. Then ``intervals_`` is the same.
         y : array-like of shape (n_samples,)
+            Or the name of a column of a table in blocks.
         sample_weight : array-like of shape (n_samples,), optional
             Repetition weight of each row.
 
@@ -170,6 +177,8 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         -------
         self
         """
+        if is_blocks(X) or isinstance(X, CodedTable):
+            return self._fit_blocks(X, y, sample_weight)
         require_labels(self, y)
         coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features)
         X = coder.open(self, X)
@@ -186,6 +195,21 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         )
         self._runs, self._coder = runs, coder
         self.weights_ = self._weights(X.shape[1])
+        return self
+
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> RepresentativeIntervals:
+        """Find the intervals of a table in blocks. A `CodedTable` is one that another estimator has read."""
+        categories = self.categorical_features
+        if isinstance(X, CodedTable) and isinstance(categories, str) and X.nominal.any():
+            categories = X.nominal
+        coding = IntegerCoding(IntegerCoder(self.discretize, self.n_bins, categories))
+        if isinstance(X, CodedTable):  # It is read again, since ordered categories become ranks.
+            table = X.rows.read_again(self, coding, whole=True)
+        else:
+            table = read_blocks(self, X, y, coding, whole=True)
+        self._runs = find_block_runs(table, self.overlap, table.check_weights(sample_weight))
+        self._coder = table.coder
+        self.weights_ = self._weights(table.header.width)
         return self
 
     def _weights(self, M: int) -> Weights:

@@ -212,7 +212,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         if not is_dask(X):
             return super().reduce(X, y)
         kept = getattr(self, "instance_support_", np.ones(self._shape[0], dtype=bool))
-        small = select_rows(select_columns(X, self.support_), kept)
+        small = select_rows(select_columns(self, X), kept)
         return small if y is None else (small, select_rows(y, kept))
 
     def _check_same_rows(self, X: Any) -> None:
@@ -222,24 +222,6 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
                 raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
         else:
             require_fitted_rows(self._coder.transform(self, X), self._fingerprint)
-
-    def transform(self, X: Any) -> Any:
-        """Return the columns that are kept.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            A Dask collection is possible too.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features_kept)
-        """
-        if is_dask(X):
-            check_is_fitted(self, "weights_")
-            self._warn_of_unselected()
-            return select_columns(X, self.support_)
-        return super().transform(X)
 
     def _how_to_select(self) -> str:
         """Return advice for a message: what to change so that `transform` drops columns."""

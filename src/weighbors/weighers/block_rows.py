@@ -1,4 +1,4 @@
-"""The training rows of the RELIEF family, in blocks."""
+"""Training rows that may be in blocks: how their neighbours are found, and how their differences are summed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
+from .._parallel.threads import effective_n_jobs
 from .._typing import FloatArray, IndexArray
 from ..blocks import BlockEngine, BlockTable
 from ..engine import ColumnRanges
 from ..engine.references import compute_missing_distance
 from ..tables.coded import CodedTable
-from ..weighers.rows import LISTS, Expectation, Instances, ListedPairs, scale_by_range, sum_listed
+from .rows import LISTS, Expectation, Instances, ListedPairs, scale_by_range, sum_listed
+
+
+def open_rows(table: CodedTable, *, scaled: bool, p: int, n_jobs: int | None) -> Instances:
+    """Return the rows of a table, in memory or in blocks, with which differences are measured. See `Instances`."""
+    if isinstance(table.rows, BlockTable):
+        return BlockInstances(table.rows, scaled=scaled, p=p, n_jobs=n_jobs)
+    return Instances(table.rows, table.nominal, scaled=scaled, p=p, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True)
@@ -40,8 +48,8 @@ class BlockInstances(Instances):
 
     cells = 2**25  # large, because every `take` is a round of tasks
 
-    def __init__(self, table: BlockTable, *, scaled: bool, p: int) -> None:
-        nominal = table.nominal
+    def __init__(self, table: BlockTable, *, scaled: bool, p: int, n_jobs: int | None) -> None:
+        nominal, self.n_jobs = table.nominal, n_jobs
         self.table, self.dtype, self.p, self.sparse = table, table.dtype, p, False
         self.n, self.n_features = table.n, len(nominal)
         self.columns = np.concatenate([np.flatnonzero(~nominal), np.flatnonzero(nominal)])
@@ -107,5 +115,5 @@ class BlockInstances(Instances):
             read = ListedPairs(
                 np.searchsorted(rows, query), at, lists.coefficient[some], lists.output_row[some], lists.n_output_rows
             )
-            sum_listed(values, self.n_numeric, [read], 1, [total])
+            sum_listed(values, self.n_numeric, [read], effective_n_jobs(self.n_jobs), [total])
         return total

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import AnyArray, FloatArray, IndexArray
-from ..blocks import Block, BlockEncoder, BlockTable
+from ..._typing import AnyArray, FloatArray, IndexArray
+from ...blocks import Block, BlockEncoder, BlockTable
 
 _DENSE = 2**22  # largest number of (integer, class) pairs that one bincount covers
 
