@@ -360,7 +360,7 @@ def sections(large: bool) -> Iterator[tuple[str, Found]]:
     reliefs = ((2_500, 30, "float64"), (1_500, 40, "float32"), (130, 1_100, "float64"))
     for size in (*reliefs, *(((1_000_000, 16, "float32"), (100, 20_000, "float32")) if large else ())):
         yield "{} x {} {}".format(*size), large_relief(*size)
-    for size in ((300, 12), (1_100, 30), (90, 400), *(((5_000, 20),) if large else ())):
+    for size in ((300, 12), (1_100, 30), (90, 400), *(((5_000, 20), (9_000, 20)) if large else ())):
         yield "search {} x {}".format(*size), populations(*size)
     X, y = mixed_table(3_000, 3), np.random.default_rng(4).integers(0, 4, 3_000)
     yield (

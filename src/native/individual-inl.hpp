@@ -95,7 +95,7 @@ template <class T> WB_INLINE T folding_slack(const Individual<T>& individual, co
   return 8 * std::numeric_limits<T>::epsilon() * norm * individual.largest_scale_root;
 }
 
-// Packs individual i: selected instances in blocks of lanes, in the order of their rows, padded per set of weights with
+// Packs individual i: selected instances in blocks of lanes, by scale and then by row, padded per set of weights with
 // rows at infinity.
 template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, std::int64_t i, Individual<T>& out) {
   constexpr std::int64_t LANES = BLOCK_LANES<T>;
@@ -109,6 +109,10 @@ template <class T> WB_KERNEL void pack_individual(const PopulationJob<T>& job, s
   for (std::int64_t s = 0; s < sets; ++s) {
     for (std::int64_t row = 0; row < n; ++row)
       if ((!kept || kept[row]) && (sets == 1 || job.codes[row] == s)) out.ids.push_back(row);
+    // Small scales first: they make small distances, and limits that later instances exceed after a few features.
+    if (scales)
+      std::stable_sort(out.ids.begin() + out.set_start.back() * LANES, out.ids.end(),
+                       [&](std::int64_t a, std::int64_t b) { return scales[a] < scales[b]; });
     while (out.ids.size() % LANES) out.ids.push_back(-1);
     out.set_start.push_back(std::int64_t(out.ids.size()) / LANES);
   }

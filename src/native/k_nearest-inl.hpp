@@ -23,6 +23,7 @@ template <class T, int P> struct NearestCollector {
     return entry_limit<T, P>(List<T>(lists, row, group).worst(), queries, row);
   }
   std::int64_t first_wanted() const { return lists.k() + bool(queries.own); }
+  static constexpr std::int64_t look() { return 0; }
   // At least k other references have sums of at most `kth`, so nothing beyond it can enter the list. A sum that equals
   // it must pass, as it may be that of one of them.
   WB_KERNEL T limit_of_kth(std::int64_t row, T kth) const {

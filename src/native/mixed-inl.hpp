@@ -39,6 +39,7 @@ template <int P> struct MixedCollector {
     return entry_limit(row, List<double>(lists, row, group).worst());
   }
   std::int64_t first_wanted() const { return lists.k() + bool(job.queries.own); }
+  static constexpr std::int64_t look() { return 0; }
   WB_KERNEL float limit_of_kth(std::int64_t row, float kth) const {
     if (kth == INFINITE) return INFINITE;
     const double terms = double(job.source.width() + 8);

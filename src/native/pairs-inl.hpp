@@ -201,6 +201,7 @@ template <class T> struct RootCollector {
 
   T limit(std::int64_t, std::int64_t) const { return std::numeric_limits<T>::infinity(); }
   static std::int64_t first_wanted() { return 0; }
+  static constexpr std::int64_t look() { return 0; }
   static T limit_of_kth(std::int64_t, T kth) { return kth; }
   WB_NOINLINE WB_KERNEL T take(const TilePosition& place, unsigned, const T* squares, T limit) const {
     constexpr std::int64_t LANES = BLOCK_LANES<T>;

@@ -19,7 +19,7 @@ namespace wb::WB_LEVEL {
 
 // Row numbers must leave enough bits of a float for its distance. With few features and more rows, `scan_individual` is
 // faster.
-constexpr std::int64_t MOST_PAIRED_ROWS = 8192, MOST_NARROW_ROWS = 4096;
+constexpr std::int64_t MOST_PAIRED_ROWS = 32768, MOST_NARROW_ROWS = 4096;
 
 #if WB_VECTOR_EXTENSIONS && defined(WB_HAS_AVX2)
 

@@ -78,13 +78,16 @@ template <class T> struct IndividualCollector {
 
   WB_INLINE T widen(T worst, std::int64_t row) const {
     if (worst == std::numeric_limits<T>::infinity()) return worst;
-    // Rows ascend within a set, so of equal distances the one in the list stays; not so between sets.
-    if (job.n_sets() > 1) worst = just_above(worst);
+    // If rows ascend, the one in the list stays of equal distances. They do within a set without scales.
+    if (job.n_sets() > 1 || individual.scaled) worst = just_above(worst);
     else if (worst == 0) return 0;
     return individual.folded ? folded_limit<T, 2>(worst, slack[row], individual.width()) : worst;
   }
   WB_INLINE T limit(std::int64_t row, std::int64_t) const { return widen(nearest.distance[row * job.k], row); }
-  std::int64_t first_wanted() const { return job.k + 1; }
+  // Selected instances are few, so that even the list of one neighbour would change for most tiles. Scales order
+  // instances, and then nearly all tiles are left after a look.
+  std::int64_t first_wanted() const { return look() ? 0 : std::max(FirstBlocks<T>::LEAST_WANTED, job.k + 1); }
+  std::int64_t look() const { return individual.scaled && job.k == 1 ? 4 : 0; }
   // At least k other instances have sums of at most `kth`, so nothing beyond it can enter the list.
   WB_KERNEL T limit_of_kth(std::int64_t row, T kth) const {
     if (individual.folded) kth = folded_limit<T, 2>(kth, slack[row], individual.width());

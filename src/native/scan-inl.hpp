@@ -40,6 +40,8 @@ concept Collector = requires(const C& collector, std::int64_t row, std::int64_t 
   { collector.take(place, lanes, distance, limit) } -> std::same_as<T>;
   { collector.first_wanted() } -> std::same_as<std::int64_t>;  // what `FirstBlocks` looks for; 0: it is not used
   { collector.limit_of_kth(row, limit) } -> std::same_as<T>;   // if that many sums are at most the given one
+  // After so many features a tile is left if all its sums exceed their limits; 0: never. Terms are not negative.
+  { collector.look() } -> std::same_as<std::int64_t>;
 };
 
 // Whether a lane holds padding or the query itself.
@@ -65,16 +67,21 @@ template <class T> WB_INLINE void scale_tile(const References<T>& refs, std::int
   }
 }
 
+// Whether any sum of a tile is below its query's limit.
+template <class T> WB_INLINE bool any_below(const TileSums<T>& sum, const T (&limit)[TILE_QUERIES]) {
+  Mask<T> hit = no_lane<T>();
+  WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
+    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) hit = hit | less<T>(sum[q][v], broadcast<T>(limit[q]));
+  return any<T>(hit);
+}
+
 // Gives the distances of a tile that are below their query's limit to the collector. This is rare: one test of the
 // whole tile answers most calls.
 template <class T, Collector<T> C>
 WB_INLINE void collect_tile(const References<T>& refs, const C& collector, const TilePosition& place, TileSums<T>& sum,
                             T (&limit)[TILE_QUERIES]) {
   if (refs.scales) scale_tile<T>(refs, place.block, sum);
-  Mask<T> hit = no_lane<T>();
-  WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q)
-    WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) hit = hit | less<T>(sum[q][v], broadcast<T>(limit[q]));
-  if (!any<T>(hit)) return;
+  if (!any_below<T>(sum, limit)) return;
 
   WB_UNROLLED_FOR (int q = 0; q < TILE_QUERIES; ++q) {
     unsigned lanes = 0;
@@ -205,6 +212,7 @@ WB_INLINE void scan_tiles(const Queries<T>& queries, const C& collector, std::in
   const FirstBlocks<T> first_blocks(blocking.wide ? 0 : collector.first_wanted());
   const std::int64_t most_first = first_blocks.count(n_blocks);
   std::vector<T> stored(std::size_t(most_first * TILE_SUMS));
+  const std::int64_t look = blocking.wide ? 0 : std::min(collector.look(), m);
   for (std::int64_t tiles = 0; tiles < n_tiles; tiles += blocking.tiles) {
     const std::int64_t tiles_end = std::min(tiles + blocking.tiles, n_tiles);
     for (std::int64_t first = 0; first < m; first += blocking.panel) {
@@ -240,8 +248,17 @@ WB_INLINE void scan_tiles(const Queries<T>& queries, const C& collector, std::in
               TileSums<T> sum;
               if (first == 0) clear<T>(sum);
               else restore<T>(kept, sum);
-              accumulate_tile<T, P, W, MISSING>(GatheredQueries<T>{tile_queries, first}, refs.packed[block],
-                                                W ? refs.weights[block] : nullptr, features, first, last, sum);
+              const GatheredQueries<T> gathered{tile_queries, first};
+              const T* weights = W ? refs.weights[block] : nullptr;
+              if (look > 0) {
+                accumulate_tile<T, P, W, MISSING>(gathered, refs.packed[block], weights, features, 0, look, sum);
+                TileSums<T> seen;
+                std::memcpy(seen, sum, sizeof seen);
+                if (refs.scales) scale_tile<T>(refs, block, seen);
+                if (!any_below<T>(seen, limit)) continue;
+              }
+              accumulate_tile<T, P, W, MISSING>(gathered, refs.packed[block], weights, features, first + look, last,
+                                                sum);
               if (last < m) save<T>(sum, kept);
               else collect_tile<T>(refs, collector, {begin + t * TILE_QUERIES, g, block}, sum, limit);
             }

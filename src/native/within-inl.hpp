@@ -18,6 +18,7 @@ template <class T, int P> struct WithinCollector {
 
   WB_INLINE T limit(std::int64_t row, std::int64_t) const { return entry_limit<T, P>(limits[row], queries, row); }
   static std::int64_t first_wanted() { return 0; }  // The limits are given.
+  static constexpr std::int64_t look() { return 0; }
   static T limit_of_kth(std::int64_t, T kth) { return kth; }
   // Not inlined, because its registers would push the sums of the tile out of theirs.
   WB_NOINLINE WB_KERNEL T take(const TilePosition& place, unsigned lanes, const T* distance, T limit) const {

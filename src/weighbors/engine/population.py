@@ -32,7 +32,7 @@ from .references import ColumnRanges, References, build_references
 CACHE_BYTES = 256 * 2**20
 _SORTED_SHARE = 8  # lists of at least the n-th part of all rows are sorted, shorter ones are kept in heaps
 _LEAST_WIDTH = 16  # shorter lists than this are not worth their memory
-_PAIRED_ROWS = 8192  # most rows for which the scan computes every pair once, from rounded columns
+_PAIRED_ROWS = 32768  # most rows for which the scan computes every pair once, from rounded columns
 _UNLISTED: dict[Any, float] = {np.int32: -2, np.float64: np.inf}  # what a walk predicts if its list is too short
 
 
