@@ -1,11 +1,14 @@
 """What no estimator takes, and what it says then: one table of input and message for all of them."""
 
+from numbers import Real
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from contract.cases import CASES, make, needs_numbers, small_table
@@ -174,3 +177,18 @@ def test_what_is_not_fitted_says_so(name):
         with pytest.raises(NotFittedError, match="not fitted"):
             getattr(model, question)(X)
     assert not hasattr(model, "feature_importances_")
+
+
+ANY_NUMBER = {("WeightedNearestNeighbors", "radius"), ("FeatureSelector", "threshold")}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1e9])
+@every_case
+def test_numbers_out_of_range_are_refused_as_parameters(name, value):
+    X, y = small_table(name)
+    for parameter, constraints in CASES[name]._parameter_constraints.items():
+        if (name, parameter) not in ANY_NUMBER and any(
+            isinstance(one, Interval) and one.type is Real for one in constraints
+        ):
+            with pytest.raises(ValueError, match=parameter):
+                make(name).set_params(**{parameter: value}).fit(X, y)

@@ -60,11 +60,6 @@ def test_scores_lie_between_minus_one_and_one_and_whole_numbers_are_numbers():
     [
         (["a", "b"] * 10, "must hold numbers.*use ReliefF if these are names of classes"),
         (["1.5", "2.5"] * 10, "must hold numbers.*pandas.to_numeric"),
-        ([1.0, np.nan] * 10, "1?0 targets are missing"),
-        ([1.0, np.inf] * 10, "infinity"),
-        ([2.0] * 20, "y is constant"),
-        (None, "requires y"),
-        ([1.0, 2.0], "inconsistent"),
     ],
 )
 def test_bad_targets(y, told):

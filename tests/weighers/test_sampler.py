@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 from imblearn.base import is_sampler
 from imblearn.ensemble import BalancedBaggingClassifier
-from imblearn.pipeline import make_pipeline
-from imblearn.utils import estimator_checks as imblearn_checks
 from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
@@ -26,31 +24,11 @@ SAMPLERS = {
     "strata": Stratified(SEARCH, random_state=0).as_sampler(),
     "votes": Democratic(SEARCH, 2, random_state=0).as_sampler(),
 }
-N_CHECKS = len(list(imblearn_checks.estimator_checks_generator(SAMPLERS["search"])))
-
-
-@pytest.mark.filterwarnings("ignore")
-@imblearn_checks.parametrize_with_checks(list(SAMPLERS.values()))
-def test_imbalanced_learns_checks_pass(estimator, check):
-    check(estimator)
-
-
-def test_there_are_as_many_checks_as_imbalanced_learn_has_for_such_samplers():
-    names = {check.func.__name__ for _, check in imblearn_checks.estimator_checks_generator(SAMPLERS["search"])}
-    assert N_CHECKS >= 15
-    # those that need a tag of the weigher, or of samplers
-    assert names >= {"check_samplers_sparse", "check_samplers_pandas", "check_samplers_nan", "check_samplers_list"}
 
 
 def test_balanced_bagging_takes_it():
     model = BalancedBaggingClassifier(GaussianNB(), n_estimators=3, sampler=SAMPLERS["search"], random_state=0)
     assert model.fit(X, Y).score(X, Y) > 0.8
-
-
-def test_a_pipeline_learns_from_the_rows_it_keeps():
-    pipeline = make_pipeline(SAMPLERS["search"], GaussianNB()).fit(X, Y)
-    kept = pipeline[0].sample_indices_
-    np.testing.assert_array_equal(pipeline[-1].theta_, GaussianNB().fit(X[kept], Y[kept]).theta_)
 
 
 def test_what_fit_leaves():

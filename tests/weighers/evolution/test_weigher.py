@@ -167,17 +167,13 @@ def test_seeds():
     [
         ({"tasks": "PS"}, "non-empty choice of IS, FS, IW, FW"),
         ({"tasks": []}, "non-empty choice|at least"),
-        ({"population_size": 3}, "population_size"),
         ({"max_evaluations": 5}, "less than population_size"),
         ({"per_class": True}, "per_class=True needs FW"),
         ({"objective": ["error"]}, "at least two goals"),
-        ({"objective": "size"}, "objective"),
         ({"alphas": (1, 2)}, "three numbers"),
         ({"alphas": (-1, 2, 0)}, "three numbers"),
         ({"alphas": (0, 0, 0)}, "three numbers"),
         ({"fitness": "f1"}, "fitness"),
-        ({"undersample": 1.5}, "undersample"),
-        ({"estimator": 3}, "estimator"),
     ],
 )
 def test_bad_parameters(options, told):

@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from imblearn.pipeline import make_pipeline
-from imblearn.utils import estimator_checks as imblearn_checks
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import scale
 from sklearn.utils import shuffle
 from support.per_class import PerClassRelief
@@ -245,35 +242,3 @@ def test_strata_take_selectors():
     assert 6 <= len(strata.sample_indices_) < 60
     rounds = Democratic(ICF(), 3, n_strata=2, random_state=0).fit(X, Y)
     assert len(rounds.sample_indices_) < 178
-
-
-SAMPLERS = {name: selector.as_sampler() for name, selector in SELECTORS.items()}
-
-
-#: One check wants a missing value among the kept rows of a table with a single column of three values, in which classes
-#: are drawn at random. The rules of these selectors keep none.
-WITHOUT_HOLES = (DROP3, DROP5, IB3, HMNEI)
-
-
-@pytest.mark.filterwarnings("ignore")
-@imblearn_checks.parametrize_with_checks(list(SAMPLERS.values()))
-def test_imbalanced_learns_checks_pass(estimator, check):
-    if check.func.__name__ == "check_samplers_nan" and isinstance(estimator.weigher, WITHOUT_HOLES):
-        with pytest.raises(AssertionError):
-            check(estimator)
-        return
-    check(estimator)
-
-
-def test_there_are_as_many_checks_as_imbalanced_learn_has_for_such_samplers():
-    for sampler in SAMPLERS.values():
-        assert len(list(imblearn_checks.estimator_checks_generator(sampler))) >= 15
-
-
-@every_selector
-@quietly
-def test_a_pipeline_learns_from_the_rows_it_keeps(name):
-    sampler = SELECTORS[name].as_sampler()
-    pipeline = make_pipeline(sampler, GaussianNB()).fit(X, Y)
-    assert pipeline[0].sample_indices_.tolist() == fit(name).sample_indices_.tolist()
-    assert pipeline.score(X, Y) > 0.7
