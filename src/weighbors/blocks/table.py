@@ -31,12 +31,13 @@ PIECES = 8  # a piece may take 1/8 of the bytes of a task, since copies of it ar
 def is_blocks(X: Any) -> bool:
     """Return whether an estimator reads a table in blocks.
 
-    That is a Dask collection, the path of a parquet folder or of an npy file, or a mapped array.
+    That is a Dask collection, the path of a parquet folder or of an npy file, a mapped array, or a `BlockTable`, which
+    another estimator has read.
     """
     if isinstance(X, np.memmap):
         # joblib maps large arrays that it hands to its workers, and deletes these files afterwards.
         return X.filename is not None and "joblib_memmapping_folder" not in str(X.filename)
-    return is_dask(X) or is_path(X)
+    return isinstance(X, BlockTable) or is_dask(X) or is_path(X)
 
 
 class RowBlocks:
@@ -262,6 +263,9 @@ def read_blocks(
     whole : bool
         Whether to look for numbers that are not whole.
     """
+    if isinstance(X, BlockTable):  # it has its labels
+        X.describe_to(estimator)
+        return X
     require_labels(estimator, y)
     source = open_source(X, y, piece_bytes=TASK_BYTES // PIECES)
     coding = ColumnCoding(coding) if isinstance(coding, TableCoder) else coding

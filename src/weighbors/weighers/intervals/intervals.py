@@ -198,13 +198,13 @@ class RepresentativeIntervals(TakesTables, BaseEstimator):
         return self
 
     def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> RepresentativeIntervals:
-        """Find the intervals of a table in blocks. A `CodedTable` is one that another estimator has read."""
-        categories = self.categorical_features
-        if isinstance(X, CodedTable) and isinstance(categories, str) and X.nominal.any():
+        """Find the intervals of a table in blocks. The parameters are those of ``fit``."""
+        X, categories = X.rows if isinstance(X, CodedTable) else X, self.categorical_features
+        if isinstance(X, BlockTable) and isinstance(categories, str) and X.nominal.any():
             categories = X.nominal
         coding = IntegerCoding(IntegerCoder(self.discretize, self.n_bins, categories))
-        if isinstance(X, CodedTable):  # It is read again, since ordered categories become ranks.
-            table = X.rows.read_again(self, coding, whole=True)
+        if isinstance(X, BlockTable):  # Another estimator has read it. Here, ordered categories become ranks.
+            table = X.read_again(self, coding, whole=True)
         else:
             table = read_blocks(self, X, y, coding, whole=True)
         self._runs = find_block_runs(table, self.overlap, table.check_weights(sample_weight))
