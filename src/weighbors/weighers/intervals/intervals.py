@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._typing import AnyArray
 from ..._warnings import warn
-from ...blocks import is_blocks, read_blocks
+from ...blocks import BlockTable, is_blocks, read_blocks
 from ...exceptions import NoPositiveWeightWarning
 from ...tables.coded import CodedTable
 from ...tables.labels import check_labels, require_labels
