@@ -18,7 +18,7 @@ CASES = {
     "k-NN with a weigher": wb.WeightedKNeighborsClassifier(3, wb.ReliefF(3)),
     "k-NN with SIMBAMBIW, by distance": wb.WeightedKNeighborsClassifier(3, wb.SimbaMBIW(), weights="distance", p=1),
     "k-NN with intervals": wb.WeightedKNeighborsClassifier(3, wb.RepresentativeIntervals(discretize="mdlp")),
-    "k-NN with a search": wb.WeightedKNeighborsClassifier(3, wb.EvolutionaryWeigher(**QUICK)),
+    "k-NN with a search": wb.WeightedKNeighborsClassifier(1, wb.EvolutionaryWeigher(**QUICK)),
     "k-NN, all chosen": wb.WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
     "k-NN of numbers, all chosen": wb.WeightedKNeighborsRegressor("auto", "auto", weights="auto", p="auto"),
     "k-NN over blocks with a weigher": distributed.WeightedKNeighborsClassifier(3, wb.ReliefF()),
