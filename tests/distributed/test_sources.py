@@ -77,6 +77,21 @@ def test_parquet_folders(estimator, tmp_path, task_bytes):
         assert found.feature_names_in_.tolist() == list("abcd")
 
 
+@every
+def test_rows_and_labels_of_one_folder_that_dask_reads_in_different_partitions(estimator, tmp_path):
+    """Of one narrow column, Dask fuses many files into one partition."""
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = table(m=8)
+    frame = pd.DataFrame(X, columns=list("abcdefgh")).assign(label=y)
+    for begin in range(0, 120, 10):
+        frame.iloc[begin : begin + 10].to_parquet(tmp_path / f"part.{begin:03d}.parquet")
+    whole = dd.read_parquet(tmp_path)
+    assert len(whole["label"].to_delayed()) < whole.npartitions == 12
+    found = estimator.fit(whole.drop(columns="label"), whole["label"])
+    weights, kept = found.weights_, clone(estimator).fit(frame.drop(columns="label"), y).weights_
+    assert weights == kept
+
+
 def test_queries_from_files(tmp_path, task_bytes):
     task_bytes(2**16)
     X, y = table()

@@ -206,8 +206,11 @@ def _has_unknown_sizes(y: Any) -> bool:
 
 
 def _label_partitions(y: Any, number: int) -> list[Any]:
-    """Return the partitions of ``y``. Raise InvalidDataError if there are not ``number``, the partitions of ``X``."""
-    parts = list(np.ravel(np.asarray(y.to_delayed(), dtype=object)))
+    """Return the partitions of ``y``. Raise InvalidDataError if there are not ``number``, the partitions of ``X``.
+
+    ``y`` is a Dask collection, or a list of its partitions.
+    """
+    parts = y if isinstance(y, list) else list(np.ravel(np.asarray(y.to_delayed(), dtype=object)))
     if len(parts) != number:
         raise InvalidDataError(
             f"X has {number} partitions and y has {len(parts)}: they must agree. Repartition one like the other, "
@@ -246,6 +249,9 @@ def _of_dask_frame(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Sou
                 "with a dask DataFrame the labels must be a dask Series or Array of the same partitions, or the name "
                 f"of a column; got {type(y).__name__}"
             )
+        if X.npartitions == getattr(y, "npartitions", None) != len(y.to_delayed()):
+            # Dask reads several small files of one column as one partition. Not optimized, partitions stay as they are.
+            parts, y = X.to_delayed(optimize_graph=False), y.to_delayed(optimize_graph=False)
         labels = _label_partitions(y, len(parts))
     blocks = [
         delay(FrameBlock, part, label, header, size, number)
