@@ -16,52 +16,27 @@ from weighbors.evaluation import (
     selection_stability,
     weight_stability,
 )
-from weighbors.evaluation.stability import MEASURES
 from weighbors.exceptions import FewRunsWarning, InvalidDataError, UndefinedStabilityWarning
+
+MEASURES = ("nogueira", "kuncheva", "jaccard")
 
 
 def zero_based(*sets):
     return [{feature - 1 for feature in chosen} for chosen in sets]
 
 
-#: Figures worked out apart from this code, as fractions where there are any, from the definitions of Somol &
-#: Novovičová 2010 (IEEE PAMI 32), Nogueira et al. 2018 (JMLR 18) and Bommert & Lang 2021 (stabm, JOSS 6)
+#: Sets whose figures were worked out apart from this code, as fractions, from the definitions of Nogueira et al. 2018
+#: (JMLR 18) and Bommert & Lang 2021 (stabm, JOSS 6)
 FIVE = zero_based({1, 2, 3, 4}, {2, 3, 4}, {2, 3, 4, 5})
-OF_FIVE = {
-    "jaccard": 7 / 10,
-    "dice": 23 / 28,
-    "hamming": 11 / 15,
-    "lustgarten": 1 / 3,
-    "wald": 7 / 12,
-    "kappa": 37 / 132,
-    "phi": 0.3249149571,
-    "ochiai": 0.8273502692,
-    "cw": 9 / 11,
-    "cw_rel": 2 / 3,
-    "novovicova": 0.8181818182,
-    "nogueira": 7 / 22,
-}
 TEN = zero_based({1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3, 4, 5})
-OF_TEN = {
-    "jaccard": 43 / 60,
-    "dice": 629 / 756,
-    "lustgarten": 8 / 15,
-    "wald": 1,
-    "kappa": 251 / 345,
-    "phi": 0.7576446591,
-    "cw_rel": 4 / 5,
-    "nogueira": 13 / 18,
-}
 
 
-@pytest.mark.parametrize("measure", OF_FIVE)
-def test_five_features(measure):
-    assert selection_stability(FIVE, measure, n_features=5) == pytest.approx(OF_FIVE[measure], abs=1e-10)
-
-
-@pytest.mark.parametrize("measure", OF_TEN)
-def test_ten_features(measure):
-    assert selection_stability(TEN, measure, n_features=10) == pytest.approx(OF_TEN[measure], abs=1e-10)
+@pytest.mark.parametrize(
+    ("sets", "n_features", "jaccard", "nogueira"), [(FIVE, 5, 7 / 10, 7 / 22), (TEN, 10, 43 / 60, 13 / 18)]
+)
+def test_sets_of_different_sizes(sets, n_features, jaccard, nogueira):
+    assert selection_stability(sets, "jaccard", n_features=n_features) == pytest.approx(jaccard, abs=1e-10)
+    assert selection_stability(sets, n_features=n_features) == pytest.approx(nogueira, abs=1e-10)
 
 
 def test_variances():
@@ -76,8 +51,8 @@ def test_identical_and_rotating_sets():
     assert nogueira_stability(zero_based({1, 2}, {2, 3}, {1, 3}), 3).stability == pytest.approx(-0.5)
 
 
-@pytest.mark.parametrize("measure", ["kuncheva", "kappa", "phi", "nogueira"])
-def test_equal_sizes_make_four_measures_one(measure):
+@pytest.mark.parametrize("measure", ["kuncheva", "nogueira"])
+def test_equal_sizes_make_both_measures_one(measure):
     # 23/63 by hand (Nogueira et al. 2018: these coincide where all sizes are equal)
     sets = zero_based({1, 2, 3}, {1, 2, 4}, {2, 3, 5})
     assert selection_stability(sets, measure, n_features=10) == pytest.approx(23 / 63)
@@ -94,9 +69,7 @@ SETS = st.integers(3, 8).flatmap(
 @given(SETS)
 def test_the_loops_agree(case):
     d, sets = case
-    for measure in naive.PAIR:
-        if measure != "kuncheva":
-            assert selection_stability(sets, measure, n_features=d) == pytest.approx(naive.of_pairs(measure, sets, d))
+    assert selection_stability(sets, "jaccard", n_features=d) == pytest.approx(naive.of_pairs("jaccard", sets, d))
     found = nogueira_stability(sets, d)
     np.testing.assert_allclose((found.stability, found.variance), naive.nogueira(sets, d), atol=1e-12)
 
@@ -123,7 +96,7 @@ def test_order_of_runs_and_features_does_not_matter(case):
 @given(st.integers(2, 6), st.integers(3, 8), st.integers(1, 7))
 def test_equal_selections_have_stability_one(runs, d, k):
     assume(k < d)
-    for measure in set(MEASURES) - {"lustgarten"}:  # Lustgarten's largest value depends on the size
+    for measure in MEASURES:
         assert selection_stability([set(range(k))] * runs, measure, n_features=d) == pytest.approx(1)
 
 
@@ -193,7 +166,7 @@ def test_nothing_or_everything_selected(full):
     assert np.isnan(found.stability)
     assert what in found.reason
     assert what in repr(found)
-    for measure in ("nogueira", "kuncheva", "wald", "kappa", "phi", "cw_rel"):
+    for measure in ("nogueira", "kuncheva"):
         with pytest.warns(UndefinedStabilityWarning, match=f"{measure} is not defined"):
             assert np.isnan(selection_stability(matrix, measure))
     with pytest.raises(InvalidDataError, match="not defined cannot be compared"):
@@ -201,11 +174,8 @@ def test_nothing_or_everything_selected(full):
 
 
 def test_a_pair_without_a_value_is_named():
-    with pytest.warns(UndefinedStabilityWarning, match="runs 0 and 2 select 0 and 0 of 4 features.*1 of 3 pairs"):
-        assert np.isnan(selection_stability([set(), {1}, set()], "dice", n_features=4))
-    for measure in ("cw", "novovicova"):
-        with pytest.warns(UndefinedStabilityWarning, match="no run selects any feature"):
-            selection_stability([set(), set()], measure, n_features=4)
+    with pytest.warns(UndefinedStabilityWarning, match="jaccard is not defined: runs 0 and 2 select no feature"):
+        assert np.isnan(selection_stability([set(), {1}, set()], "jaccard", n_features=4))
 
 
 def test_forms_of_selections():
@@ -263,7 +233,6 @@ def test_weights_pair_by_pair(seed):
         ("pearson", lambda a, b: pearsonr(a, b).statistic),
         ("spearman", lambda a, b: spearmanr(a, b).statistic),
         ("kendall", lambda a, b: kendalltau(a, b).statistic),
-        ("cosine", lambda a, b: a @ b / np.sqrt((a @ a) * (b @ b))),
     ):
         assert weight_stability(weights, measure) == pytest.approx(np.mean([of(a, b) for a, b in pairs]))
 
@@ -271,6 +240,3 @@ def test_weights_pair_by_pair(seed):
 def test_constant_weights():
     with pytest.warns(UndefinedStabilityWarning, match="run 1 gives all 2 features the same weight"):
         assert np.isnan(weight_stability([[1.0, 2.0], [3.0, 3.0]]))
-    with pytest.warns(UndefinedStabilityWarning, match="the weight 0"):
-        assert np.isnan(weight_stability([[1.0, 2.0], [0.0, 0.0]], "cosine"))
-    assert weight_stability([[1.0, 1.0], [3.0, 3.0]], "cosine") == pytest.approx(1)

@@ -1,7 +1,6 @@
 """Stability written as its papers print it: sets, loops, one pair of runs at a time."""
 
 from itertools import combinations
-from math import sqrt
 
 import numpy as np
 
@@ -10,27 +9,8 @@ def of_pairs(measure, sets, d):
     return np.mean([PAIR[measure](a, b, d) for a, b in combinations(sets, 2)])
 
 
-def _expected(a, b, d):
-    return len(a) * len(b) / d
-
-
-def _kappa(a, b, d):
-    seen = sum((f in a) == (f in b) for f in range(d)) / d
-    chance = (len(a) * len(b) + (d - len(a)) * (d - len(b))) / d**2
-    return (seen - chance) / (1 - chance)
-
-
 PAIR = {
     "jaccard": lambda a, b, d: len(a & b) / len(a | b),
-    "dice": lambda a, b, d: 2 * len(a & b) / (len(a) + len(b)),
-    "ochiai": lambda a, b, d: len(a & b) / sqrt(len(a) * len(b)),
-    "hamming": lambda a, b, d: 1 - len(a ^ b) / d,
-    "lustgarten": lambda a, b, d: (
-        (len(a & b) - _expected(a, b, d)) / (min(len(a), len(b)) - max(0, len(a) + len(b) - d))
-    ),
-    "wald": lambda a, b, d: (len(a & b) - _expected(a, b, d)) / (min(len(a), len(b)) - _expected(a, b, d)),
-    "kappa": _kappa,
-    "phi": lambda a, b, d: np.corrcoef([[f in s for f in range(d)] for s in (a, b)])[0, 1],
     # Kuncheva 2007: (r − k²/d)/(k − k²/d)
     "kuncheva": lambda a, b, d: (len(a & b) - len(a) ** 2 / d) / (len(a) - len(a) ** 2 / d),
 }

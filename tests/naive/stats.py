@@ -59,15 +59,3 @@ def signed_rank_p_with_ties(d, zero_method):
     sums, observed = [plus(signs) for signs in product([-1, 1], repeat=len(d))], plus([1] * len(d))
     upper, lower = np.mean([s >= observed for s in sums]), np.mean([s <= observed for s in sums])
     return min(1.0, 2 * min(upper, lower))
-
-
-def bayesian_signed_rank(d, rope, strength, weights):
-    """Benavoli et al. 2017, for given posterior weights (one row per sample, the first for z0 = 0)."""
-    z, won = [0.0, *d], np.zeros(3)
-    for w in weights:
-        share = np.zeros(3)
-        for i, j in product(range(len(z)), repeat=2):
-            mean = (z[i] + z[j]) / 2
-            share[0 if mean > rope else 2 if mean < -rope else 1] += w[i] * w[j]
-        won[np.argmax(share)] += 1
-    return won / len(weights)

@@ -1,4 +1,4 @@
-"""Wilcoxon, the corrected t and the Bayesian tests against published figures, scipy and loops."""
+"""Wilcoxon and the corrected t against published figures, scipy and loops."""
 
 import naive.stats as naive
 import numpy as np
@@ -10,8 +10,6 @@ from support.published import DEMSAR
 
 from weighbors.exceptions import InvalidDataError
 from weighbors.stats import (
-    bayesian_correlated_ttest,
-    bayesian_signed_rank,
     corrected_resampled_ttest,
     wilcoxon,
 )
@@ -116,47 +114,6 @@ def test_equal_differences():
     assert corrected_resampled_ttest([0.1] * 5, n_folds=5).p_value == 0
     assert corrected_resampled_ttest([0.0] * 5, n_folds=5).p_value == 1
     assert "all differences are equal" in repr(corrected_resampled_ttest([0.0] * 5, n_folds=5))
-    assert bayesian_correlated_ttest([0.1] * 5, n_folds=5).first == 1
-    assert bayesian_correlated_ttest([0.0] * 5, n_folds=5).first == 0.5
-
-
-def test_the_bayesian_t_without_rope_is_the_one_sided_p():
-    # Corani & Benavoli 2015, section 3: the posterior and the corrected t have the same distribution
-    p = corrected_resampled_ttest(FOLDS, n_folds=10, alternative="greater").p_value
-    result = bayesian_correlated_ttest(FOLDS, n_folds=10)
-    assert result.second == pytest.approx(p)
-    assert result.rope == pytest.approx(0, abs=1e-12)
-
-
-def test_the_bayesian_t_is_the_posterior_integrated():
-    d, rope = np.array(FOLDS), 0.01
-    grid = np.linspace(-2, 2, 4_000_001)[:-1] + 5e-7  # midpoints
-    n, rho = len(d), 0.1
-    scale2 = (1 / n + rho / (1 - rho)) * d.var(ddof=1)
-    density = (1 + (grid - d.mean()) ** 2 / scale2 / (n - 1)) ** (-n / 2)
-    density /= density.sum()
-    result = bayesian_correlated_ttest(FOLDS, rope=rope, n_folds=10)
-    assert result.first == pytest.approx(density[grid > rope].sum(), abs=1e-5)
-    assert result.second == pytest.approx(density[grid < -rope].sum(), abs=1e-5)
-    assert result.first + result.rope + result.second == pytest.approx(1)
-
-
-@pytest.mark.parametrize("rope", [0.01, 0.3])
-def test_the_bayesian_signed_rank_is_its_loop(rope):
-    d = np.random.default_rng(0).normal(0.1, 0.3, 7)
-    weights = np.random.RandomState(3).dirichlet([0.6] + [1] * 7, 200)
-    result = bayesian_signed_rank(d, rope=rope, n_samples=200, random_state=3)
-    np.testing.assert_allclose(
-        (result.first, result.rope, result.second), naive.bayesian_signed_rank(d, rope, 0.6, weights)
-    )
-
-
-def test_the_bayesian_signed_rank_is_symmetric():
-    d = np.random.default_rng(0).normal(0.1, 0.3, 12)
-    one, other = (bayesian_signed_rank(s * d, random_state=0) for s in (1, -1))
-    assert one.first == pytest.approx(other.second)
-    assert bayesian_signed_rank(np.zeros(5), random_state=0).first == pytest.approx(0.5)
-    assert bayesian_signed_rank(np.zeros(5), rope=0.1, random_state=0).rope == 1
 
 
 @pytest.mark.parametrize(
@@ -175,11 +132,6 @@ def test_the_bayesian_signed_rank_is_symmetric():
         (lambda: corrected_resampled_ttest(FOLDS, n_folds=1), "at least 2"),
         (lambda: corrected_resampled_ttest(FOLDS, n_train=0, n_test=3), "at least 1"),
         (lambda: wilcoxon(["a", "b"]), "x must be numbers"),
-        (lambda: bayesian_signed_rank(FOLDS, rope=-1), "rope must be"),
-        (lambda: bayesian_signed_rank(FOLDS, rope="0"), "rope must be .*; got '0'"),
-        (lambda: bayesian_signed_rank(FOLDS, n_samples=2.5), "n_samples must be a whole number .*; got 2.5"),
-        (lambda: bayesian_signed_rank(FOLDS, prior_strength=0), "prior_strength"),
-        (lambda: bayesian_signed_rank(FOLDS, n_samples=0), "n_samples"),
     ],
 )
 def test_bad_input(call, message):
@@ -190,4 +142,3 @@ def test_bad_input(call, message):
 def test_results_give_frames():
     assert wilcoxon(FOLDS).frame().shape[0] == 1
     assert corrected_resampled_ttest(FOLDS, n_folds=10).frame().loc[0, "df"] == 9
-    assert bayesian_correlated_ttest(FOLDS, n_folds=10).frame().loc[0, "n"] == 10

@@ -9,8 +9,6 @@ from scipy.stats import binom
 
 from weighbors.stats import (
     adjust,
-    bayesian_correlated_ttest,
-    bayesian_signed_rank,
     bonferroni_dunn,
     corrected_resampled_ttest,
     friedman,
@@ -85,19 +83,7 @@ def test_folds_that_hang_together(runs):
     random = np.random.default_rng(3)
     d = np.sqrt(0.1) * random.normal(size=(runs, 1)) + np.sqrt(0.9) * random.normal(size=(runs, 10))
     corrected = sum(corrected_resampled_ttest(row, n_folds=10).p_value < 0.05 for row in d)
-    bayesian = sum(not 0.025 <= bayesian_correlated_ttest(row, n_folds=10).first <= 0.975 for row in d)
     low, high = bounds(runs)
     assert low <= corrected <= high
-    assert bayesian == corrected
     plain = (np.abs(d.mean(axis=1) / (d.std(axis=1, ddof=1) / np.sqrt(10))) > 2.262).sum()
     assert plain > high  # the t-test that forgets the correlation finds too much
-
-
-@pytest.mark.parametrize("runs", [400, pytest.param(5000, marks=pytest.mark.slow)])
-def test_bayesian_signed_rank(runs):
-    random = np.random.default_rng(4)
-    found = sum(
-        not 0.025 <= bayesian_signed_rank(random.normal(size=30), n_samples=2000, random_state=5).first <= 0.975
-        for _ in range(runs)
-    )
-    assert bounds(runs)[0] <= found <= bounds(runs)[1]

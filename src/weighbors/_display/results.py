@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .html import block, cell_text, facts, frame_table, heading, paragraph, preformatted
 
@@ -49,6 +49,20 @@ class Result(ABC):
             below = frame_table(frame)
         above = preformatted(notes) if len(notes) > 1 else "".join(map(paragraph, notes))
         return block(heading(lines[0]), above, below)
+
+
+class PlainResult(Result):
+    """Base class of dataclasses of a few plain values: `frame` returns these as a table with one row."""
+
+    def _row(self) -> dict[str, Any]:
+        """Return the numbers and texts of the result by name. Arrays and other results are left out."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, (str, int, float))}
+
+    def frame(self) -> pd.DataFrame:
+        """Return the result as a table with one row."""
+        import pandas as pd
+
+        return pd.DataFrame([self._row()])
 
 
 def table_lines(frame: pd.DataFrame, *, index: bool = True) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import pandas as pd
 
-from .._display.results import Result
+from .._display.results import PlainResult
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 from ..tables.targets import recognize_target
@@ -16,7 +16,7 @@ from .targets import check_target_type
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionStability(Result):
+class PredictionStability(PlainResult):
     """Agreement of the labels that repeated runs give to the same instances.
 
     Attributes
@@ -39,11 +39,6 @@ class PredictionStability(Result):
     n_instances: int
     reason: str = ""
 
-    def frame(self) -> pd.DataFrame:
-        """Return the result as a table with one row."""
-        row = {name: getattr(self, name) for name in ("agreement", "kappa", "n_runs", "n_instances", "reason")}
-        return pd.DataFrame([row])
-
     def _lines(self) -> list[str]:
         return [
             f"Prediction stability: agreement {self.agreement:.4f}, Fleiss' kappa {self.kappa:.4f}"
@@ -53,7 +48,7 @@ class PredictionStability(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumericPredictionStability(Result):
+class NumericPredictionStability(PlainResult):
     """Variation of the numbers that repeated runs predict for the same instances.
 
     Attributes
@@ -80,11 +75,6 @@ class NumericPredictionStability(Result):
     n_runs: int
     n_instances: int
     reason: str = ""
-
-    def frame(self) -> pd.DataFrame:
-        """Return the result as a table with one row."""
-        names = ("deviation", "relative", "spread", "n_runs", "n_instances", "reason")
-        return pd.DataFrame([{name: getattr(self, name) for name in names}])
 
     def _lines(self) -> list[str]:
         return [

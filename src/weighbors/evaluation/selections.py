@@ -125,8 +125,3 @@ def nan_with_warning(measure: str, reason: str) -> float:
     """Return NaN and warn that the measure is not defined. ``reason`` says why."""
     warn(f"{measure} is not defined: {reason}", UndefinedStabilityWarning)
     return float("nan")
-
-
-def equal_sizes(matrix: BoolArray) -> bool:
-    """Return whether all runs select the same number of features."""
-    return len(np.unique(matrix.sum(axis=1))) == 1

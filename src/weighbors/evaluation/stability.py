@@ -12,110 +12,56 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.stats import norm
 
-from .._display.results import Result, number
-from .._typing import BoolArray, FloatArray
+from .._display.results import PlainResult, number
+from .._typing import BoolArray, FloatArray, IndexArray
 from .._warnings import warn
 from ..exceptions import FewRunsWarning, InvalidDataError, UndefinedStabilityWarning
-from .selections import check_selections, equal_sizes, nan_with_warning, pairs_of_runs
+from .selections import check_selections, nan_with_warning, pairs_of_runs
 
 _MANY_RUNS = 30
 
-#: Measures of a pair of sets: overlap r, sizes a and b, number of features d.
-_PAIRWISE: dict[str, Callable[[FloatArray, FloatArray, FloatArray, int], FloatArray]] = {
-    "jaccard": lambda r, a, b, d: r / (a + b - r),
-    "dice": lambda r, a, b, d: 2 * r / (a + b),
-    "ochiai": lambda r, a, b, d: r / np.sqrt(a * b),
-    "hamming": lambda r, a, b, d: (d - a - b + 2 * r) / d,
-    "lustgarten": lambda r, a, b, d: (r - a * b / d) / (np.minimum(a, b) - np.maximum(0, a + b - d)),
-    "wald": lambda r, a, b, d: (r - a * b / d) / (np.minimum(a, b) - a * b / d),
-    "kappa": lambda r, a, b, d: 2 * (r * d - a * b) / (d * (a + b) - 2 * a * b),
-    "phi": lambda r, a, b, d: (r - a * b / d) / np.sqrt(a * (1 - a / d) * b * (1 - b / d)),
-    "kuncheva": lambda r, a, b, d: (r * d - a * b) / (a * (d - a)),
-}
 
-
-def _mean_of_pairs(matrix: BoolArray, measure: str) -> float:
-    """Return the mean of a measure over all pairs of runs, or NaN with a warning if it is not defined for a pair."""
-    runs, d = matrix.shape
+def _shared_features(matrix: BoolArray) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Return the first and the second run of every pair, and how many features both select."""
+    first, second = pairs_of_runs(len(matrix))
     counts = matrix.astype(np.float64)
-    first, second = pairs_of_runs(runs)
     # One matrix product gives the overlaps of all pairs.
-    overlap, sizes = (counts @ counts.T)[first, second], counts.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = _PAIRWISE[measure](overlap, sizes[first], sizes[second], d)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        a, b = first[bad[0]], second[bad[0]]
-        return nan_with_warning(
-            measure,
-            f"runs {a} and {b} select {sizes[a]:.0f} and {sizes[b]:.0f} of {d} features, which leaves nothing to "
-            f"compare ({len(bad)} of {len(values)} pairs)",
-        )
-    return float(values.mean())
+    return first, second, (counts @ counts.T)[first, second]
 
 
-def _cw(matrix: BoolArray) -> float:
-    """Return the weighted consistency CW (Somol & Novovičová 2010): how often other runs select the same features."""
-    runs, times = matrix.shape[0], matrix.sum(axis=0).astype(np.float64)
-    if not times.any():
-        return nan_with_warning("cw", "no run selects any feature")
-    return float((times * (times - 1)).sum() / times.sum() / (runs - 1))
-
-
-def _cw_rel(matrix: BoolArray) -> float:
-    """Return the relative weighted consistency: CW scaled from its smallest to its largest possible value."""
-    runs, d = matrix.shape
-    times = matrix.sum(axis=0).astype(np.float64)
-    total = float(times.sum())
-    # CW is smallest if selections are spread evenly over the features, and largest if the same features are selected
-    # in all runs. The remainders are what is left over in both cases.
-    rest_d, rest_runs = total % d, total % runs
-    low = total**2 - rest_d**2
-    top = d * (total - rest_d + (times * (times - 1)).sum()) - low
-    most = d * (rest_runs**2 + runs * (total - rest_runs) - rest_d) - low
-    if most <= 0:
-        return nan_with_warning("cw_rel", "the sizes allow only one value (all runs select nothing, or everything)")
-    return float(top / most)
-
-
-def _novovicova(matrix: BoolArray) -> float:
-    """Return the measure of Novovičová, Somol & Pudil 2009, based on the entropy of the selection counts."""
-    times = matrix.sum(axis=0).astype(np.float64)
-    times = times[times > 0]
-    if not len(times):
-        return nan_with_warning("novovicova", "no run selects any feature")
-    return float((times * np.log2(times)).sum() / times.sum() / np.log2(matrix.shape[0]))
+def _jaccard(matrix: BoolArray) -> float:
+    """Return the mean Jaccard index of all pairs of runs, or NaN with a warning if two runs select nothing."""
+    first, second, shared = _shared_features(matrix)
+    sizes = matrix.sum(axis=1)
+    either = sizes[first] + sizes[second] - shared
+    if not either.all():
+        pair = int(np.argmin(either))
+        return nan_with_warning("jaccard", f"runs {first[pair]} and {second[pair]} select no feature")
+    return float((shared / either).mean())
 
 
 def _kuncheva(matrix: BoolArray) -> float:
     """Return Kuncheva's index. Raise InvalidDataError if the selections differ in size."""
-    if not equal_sizes(matrix):
-        sizes = matrix.sum(axis=1)
+    sizes, d = matrix.sum(axis=1), matrix.shape[1]
+    if len(np.unique(sizes)) > 1:
         raise InvalidDataError(
             f"Kuncheva's index needs selections of equal size; got {sizes.min()} to {sizes.max()} features. "
             "Use nogueira_stability, which allows any sizes"
         )
-    size, d = int(matrix[0].sum()), matrix.shape[1]
+    size = int(sizes[0])
     if size in (0, d):
         return nan_with_warning("kuncheva", f"every run selects {'no feature' if size == 0 else f'all {d} features'}")
-    return _mean_of_pairs(matrix, "kuncheva")
+    shared = _shared_features(matrix)[2]
+    return float(((shared * d - size * size) / (size * (d - size))).mean())
 
 
 #: Functions of the measures, by name.
-MEASURES: dict[str, Callable[[BoolArray], float]] = {
+_MEASURES: dict[str, Callable[[BoolArray], float]] = {
     "nogueira": lambda matrix: _nogueira(matrix)[0],
     "kuncheva": _kuncheva,
-    **{
-        name: (lambda matrix, name=name: _mean_of_pairs(matrix, name))  # type: ignore[misc]
-        for name in _PAIRWISE
-        if name != "kuncheva"
-    },
-    "cw": _cw,
-    "cw_rel": _cw_rel,
-    "novovicova": _novovicova,
+    "jaccard": _jaccard,
 }
 
 
@@ -125,27 +71,22 @@ def selection_stability(selections: Any, measure: str = "nogueira", *, n_feature
     Parameters
     ----------
     selections : bool array-like of shape (n_runs, n_features), or list of sets
-    measure : str, default="nogueira"
-        Measures corrected for chance: "nogueira" (the only measure here that is corrected for any sizes, has a
-        variance, and is 1 exactly for equal sets), "kuncheva" (equal sizes only), "kappa", "phi", "lustgarten", "wald",
-        "cw_rel". Measures that are not corrected and grow with the size of the selections: "jaccard", "dice", "ochiai",
-        "hamming",
-        "cw", "novovicova".
+    measure : {"nogueira", "kuncheva", "jaccard"}, default="nogueira"
+        "nogueira" and "kuncheva" are corrected for chance; "kuncheva" needs selections of equal size, and "nogueira"
+        takes any sizes and is 1 exactly for equal sets. "jaccard" is not corrected and grows with the size of the
+        selections.
     n_features : int, optional
         Needed with sets.
 
     Returns
     -------
     float
-        The stability, or NaN with a warning if the measure is not defined. Most measures are not defined for empty or
-        full selections.
+        The stability, or NaN with a warning if the measure is not defined, as for empty selections.
 
     References
     ----------
     .. [1] S. Nogueira, K. Sechidis, G. Brown, "On the stability of feature selection algorithms",
        JMLR 18, 2018.
-    .. [2] P. Somol, J. Novovičová, "Evaluating stability and comparing output of feature selectors
-       that optimize feature subset cardinality", IEEE PAMI 32, 2010.
 
     Examples
     --------
@@ -155,9 +96,9 @@ def selection_stability(selections: Any, measure: str = "nogueira", *, n_feature
     >>> round(selection_stability(runs, n_features=5), 4)
     0.3182
     """
-    if measure not in MEASURES:
-        raise InvalidDataError(f"measure must be one of {sorted(MEASURES)}; got {measure!r}")
-    return MEASURES[measure](check_selections(selections, n_features))
+    if measure not in _MEASURES:
+        raise InvalidDataError(f"measure must be one of {sorted(_MEASURES)}; got {measure!r}")
+    return _MEASURES[measure](check_selections(selections, n_features))
 
 
 def kuncheva_index(selections: Any, n_features: int | None = None) -> float:
@@ -214,7 +155,7 @@ def _nogueira(matrix: BoolArray) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, repr=False)
-class Stability(Result):
+class Stability(PlainResult):
     """Nogueira's stability of a set of runs.
 
     Attributes
@@ -258,10 +199,6 @@ class Stability(Result):
 
     def __float__(self) -> float:
         return self.stability
-
-    def frame(self) -> pd.DataFrame:
-        """Return the result as a table with one row."""
-        return pd.DataFrame([{name: getattr(self, name) for name in self.__dataclass_fields__}])
 
     def _lines(self) -> list[str]:
         value = f"{self.stability:.4f}, standard error {number(self.standard_error)}"
@@ -313,7 +250,7 @@ def nogueira_stability(selections: Any, n_features: int | None = None) -> Stabil
 
 
 @dataclass(frozen=True, repr=False)
-class StabilityTest(Result):
+class StabilityTest(PlainResult):
     """Comparison of two stabilities: ``difference`` = first − second, ``z``, and two-sided ``p_value``."""
 
     difference: float
@@ -322,10 +259,8 @@ class StabilityTest(Result):
     first: Stability
     second: Stability
 
-    def frame(self) -> pd.DataFrame:
-        """Return the result as a table with one row."""
-        row = {"difference": self.difference, "z": self.z, "p_value": self.p_value}
-        return pd.DataFrame([{**row, "first": self.first.stability, "second": self.second.stability}])
+    def _row(self) -> dict[str, Any]:
+        return {**super()._row(), "first": self.first.stability, "second": self.second.stability}
 
     def _lines(self) -> list[str]:
         values = f"{self.first.stability:.4f} against {self.second.stability:.4f}"

@@ -13,27 +13,13 @@ from ..exceptions import InvalidDataError
 from .selections import check_weights, nan_with_warning, pairs_of_runs
 
 
-def _unit_rows(values: FloatArray) -> FloatArray:
-    """Return the rows scaled to length 1."""
-    unit: FloatArray = values / np.sqrt(np.square(values).sum(axis=1, keepdims=True))
-    return unit
-
-
-def _products(values: FloatArray) -> FloatArray:
-    """Return the inner products of all pairs of rows."""
-    first, second = pairs_of_runs(len(values))
-    products: FloatArray = (values @ values.T)[first, second]
-    return products
-
-
-def _cosine(weights: FloatArray) -> FloatArray:
-    """Return the cosine of all pairs of runs."""
-    return _products(_unit_rows(weights))
-
-
 def _pearson(weights: FloatArray) -> FloatArray:
     """Return Pearson's correlation of all pairs of runs."""
-    return _cosine(weights - weights.mean(axis=1, keepdims=True))
+    centred = weights - weights.mean(axis=1, keepdims=True)
+    unit: FloatArray = centred / np.sqrt(np.square(centred).sum(axis=1, keepdims=True))
+    first, second = pairs_of_runs(len(unit))
+    correlations: FloatArray = (unit @ unit.T)[first, second]
+    return correlations
 
 
 def _spearman(weights: FloatArray) -> FloatArray:
@@ -51,25 +37,23 @@ _MEASURES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "pearson": _pearson,
     "spearman": _spearman,
     "kendall": _kendall,
-    "cosine": _cosine,
 }
 
 
 def weight_stability(weights: Any, measure: str = "pearson") -> float:
-    """Compute the mean similarity of weights, or of their ranks, over all pairs of runs.
+    """Compute the mean correlation of weights, or of their ranks, over all pairs of runs.
 
     Parameters
     ----------
     weights : array-like of shape (n_runs, n_features)
         One row of feature weights per run.
-    measure : {"pearson", "spearman", "kendall", "cosine"}, default="pearson"
+    measure : {"pearson", "spearman", "kendall"}, default="pearson"
         "spearman" and "kendall" (τ-b) use ranks only, so that ``weights`` may also be ranks.
 
     Returns
     -------
     float
-        The mean similarity, or NaN with a warning if a run gives all features the same weight (for "cosine": the
-        weight 0).
+        The mean correlation, or NaN with a warning if a run gives all features the same weight.
 
     Examples
     --------
@@ -80,9 +64,7 @@ def weight_stability(weights: Any, measure: str = "pearson") -> float:
     if measure not in _MEASURES:
         raise InvalidDataError(f"measure must be one of {sorted(_MEASURES)}; got {measure!r}")
     values = check_weights(weights)
-    # A correlation is not defined for a run without spread.
-    flat = ~values.any(axis=1) if measure == "cosine" else np.ptp(values, axis=1) == 0
-    if flat.any():
-        what = "the weight 0" if measure == "cosine" else "the same weight"
-        return nan_with_warning(measure, f"run {np.flatnonzero(flat)[0]} gives all {values.shape[1]} features {what}")
+    flat = np.flatnonzero(np.ptp(values, axis=1) == 0)
+    if len(flat):
+        return nan_with_warning(measure, f"run {flat[0]} gives all {values.shape[1]} features the same weight")
     return float(_MEASURES[measure](values).mean())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -16,12 +16,16 @@ Tables = dict[str, pd.DataFrame]
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """All parameters of a `Study`, except the directory in which its cells are stored.
+    """All parameters of a `Study`, except the directory in which its cells are stored, and which data are absent.
 
     Parameters
     ----------
     datasets, methods, cv, n_repeats, scoring, measures, random_state
         As in `Study`.
+    absent : mapping of name to group and name
+        Data sets of the experiment that are not in the directory of data sets, and their places there.
+    built_in : bool
+        Whether tables that come with scikit-learn replace those of the paper.
     """
 
     datasets: Any
@@ -31,10 +35,13 @@ class Definition:
     scoring: tuple[str, ...] = ("accuracy",)
     measures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     random_state: int = 0
+    absent: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    built_in: bool = False
 
     def study(self, store: str | os.PathLike[str]) -> Study:
         """Return the study. Its cells are stored in the directory ``store``."""
-        return Study(store=store, **{one.name: getattr(self, one.name) for one in fields(self)})
+        settings = {name: value for name, value in vars(self).items() if name not in ("absent", "built_in")}
+        return Study(store=store, **settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +68,8 @@ class Preset:
     summary : function of the tables
         Returns a few lines of plain text, which compare the results with the paper.
     offline : str
-        What the quick version computes if no directory of data sets is named, which then stands in place of the
-        statement. It is empty if the quick version needs the directory, too.
+        What the quick version computes on built-in tables, which then stands in place of the statement. It is empty if
+        the quick version needs the directory of data sets, too.
     switches : mapping
         Settings of the methods that the paper does not specify, with their values. They are written to ``made.json``.
     """

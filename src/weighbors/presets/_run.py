@@ -17,11 +17,11 @@ import pandas as pd
 
 from .._display.results import Result, table_lines
 from .._io.files import atomic_write
-from ..datasets.loaders import has_data_directory
 from ..evaluation import Study, StudyResults
 from ..exceptions import InvalidDataError
 from ._catalogue import load_preset
 from ._preset import Definition, Preset, Tables
+from ._tables import describe_absent
 
 #: Version of the layout of made.json and of the tables beside it.
 SCHEMA = 1
@@ -44,6 +44,8 @@ class PresetResult(Result):
         Cells that failed, with their tracebacks. It has no rows if no cell failed.
     left_out : tuple of str
         Data sets that are in no table, because some of their cells are missing or failed.
+    notes : list of str
+        Messages about absent data sets, failed cells, and data sets that are in no table.
     made : dict
         Command, versions, seed, settings and seconds, as in ``made.json``.
     paths : dict of name to Path
@@ -56,6 +58,7 @@ class PresetResult(Result):
     results: StudyResults
     failures: pd.DataFrame
     left_out: tuple[str, ...]
+    notes: list[str]
     made: dict[str, Any]
     paths: dict[str, Path]
 
@@ -70,7 +73,7 @@ class PresetResult(Result):
         lines = [f"{self.preset.title} ({self.preset.paper})", *self.text.splitlines()]
         for name, table in self.tables.items():
             lines += ["", f"{name}: {len(table)} rows", *table_lines(table.head(12), index=False)]
-        return [*lines, *_trouble(self.failures, self.left_out)]
+        return [*lines, *self.notes]
 
 
 def _trouble(failures: pd.DataFrame, left_out: Iterable[str]) -> list[str]:
@@ -106,8 +109,9 @@ def run_preset(
     quick : bool, default=False
         Run a small version of the experiment, which takes less than two minutes.
     data_home : path, optional
-        Directory of the data sets. By default, the environment variable ``WEIGHBORS_DATA`` names the directory. If
-        neither does, the quick versions of presets with ``offline`` run on tables that come with scikit-learn.
+        Directory of the data sets. By default, the environment variable ``WEIGHBORS_DATA`` names the directory. The
+        preset runs on those of its data sets that are there, and the result names the others. If none is there, the
+        quick versions of presets with ``offline`` run on tables that come with scikit-learn.
     n_jobs : int or None, default=None
         Number of worker processes.
     progress : bool or None, default=None
@@ -124,10 +128,10 @@ def run_preset(
         are in ``left_out``.
     """
     preset = load_preset(name) if isinstance(name, str) else name
-    if quick and preset.offline and not has_data_directory(data_home):
-        preset = replace(preset, statement=preset.offline)
     place = Path(output) / (f"{preset.name}-quick" if quick else preset.name)
     definition = preset.build(quick, data_home)
+    if definition.built_in:
+        preset = replace(preset, statement=preset.offline)
     study = definition.study(place)
     begin = time.perf_counter()
     with warnings.catch_warnings():
@@ -141,10 +145,12 @@ def run_preset(
     text = preset.summary(tables) if tables else "No data set has all its cells, so there are no tables."
     seconds = time.perf_counter() - begin
     made = _made(preset, definition, study, results, quick=quick, seconds=seconds)
-    made |= {"left_out": list(left_out), "tables": {name: len(table) for name, table in tables.items()}}
+    made |= {"left_out": list(left_out), "absent": list(definition.absent)}
+    made |= {"tables": {name: len(table) for name, table in tables.items()}}
     failures = results.failures()
-    paths = _write(place, tables, _page(preset, text, tables, _trouble(failures, left_out)), made)
-    return PresetResult(preset, tables, text, results, failures, left_out, made, paths)
+    notes = [*describe_absent(definition.absent), *_trouble(failures, left_out)]
+    paths = _write(place, tables, _page(preset, text, tables, notes), made)
+    return PresetResult(preset, tables, text, results, failures, left_out, notes, made, paths)
 
 
 def _complete(results: StudyResults) -> tuple[StudyResults, tuple[str, ...]]:
@@ -211,15 +217,12 @@ def _made(
     }
 
 
-def _page(preset: Preset, text: str, tables: Tables, trouble: list[str]) -> str:
-    """Return the summary page as Markdown.
-
-    ``text`` is the summary of the preset, and ``trouble`` are the messages of `_trouble`.
-    """
+def _page(preset: Preset, text: str, tables: Tables, notes: list[str]) -> str:
+    """Return the summary page as Markdown. ``text`` is the summary of the preset, and ``notes`` stand at the end."""
     parts = [f"# {preset.title}", preset.paper, preset.statement, text]
     for name, table in tables.items():
         parts.append(f"## {name}\n\n{markdown_table(table, rows=40)}")
-    return "\n\n".join([*parts, *trouble]) + "\n"
+    return "\n\n".join([*parts, *notes]) + "\n"
 
 
 def markdown_table(table: pd.DataFrame, *, rows: int | None = None) -> str:

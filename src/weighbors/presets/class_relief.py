@@ -16,11 +16,11 @@ from sklearn.preprocessing import StandardScaler
 
 from .._typing import FloatArray, IndexArray
 from ..datasets import data_directory, load_builtin, load_dataset
-from ..datasets.loaders import has_data_directory
 from ..evaluation import StudyData, StudyResults
 from ..models import WeightedKNeighborsClassifier
 from ..weighers import ClassRelief
 from ._preset import Definition, Preset, Tables
+from ._tables import find_tables
 
 SEED = 0
 RUNS = 10
@@ -161,10 +161,8 @@ def draw_partitions(
     return splits
 
 
-def _load(name: str, data_home: str | os.PathLike[str] | None) -> StudyData:
+def _load(name: str, *, data_home: str | os.PathLike[str] | None) -> StudyData:
     """Return a data set with its ten partitions: those in its directory, or random ones if there are none."""
-    if name in BUILT_IN and not has_data_directory(data_home):
-        return _load_built_in(name)
     problem = PROBLEMS[name]
     data = load_dataset(problem.file, problem.group, data_home=data_home)
     X = data.X.astype(np.float64)
@@ -195,13 +193,13 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
 
     Built-in problems have five runs.
     """
-    if quick and not has_data_directory(data_home):
-        names = tuple(BUILT_IN)
-    else:
-        data_directory(data_home)
-        names = data_sets(quick)
-    data = {name: partial(_load, name, data_home) for name in names}
-    return Definition(data, partial(_methods, quick=quick), random_state=SEED)
+    places = {name: (PROBLEMS[name].group, PROBLEMS[name].file) for name in data_sets(quick)}
+    built_in = {name: partial(_load_built_in, name) for name in BUILT_IN} if quick else None
+    data, absent, used = find_tables(
+        places, partial(_load, data_home=data_home), data_home=data_home, built_in=built_in
+    )
+    methods = partial(_methods, quick=quick)
+    return Definition(data, methods, random_state=SEED, absent=absent, built_in=used)
 
 
 def spearman(x: Any, y: Any) -> tuple[float, float, float]:

@@ -15,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 
 from .._random import generators
 from ..datasets import data_directory, load_builtin, load_dataset
-from ..datasets.loaders import has_data_directory
 from ..evaluation import StudyData, StudyResults
 from ..exceptions import MissingDependencyError
 from ..models import WeightedKNeighborsClassifier
@@ -25,6 +24,7 @@ from ..weighers import DROP3, DROP5, FCNN, HMNEI, IB2, IB3, ICF, EvolutionaryWei
 from ..weighers.evolution.fit import undersample_rows
 from ..weights import Weights
 from ._preset import Definition, Preset, Tables
+from ._tables import find_tables
 
 SEED = 0
 NONE = "none"
@@ -197,7 +197,7 @@ def _selector(made: Any, all_classes: bool) -> Any:
     return made() if isinstance(made, type) else Resample(made, "all" if all_classes else "auto")
 
 
-def _load(name: str, data_home: str | os.PathLike[str] | None, *, quick: bool) -> StudyData:
+def _load(name: str, *, data_home: str | os.PathLike[str] | None, quick: bool) -> StudyData:
     """Return a problem without rows that have missing values, with KEEL's folds if it has them and not ``quick``."""
     group = (STANDARD | IMBALANCED)[name]
     data = load_dataset(name, group, data_home=data_home)
@@ -234,20 +234,20 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
 
     There are 27 methods for each standard problem and 45 for each imbalanced problem.
     """
-    built_in = quick and not has_data_directory(data_home)
-    if built_in:
-        data = {name: partial(_load_built_in, name) for name in BUILT_IN}
-    else:
-        data_directory(data_home)
-        data = {name: partial(_load, name, data_home, quick=quick) for name in data_sets(quick)}
+    places = {name: ((STANDARD | IMBALANCED)[name], name) for name in data_sets(quick)}
+    built_in = {name: partial(_load_built_in, name) for name in BUILT_IN} if quick else None
+    read = partial(_load, data_home=data_home, quick=quick)
+    data, absent, used = find_tables(places, read, data_home=data_home, built_in=built_in)
     return Definition(
         data,
-        partial(_methods, quick=quick, built_in=built_in),
+        partial(_methods, quick=quick, built_in=used),
         cv=3 if quick else 10,
         n_repeats=1 if quick else N_REPEATS,
         scoring=("accuracy", "g_mean"),
         measures={"performance": performance},
         random_state=SEED,
+        absent=absent,
+        built_in=used,
     )
 
 

@@ -18,13 +18,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._typing import AnyArray, FloatArray
-from ..datasets import data_directory, load_builtin, load_dataset
-from ..datasets.loaders import has_data_directory
+from ..datasets import load_builtin, load_dataset
 from ..evaluation import StudyData, StudyResults, kuncheva_curve, prediction_stability
 from ..models import WeightedKNeighborsClassifier
 from ..stats import corrected_resampled_ttest
 from ..weighers import Simba, SimbaMBIW
 from ._preset import Definition, Preset, Tables
+from ._tables import find_tables
 
 SEED = 0
 FOLDS = 10
@@ -147,10 +147,11 @@ def _half_error(
     return float(np.mean(tally.argmax(axis=1) != codes[tested]))
 
 
-def load(name: str, repeats: int, data_home: str | os.PathLike[str] | None = None) -> StudyData:
-    """Return a data set with stratified folds that are repeated ``repeats`` times."""
+def load(name: str, *, quick: bool = False, data_home: str | os.PathLike[str] | None = None) -> StudyData:
+    """Return a data set with its repeated stratified folds."""
     problem = PROBLEMS[name]
     data = load_dataset(problem.file, problem.group, data_home=data_home)
+    repeats = QUICK_REPEATS if quick else problem.repeats
     X = data.X if sparse.issparse(data.X) else np.asarray(data.X, dtype=np.float64)
     return StudyData(X, data.y, splits=RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=repeats))
 
@@ -169,16 +170,18 @@ def data_sets(quick: bool) -> tuple[str, ...]:
 
 def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
     """Return the definition of the study: repeated stratified folds, which are the same for all methods."""
-    if quick and not has_data_directory(data_home):
-        data = {name: partial(load_built_in, name) for name in BUILT_IN}
-    else:
-        data_directory(data_home)
-        data = {
-            name: partial(load, name, QUICK_REPEATS if quick else PROBLEMS[name].repeats, data_home)
-            for name in data_sets(quick)
-        }
+    places = {name: (PROBLEMS[name].group, PROBLEMS[name].file) for name in data_sets(quick)}
+    built_in = {name: partial(load_built_in, name) for name in BUILT_IN} if quick else None
+    read = partial(load, quick=quick, data_home=data_home)
+    data, absent, used = find_tables(places, read, data_home=data_home, built_in=built_in)
     return Definition(
-        data, _methods_of, scoring=("error_rate",), measures={"inner_error": inner_error}, random_state=SEED
+        data,
+        _methods_of,
+        scoring=("error_rate",),
+        measures={"inner_error": inner_error},
+        random_state=SEED,
+        absent=absent,
+        built_in=used,
     )
 
 

@@ -16,13 +16,13 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from ..datasets import data_directory, load_builtin, load_dataset
-from ..datasets.loaders import has_data_directory
+from ..datasets import load_builtin, load_dataset
 from ..evaluation import StudyData, StudyResults
 from ..models import IB1, LWL, WIBK, IBk, KStar, WeightedKNeighborsClassifier
 from ..stats import corrected_resampled_ttest
 from ._file_orders import uci_order
 from ._preset import Definition, Preset, Tables
+from ._tables import find_tables
 from ._weka_folds import WekaFolds
 
 SEED = 0
@@ -159,7 +159,7 @@ def _methods(name: str) -> dict[str, Any]:
     }
 
 
-def _load(name: str, data_home: str | os.PathLike[str] | None) -> StudyData:
+def _load(name: str, *, data_home: str | os.PathLike[str] | None) -> StudyData:
     """Return the rows of a data set that have no missing values, as in the paper, in the order of the UCI file."""
     data = load_dataset(name, "B_wibk", data_home=data_home)
     # The paper leaves out rows with missing values.
@@ -191,12 +191,13 @@ def build(quick: bool, data_home: str | os.PathLike[str] | None) -> Definition:
     The first repetition has the folds of the paper. Without a directory of data sets, the quick version uses the
     tables of `BUILT_IN`.
     """
-    if quick and not has_data_directory(data_home):
-        data = {name: partial(_load_built_in, name) for name in BUILT_IN}
-    else:
-        data_directory(data_home)
-        data = {name: partial(_load, name, data_home) for name in data_sets(quick)}
-    return Definition(data, _methods, cv=WekaFolds(10, 2 if quick else REPEATS), random_state=SEED)
+    places = {name: ("B_wibk", name) for name in data_sets(quick)}
+    built_in = {name: partial(_load_built_in, name) for name in BUILT_IN} if quick else None
+    data, absent, used = find_tables(
+        places, partial(_load, data_home=data_home), data_home=data_home, built_in=built_in
+    )
+    folds = WekaFolds(10, 2 if quick else REPEATS)
+    return Definition(data, _methods, cv=folds, random_state=SEED, absent=absent, built_in=used)
 
 
 def accuracies(cells: pd.DataFrame) -> pd.DataFrame:

@@ -5,14 +5,12 @@ converted to a table. `compare` runs all tests for a table of data sets × metho
 """
 
 from .adjust import adjust, bergmann_hommel, bonferroni, hochberg, holm, shaffer
-from .bayesian import BayesianResult, bayesian_correlated_ttest, bayesian_signed_rank
 from .compare import Comparison, compare
 from .omnibus import OmnibusResult, friedman, iman_davenport
 from .paired import ResampledTTest, WilcoxonResult, corrected_resampled_ttest, wilcoxon
 from .pairwise import CriticalDifference, Posthoc, bonferroni_dunn, nemenyi, posthoc
 
 __all__ = [
-    "BayesianResult",
     "Comparison",
     "CriticalDifference",
     "OmnibusResult",
@@ -20,8 +18,6 @@ __all__ = [
     "ResampledTTest",
     "WilcoxonResult",
     "adjust",
-    "bayesian_correlated_ttest",
-    "bayesian_signed_rank",
     "bergmann_hommel",
     "bonferroni",
     "bonferroni_dunn",

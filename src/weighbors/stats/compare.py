@@ -13,7 +13,6 @@ from .._display.results import Result, table_lines
 from ..exceptions import InvalidDataError
 from ._scores import check_control, check_table, mean_ranks, resolve_direction
 from .adjust import _MOST_METHODS, adjust
-from .bayesian import bayesian_signed_rank
 from .omnibus import OmnibusResult, friedman, iman_davenport
 from .paired import wilcoxon
 from .pairwise import CriticalDifference, bonferroni_dunn, nemenyi, rank_p_values, wins
@@ -34,7 +33,7 @@ class Comparison(Result):
         Nemenyi's, or Bonferroni and Dunn's with a control.
     pairs : DataFrame
         One row per comparison: first, second, wins, ties, losses, rank_difference, z, p_rank and its
-        adjustments, p_wilcoxon and wilcoxon_holm, and the posterior probabilities with a rope.
+        adjustments, p_wilcoxon and wilcoxon_holm.
     alpha : float
     control : object or None
     scores : DataFrame of shape (n_datasets, n_methods)
@@ -140,8 +139,6 @@ def compare(
     alpha: float = 0.05,
     ties: str = "corrected",
     higher_is_better: bool | None = None,
-    rope: float | None = None,
-    random_state: Any = 0,
 ) -> Comparison:
     """Compare methods over data sets with all the usual tests, and say which of them were used.
 
@@ -158,11 +155,6 @@ def compare(
     higher_is_better : bool, optional
         By default what the table says (``table.attrs["higher_is_better"]``, which `StudyResults.table` sets for errors
         and times), otherwise True.
-    rope : float, optional
-        Half width of the region of practical equivalence. If it is given, every pair also gets a Bayesian
-        signed-rank test.
-    random_state : int, RandomState or None, default=0
-        Seed for the posterior samples of that test.
 
     Returns
     -------
@@ -199,7 +191,7 @@ def compare(
         critical = nemenyi(frame, alpha=alpha, **better)
     else:
         critical = bonferroni_dunn(frame, control, alpha=alpha, **better)
-    pairs, pair_steps = _pairs(frame, control, higher_is_better, rope, random_state)
+    pairs, pair_steps = _pairs(frame, control, higher_is_better)
     steps = (*_omnibus_steps(frame, overall, f_test, alpha, higher_is_better), _critical_step(critical), *pair_steps)
     ranks = mean_ranks(frame, higher_is_better=higher_is_better)
     return Comparison(steps, ranks, overall, f_test, critical, pairs, alpha, control, frame, higher_is_better)
@@ -231,15 +223,11 @@ def _critical_step(critical: CriticalDifference) -> str:
     return f"Bonferroni-Dunn critical difference against {critical.control} at alpha = {critical.alpha:g}"
 
 
-def _pairs(
-    frame: pd.DataFrame, control: Any, higher: bool, rope: float | None, random_state: Any
-) -> tuple[pd.DataFrame, list[str]]:
+def _pairs(frame: pd.DataFrame, control: Any, higher: bool) -> tuple[pd.DataFrame, list[str]]:
     """Compute every comparison with every p-value, and describe the steps.
 
     ``frame`` has the scores, ``control`` is the method that all others are compared with (None: all pairs), and
-    ``random_state`` is the seed of the Bayesian test.
-
-    ``higher`` says whether higher scores are better; ``rope`` is None if there is no Bayesian test.
+    ``higher`` says whether higher scores are better.
     """
     n, k = frame.shape
     ranked = rank_p_values(mean_ranks(frame, higher_is_better=higher), n, control)
@@ -258,7 +246,6 @@ def _pairs(
     scope = "all pairs" if control is None else f"the pairs with {control}"
     steps.insert(0, f"Compared mean ranks of {scope} by z, adjusted by {', '.join(names)}")
     steps.append(_add_wilcoxon(pairs, frame))
-    steps.append(_add_bayes(pairs, frame, higher, rope, random_state))
     return pairs, steps
 
 
@@ -272,23 +259,3 @@ def _add_wilcoxon(pairs: pd.DataFrame, frame: pd.DataFrame) -> str:
         f"Wilcoxon signed ranks of each pair, two-sided, zeros split: exact for {exact}, normal approximation for "
         f"{len(tests) - exact} (ties or zeros, or more than 50 data sets); adjusted by holm"
     )
-
-
-def _add_bayes(pairs: pd.DataFrame, frame: pd.DataFrame, higher: bool, rope: float | None, random_state: Any) -> str:
-    """Add the Bayesian signed-rank test of every pair to the comparisons and describe it.
-
-    ``pairs`` has the comparisons, ``frame`` the scores, and ``random_state`` is the seed of the posterior samples.
-
-    ``higher`` says whether higher scores are better; ``rope`` is None if there is no Bayesian test.
-    """
-    if rope is None:
-        return "No Bayesian test: no rope was given"
-    # The Bayesian test takes higher scores as better, so errors change their sign.
-    sign = 1.0 if higher else -1.0
-    found = [
-        bayesian_signed_rank(sign * frame[a], sign * frame[b], rope=rope, random_state=random_state)
-        for a, b in zip(pairs["first"], pairs["second"], strict=True)
-    ]
-    for column, part in (("p_first_better", "first"), ("p_equivalent", "rope"), ("p_second_better", "second")):
-        pairs[column] = [getattr(one, part) for one in found]
-    return f"Bayesian signed rank of each pair, equivalence within ±{rope:g}, prior strength 0.6, 50 000 samples"

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2, f
 
-from .._display.results import Result, number, table_lines
+from .._display.results import PlainResult, number, table_lines
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._scores import check_table, rank_rows, tie_sizes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OmnibusResult(Result):
+class OmnibusResult(PlainResult):
     """The result of a test of all methods at once.
 
     Attributes
@@ -43,9 +43,8 @@ class OmnibusResult(Result):
     ties: str
     n_tied: int
 
-    def frame(self) -> pd.DataFrame:
-        """Return the result as a table with one row: test, statistic, degrees of freedom, p-value and ties."""
-        row = {
+    def _row(self) -> dict[str, Any]:
+        return {
             "test": self.test,
             "statistic": self.statistic,
             "df": str(self.df[0]) if len(self.df) == 1 else str(self.df),
@@ -55,7 +54,6 @@ class OmnibusResult(Result):
             "ties": self.ties,
             "n_tied": self.n_tied,
         }
-        return pd.DataFrame([row])
 
     def _lines(self) -> list[str]:
         symbol = "chi2" if self.test == "Friedman" else "F"

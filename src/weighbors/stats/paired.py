@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
-from .._display.results import Result, number
+from .._display.results import PlainResult, number
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
 from ._scores import check_pairs
@@ -21,7 +20,7 @@ _SIDES = ("two-sided", "greater", "less")
 
 
 @dataclass(frozen=True, repr=False)
-class WilcoxonResult(Result):
+class WilcoxonResult(PlainResult):
     """The result of Wilcoxon's signed-rank test.
 
     Attributes
@@ -55,10 +54,8 @@ class WilcoxonResult(Result):
     median_difference: float
     note: str
 
-    def frame(self) -> pd.DataFrame:
-        """Return the result as a table with one row."""
-        row = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "rank_sums"}
-        return pd.DataFrame([{**row, "rank_sum_first": self.rank_sums[0], "rank_sum_second": self.rank_sums[1]}])
+    def _row(self) -> dict[str, Any]:
+        return {**super()._row(), "rank_sum_first": self.rank_sums[0], "rank_sum_second": self.rank_sums[1]}
 
     def _lines(self) -> list[str]:
         return [
@@ -175,7 +172,7 @@ def _deviation(kept: FloatArray, ranks: FloatArray, zero_method: str) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class ResampledTTest(Result):
+class ResampledTTest(PlainResult):
     """The result of the corrected resampled t-test.
 
     Attributes
@@ -201,10 +198,6 @@ class ResampledTTest(Result):
     n: int
     alternative: str
     note: str = ""
-
-    def frame(self) -> pd.DataFrame:
-        """Return the result as a table with one row."""
-        return pd.DataFrame([{name: getattr(self, name) for name in self.__dataclass_fields__}])
 
     def _lines(self) -> list[str]:
         head = f"Corrected resampled t: t({self.df}) = {self.statistic:.4f}, p = {number(self.p_value)}"
