@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
@@ -201,14 +200,6 @@ def test_sample_weights_weigh_the_judged_rows_and_the_votes():
     automatic(class_weight="balanced").fit(X, y, weight).predict(X)
 
 
-def test_metadata_routing():
-    X, y = load_iris(return_X_y=True)
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = automatic().set_fit_request(sample_weight=True).fit(X, y, sample_weight=np.full(150, 2.0))
-    plain = automatic().fit(X, y, np.full(150, 2.0))
-    pd.testing.assert_frame_equal(model.choice_, plain.choice_)
-
-
 def test_given_weights_are_used_as_they_are():
     X, y = load_wine(return_X_y=True)
     scaled = Weights(feature_weights=1 / X.var(axis=0))
@@ -288,13 +279,6 @@ def test_parameters_stay_and_copies_work():
     pd.testing.assert_frame_equal(again.choice_, model.choice_)
     assert len(model.kneighbors(X)[0][0]) == model.n_neighbors_
     assert set(model.explain(X[:1]).groupby("query").size()) == {model.n_neighbors_}
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_bad_values(name):
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
-        WeightedKNeighborsClassifier(**{name: "best"}).fit(X, y)
 
 
 @pytest.mark.parametrize("name", ALL)

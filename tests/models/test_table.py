@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from pandas.testing import assert_frame_equal
 from scipy import sparse
@@ -65,10 +64,6 @@ def raw_table(n=80, seed=0):
 
 def as_polars(X):
     return pl.DataFrame({name: [None if pd.isna(cell) else cell for cell in X[name]] for name in X.columns})
-
-
-def as_arrow(X):
-    return pa.Table.from_pandas(X, preserve_index=False)
 
 
 # Preparation
@@ -173,21 +168,6 @@ def test_one_row_is_answered_as_many_rows_are(estimator):
     np.testing.assert_array_equal(wider._encoder.encode_cells(cells), wider._encode(narrow))
     frames = model.estimator_.predict_proba(model._encoder.label(model._encode(X)))  # without the short way
     np.testing.assert_array_equal(model.predict_proba(X), frames)
-
-
-def test_pandas_polars_arrow_and_arrow_types_agree():
-    X, y = raw_table()
-    new, _ = raw_table(40, seed=5)
-    expected = TableClassifier(LearnedVotesClassifier(weigher=None)).fit(X, y).predict_proba(new)
-    forms = {"polars": as_polars, "arrow": as_arrow, "types": lambda X: X.convert_dtypes(dtype_backend="pyarrow")}
-    for name, form in forms.items():
-        model = TableClassifier(LearnedVotesClassifier(weigher=None)).fit(form(X), y)
-        assert [c.name for c in model.left_out_] == ["patient", "site", "seen"], name
-        np.testing.assert_allclose(model.predict_proba(form(new)), expected, rtol=1e-10, err_msg=name)
-        np.testing.assert_allclose(model.predict_proba(form(new)[:1]), expected[:1], rtol=1e-10, err_msg=name)
-        np.testing.assert_allclose(model.predict_proba(new), expected, rtol=1e-10, err_msg=name)
-    by_series = TableClassifier(LearnedVotesClassifier(weigher=None)).fit(as_polars(X), pl.Series(y))
-    np.testing.assert_allclose(by_series.predict_proba(new), expected, rtol=1e-10)
 
 
 def test_the_order_of_columns_and_further_columns_do_not_matter():

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive.neighbors import nearest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -170,22 +169,6 @@ def test_a_search_within_limits_needs_one_group():
         next(engine.search_within(np.eye(3), np.ones(3)))
 
 
-def test_containers_threads_and_dtypes_change_nothing():
-    X = np.where(
-        np.random.default_rng(0).random((120, 12)) < 0.6, 0.0, made(8)[:120, :12] if made(8).shape[1] >= 12 else 1.0
-    )
-    expected = WeightedNearestNeighbors(5).fit(X).kneighbors()
-    within = WeightedNearestNeighbors(5).fit(X).radius_neighbors_graph(radius=2.0, mode="distance")
-    for rows in (X.tolist(), np.asfortranarray(X), pd.DataFrame(X), sparse.csr_matrix(X)):
-        model = WeightedNearestNeighbors(5, n_jobs=2).fit(rows)
-        for one, other in zip(model.kneighbors(), expected, strict=True):
-            np.testing.assert_array_equal(one, other)
-        assert (model.radius_neighbors_graph(radius=2.0, mode="distance") != within).nnz == 0
-    single = WeightedNearestNeighbors(5).fit(X.astype(np.float32))
-    assert single.kneighbors()[0].dtype == np.float32
-    assert single.radius_neighbors(radius=2.0)[0][0].dtype == np.float32
-
-
 def test_a_weigher_learns_from_the_target():
     X, y = load_wine(return_X_y=True, as_frame=True)
     X = (X - X.mean()) / X.std()
@@ -256,5 +239,3 @@ def test_bad_input_is_refused():
         WeightedNearestNeighbors(3, Weights(feature_weights=[1, 2])).fit(X)
     with pytest.raises(ForeignWeightsError, match="belong to 3 training rows"):
         WeightedNearestNeighbors(3, Weights(instance_scales=[1, 2, 3])).fit(X)
-    with pytest.raises(ValueError, match="inconsistent"):
-        WeightedNearestNeighbors(3, ReliefF()).fit(X, [0, 1])
