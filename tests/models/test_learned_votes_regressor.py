@@ -195,6 +195,6 @@ def test_bad_data_are_refused(monkeypatch):
         LearnedVotesRegressor().fit(X, y, np.arange(20) == 3)
     with pytest.raises(InvalidDataError, match=r"shape \(n_samples, n_outputs\)|shape \(n_samples,\)"):
         LearnedVotesRegressor().fit(X, np.zeros((20, 2, 2)))
-    monkeypatch.setattr("weighbors.votes.fitted.available_bytes", lambda: 1000)
+    monkeypatch.setattr("weighbors.votes.fit.available_bytes", lambda: 1000)
     with pytest.raises(InvalidDataError, match="n_neighbors=100"):
         LearnedVotesRegressor(weigher=None).fit(X, y)

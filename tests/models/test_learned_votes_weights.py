@@ -251,11 +251,11 @@ def test_bad_data_are_refused():
 
 def test_what_does_not_fit_into_memory_is_refused_with_alternatives(monkeypatch):
     X, y = table()
-    monkeypatch.setattr("weighbors.votes.fitted.available_bytes", lambda: 1000)
+    monkeypatch.setattr("weighbors.votes.fit.available_bytes", lambda: 1000)
     with pytest.raises(InvalidDataError, match="n_neighbors=100"):
         LearnedVotesClassifier(weigher=None).fit(X, y)
     LearnedVotesClassifier(10, None).fit(X, y)
-    monkeypatch.setattr("weighbors.votes.fitted.available_bytes", lambda: None)
+    monkeypatch.setattr("weighbors.votes.fit.available_bytes", lambda: None)
     LearnedVotesClassifier(weigher=None).fit(scale(X), y)
 
 
