@@ -27,8 +27,6 @@ _MADE = {
     ),
     "Stratified": lambda: weighers.Stratified(_search(), random_state=0),
     "WIBK": lambda: models.WIBK(3, discretize="mdlp"),
-    "distributed.LearnedVotesClassifier": lambda: distributed.LearnedVotesClassifier(random_state=0),
-    "distributed.LearnedVotesRegressor": lambda: distributed.LearnedVotesRegressor(random_state=0),
 }
 
 

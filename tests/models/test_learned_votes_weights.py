@@ -17,7 +17,6 @@ from weighbors import (
     Stratified,
     Weights,
 )
-from weighbors.distributed import LearnedVotesClassifier as LearnedVotesBlocks
 from weighbors.exceptions import ForeignWeightsError, InvalidDataError, InvalidWeightsError
 
 # --- explanations ----------------------------------------------------------------------------------------------------
@@ -277,7 +276,3 @@ def test_weights_learned_on_strata(weigher, mode):
     assert model.weights_ == clone(strata).fit(X[:240], y[:240]).weights_
     assert set(np.argsort(model.feature_importances_)[-2:]) == {1, 4}
     assert model.score(X[240:], y[240:]) > 0.8
-    # Over blocks, they are given as weights.
-    blocks = LearnedVotesBlocks(20, model.weights_, width=1.0, ridge=0.1).fit(X[:240], y[:240])
-    same = LearnedVotesClassifier(20, model.weights_, width=1.0, ridge=0.1).fit(X[:240], y[:240])
-    np.testing.assert_allclose(blocks.predict_proba(X), same.predict_proba(X), atol=1e-9)

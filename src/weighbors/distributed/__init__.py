@@ -5,11 +5,8 @@ joblib processes the blocks. The results are the results of the ordinary estimat
 """
 
 from .knn import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
-from .learned_votes import LearnedVotesClassifier, LearnedVotesRegressor
 
 __all__ = [
-    "LearnedVotesClassifier",
-    "LearnedVotesRegressor",
     "WeightedKNeighborsClassifier",
     "WeightedKNeighborsRegressor",
 ]

@@ -4,8 +4,7 @@ from .ib import IB1, IBk
 from .knn import WeightedKNeighborsClassifier
 from .knn_regressor import WeightedKNeighborsRegressor
 from .kstar import KStar
-from .learned_votes import LearnedVotesClassifier
-from .learned_votes_regressor import LearnedVotesRegressor
+from .learned_votes import LearnedVotesClassifier, LearnedVotesRegressor
 from .lwl import LWL
 from .table import TableClassifier
 from .table_regressor import TableRegressor

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..engine import References, SearchEngine, contributions
+from ..explanation import ExplainedModel, ProductVotes, RowVoters
+from ..tables.validation import TableCoder
 from ..votes.fit import FittedVotes
 from ..votes.local import LocalVotes
 from ..votes.metric import Metric
-from ..votes.solve import factor_system, kernel_of, weighted_mean
+from ..votes.solve import StoredVotes, factor_system, kernel_of, weighted_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,16 +23,81 @@ if TYPE_CHECKING:
 _SPACED_ROWS = 1000  # rows of a table in blocks that stand for all rows
 
 
+@dataclass(frozen=True)
+class ExplainedOutputs:
+    """What the scores of a model with learned votes are called, and how they become answers."""
+
+    names: tuple[str, ...]  # of the classes or outputs
+    columns: tuple[str, ...]  # of the table of votes
+    labels: AnyArray  # (n_training,) or (n_training, n_outputs) classes or targets
+    strata: AnyArray  # (n_training,) codes of classes, or targets
+    spread: FloatArray  # (n_outputs,) factor from the scores of the fit to those of the user
+    center: FloatArray  # (n_outputs,) added to the scores of the fit
+    answers: Callable[[FloatArray], AnyArray]  # scores of the user → what predict returns
+    probabilities: Callable[[FloatArray], FloatArray] | None = None
+    classes: AnyArray | None = None
+    target_spread: FloatArray | None = None  # (n_outputs,) standard deviation of numeric targets
+
+
+def make_explained_model(
+    model: Any,
+    fitted: FittedVotes,
+    coder: TableCoder,
+    queries: Any,
+    outputs: ExplainedOutputs,
+    row_numbers: IndexArray,
+    names: list[str],
+) -> ExplainedModel:
+    """Return a model with learned votes in the form that explanations need. It has coded the queries.
+
+    ``coder`` is its column coding. The other parameters are those of `explain_scores`.
+    """
+    references, training_rows = stored_references(fitted, queries)
+    nominal = coder.nominal if coder.nominal.any() else np.zeros(len(names), dtype=bool)
+
+    def voters(i: int) -> RowVoters:
+        found = votes_of(fitted, queries[i : i + 1])
+        rows, labels = row_numbers[found.rows], outputs.labels[found.rows]
+        mean = found.mean * outputs.spread + outputs.center
+        return RowVoters(rows, labels, found.distance, found.votes * outputs.spread, mean, True)
+
+    def scores(rows: Any, own: int | None) -> FloatArray:
+        return fitted.votes.scores(rows) * outputs.spread + outputs.center
+
+    products: tuple[ProductVotes, ...] = ()
+    if isinstance(fitted.votes, StoredVotes) and references.p == 1:
+        products = (ProductVotes(references, fitted.votes.alpha * outputs.spread, fitted.votes.width),)
+    k = fitted.votes.k if isinstance(fitted.votes, LocalVotes) else 0
+    return ExplainedModel(
+        kind=type(model).__name__,
+        encode=model._queries,
+        scores=scores,
+        answers=lambda rows, own: outputs.answers(scores(rows, own)),
+        probabilities=outputs.probabilities,
+        voters=voters,
+        outputs=outputs.names,
+        classes=outputs.classes,
+        references=references,
+        row_numbers=row_numbers[training_rows],
+        strata=outputs.strata[training_rows],
+        nominal=nominal,
+        categories=coder.categories,
+        names=tuple(str(name) for name in names),
+        cost=float(fitted.plan.n_rows * len(names) + k**3),
+        products=products,
+        target_spread=outputs.target_spread,
+    )
+
+
 def explain_scores(
     fitted: FittedVotes,
     queries: Any,
     row_numbers: IndexArray,
-    labels: AnyArray,
-    outputs: list[str],
+    outputs: ExplainedOutputs,
     names: list[str],
     top: int | None,
 ) -> pd.DataFrame:
-    """Return a table with one row per query and voter, whose votes add up to the scores.
+    """Return a table with one row per query and voter, whose votes add up to the scores of the user.
 
     Parameters
     ----------
@@ -37,20 +105,23 @@ def explain_scores(
     queries : coded rows
     row_numbers : ndarray of int
         Number, in the data of the user, of each training row.
-    labels : ndarray of shape (n,)
-        Classes or targets of the training rows.
-    outputs, names : lists of str
-        Names of the columns of votes, and of the features.
+    outputs : ExplainedOutputs
+    names : list of str
+        Names of the features.
     top : int or None
         How many rows are listed per query. None: all.
     """
     import pandas as pd
 
+    columns = list(outputs.columns)
     parts = [
-        _explain_one(fitted, queries[i : i + 1], i, row_numbers, labels, outputs, names, top)
+        _explain_one(fitted, queries[i : i + 1], i, row_numbers, outputs.labels, columns, names, top)
         for i in range(queries.shape[0])
     ]
-    return pd.concat(parts, ignore_index=True)
+    frame = pd.concat(parts, ignore_index=True)
+    frame[columns] = frame[columns] * outputs.spread
+    frame.loc[frame["voter"] == "mean", columns] += outputs.center
+    return frame
 
 
 def _explain_one(

@@ -1,27 +1,33 @@
-"""Learned votes: the nearest-neighbour classifier whose votes are solved for, not guessed."""
+"""Learned votes: the nearest-neighbour classifier and regressor whose votes are solved for, not guessed."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils import _safe_indexing
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
-from .._typing import AnyArray, FloatArray, IndexArray
+from .._parallel.cluster import is_dask
+from .._typing import AnyArray, FloatArray
+from ..blocks import answer_lazily
 from ..exceptions import InvalidDataError
-from ..explanation import Explanation, explain_rows
-from ..tables.labels import check_labels
-from ..tables.validation import check_sample_weight
-from ..votes.calibration import Calibration, fit_calibration
-from .base_learned_votes import BaseLearnedVotes, ExplainedOutputs
-from .training import indexable, repetition_weights
+from ..tables.coded import takes_coded_tables
+from ..tables.targets import standardize_outputs
+from ..votes.calibration import fit_calibration
+from .base_learned_votes import LearnedVotes
+from .explain_votes import ExplainedOutputs
+from .training import repetition_weights
+
+if TYPE_CHECKING:
+    pass
 
 
-class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
+@dataclass(eq=False, repr=False)
+class LearnedVotesClassifier(ClassifierMixin, LearnedVotes):
     """Nearest-neighbour classifier with learned votes: kernel ridge regression under the library's distance.
 
     Every stored row x_i has a signed vote α_i for each class. A query q gets the scores f(q) = μ + Σ_i exp(−d(q,
@@ -132,44 +138,26 @@ class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
       memory    0.19 MB for the matrices of the fit
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **BaseLearnedVotes._parameter_constraints,
+    _: KW_ONLY
+    class_weight: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LearnedVotes._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int | str | None = "auto",
-        weigher: Any = "auto",
-        *,
-        p: int = 1,
-        width: float | str = "auto",
-        ridge: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weigher = weigher
-        self.p = p
-        self.width = width
-        self.ridge = ridge
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
+    @takes_coded_tables
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LearnedVotesClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn weights and votes.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Or a table that is read in blocks: a Dask collection, the path of a parquet folder or an npy file, or a
+            mapped array. Then the nearest rows vote.
         y : array-like of shape (n_samples,)
+            Or the name of a column of a table in blocks.
         sample_weight : array-like of shape (n_samples,), optional
             Counts as repetition.
 
@@ -177,34 +165,23 @@ class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
         -------
         self
         """
-        coder, table, rows = self._check_rows(X, y)
-        self.classes_, codes = check_labels(y, who=type(self).__name__)
-        check_consistent_length(rows, codes)
-        weight = check_sample_weight(sample_weight, rows)
-        repetition = repetition_weights(codes, self.classes_, weight, self.class_weight)
-        self._row_numbers = np.arange(len(codes))
+        table = self._read(X, y, sample_weight)
+        self.classes_ = table.classes
+        repetition = repetition_weights(table.codes, self.classes_, table.given_weight, self.class_weight)
         if repetition is not None and (repetition == 0).any():
-            kept = self._row_numbers = np.flatnonzero(repetition > 0)
-            if len(np.unique(codes[kept])) < 2:
+            kept = repetition > 0
+            if len(np.unique(table.codes[kept])) < 2:
                 raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
-            table = rows[kept] if sparse.issparse(rows) else _safe_indexing(indexable(table, coder.nominal), kept)
-            rows = coder.fit_transform(self, table) if coder.nominal.any() else rows[kept]
-            codes, repetition = codes[kept], repetition[kept]
-            weight = None if weight is None else weight[kept]
-        y = self.classes_[codes]
-        self._fit_votes(coder, table, rows, y, codes, len(self.classes_), repetition, weight)
-        self._calibrate(codes)
-        return self
-
-    def _calibrate(self, codes: IndexArray) -> None:
-        """Set the attributes that come from the rows left out. ``codes`` are the classes of the training rows."""
-        left_out, kept_rows = self._fitted.loo_scores, self._fitted.loo_rows
-        weights_of_loo = None if self._training.repetition is None else self._training.repetition[kept_rows]
-        self.calibration_: Calibration = fit_calibration(left_out, codes[kept_rows], weights_of_loo)
+            table, repetition = self._keep(table, kept), repetition[kept]
+        self._codes = table.codes
+        self._fit_votes(table, self._codes, len(self.classes_), repetition)
+        left_out, codes = self._fitted.loo_scores, self._codes[self._fitted.loo_rows]
+        self.calibration_ = fit_calibration(left_out, codes, self._loo_repetition)
         self.loo_decision_function_ = left_out
         best = self.calibration_(left_out).argmax(axis=1)
         self.loo_predictions_: AnyArray = self.classes_[best]
-        self.loo_score_ = float(np.average(best == codes[kept_rows], weights=weights_of_loo))
+        self.loo_score_ = float(np.average(best == codes, weights=self._loo_repetition))
+        return self
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores of the classes, or for two classes the score of the second minus that of the first.
@@ -217,6 +194,10 @@ class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
         -------
         ndarray of shape (n_queries, n_classes), or (n_queries,) for two classes
         """
+        check_is_fitted(self, "weights_")
+        if is_dask(X):
+            width = None if len(self.classes_) == 2 else len(self.classes_)
+            return answer_lazily(self, "decision_function", X, dtype=np.float64, width=width)
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
@@ -231,7 +212,10 @@ class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
         -------
         ndarray of shape (n_queries,)
         """
-        best = self.predict_proba(X).argmax(axis=1)  # first, since it checks that the model is fitted
+        check_is_fitted(self, "weights_")
+        if is_dask(X):
+            return answer_lazily(self, "predict", X, dtype=self.classes_.dtype)
+        best = self.predict_proba(X).argmax(axis=1)
         labels: AnyArray = self.classes_[best]
         return labels
 
@@ -247,29 +231,27 @@ class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
         ndarray of shape (n_queries, n_classes)
             Positive, with row sums of 1, in the order of the scores.
         """
-        scores = self._scores(X)
-        return self.calibration_(scores)
+        check_is_fitted(self, "weights_")
+        if is_dask(X):
+            return answer_lazily(self, "predict_proba", X, dtype=np.float64, width=len(self.classes_))
+        return self.calibration_(self._scores(X))
 
-    def explain(self, X: Any, top: int | None = None) -> Explanation:
-        """Explain the answers: why this class, whose votes it is made of, and what would change it.
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-        top : int, optional
-            How many features and neighbours are shown, by default 5. If it is given, the table of votes has only the
-            rows with the largest votes, by absolute value, and the others are one line.
+        y : array-like of shape (n_queries,)
+            Or the name of a column of a table in blocks.
+        sample_weight : array-like of shape (n_queries,), optional
 
         Returns
         -------
-        Explanation
-            It can be printed. Its table of votes, ``frame()``, has one row per query and voter. ``voter`` is "mean" for
-            the shares of the classes, "row" for a training row, and "others" for all rows below the top ones. ``row``
-            is the number of the training row, ``label`` its class, ``distance`` its distance to the query; ``vote for
-            <class>`` adds up to the score of the class over the rows of a query. ``share of <feature>`` is the
-            feature's share of the distance.
+        float
         """
-        return explain_rows(self, X, top=top)
+        table, y = self._read_judged(X, y)
+        return float(super().score(table, y, sample_weight))
 
     def _explained_outputs(self) -> ExplainedOutputs:
         """Return what the scores are called, and how they become classes."""
@@ -277,11 +259,156 @@ class LearnedVotesClassifier(ClassifierMixin, BaseLearnedVotes):
         return ExplainedOutputs(
             names=names,
             columns=tuple(f"vote for {name}" for name in names),
-            labels=self.classes_[self._training.targets],
-            strata=np.asarray(self._training.targets),
+            labels=self.classes_[self._codes],
+            strata=self._codes,
             spread=np.ones(len(names)),
             center=np.zeros(len(names)),
             answers=lambda scores: self.classes_[self.calibration_(scores).argmax(axis=1)],
             probabilities=self.calibration_,
             classes=self.classes_,
         )
+
+
+@dataclass(eq=False, repr=False)
+class LearnedVotesRegressor(RegressorMixin, LearnedVotes):
+    """Nearest-neighbour regressor with learned votes: kernel ridge regression under the library's distance.
+
+    Every stored row x_i has a signed vote α_i. A query q gets the prediction f(q) = μ + Σ_i exp(−d(q, x_i)/L) α_i,
+    where μ is the mean target. Votes, width, ridge and feature weights are found as in `LearnedVotesClassifier`.
+
+    Parameters
+    ----------
+    n_neighbors, weigher, p, width, ridge
+        As in `LearnedVotesClassifier`. A weigher must accept numeric targets.
+    categorical_features, handle_unknown, random_state, n_jobs
+        As in `LearnedVotesClassifier`.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
+        Signed votes of the training rows, in units of the target. None if the nearest rows vote.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        The mean target μ.
+    width_, ridge_, p_, weights_, weigher_, feature_importances_, choice_, plan_, loo_rows_
+        As in `LearnedVotesClassifier`.
+    loo_predictions_ : ndarray of shape (n_left_out,) or (n_left_out, n_outputs)
+        Predictions of training rows, each left out.
+    loo_score_ : float
+        R² of these predictions.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if ``X`` had column names.
+
+    Notes
+    -----
+    With several outputs, width, ridge and feature weights are the same for all of them. They are chosen by the squared
+    error of the outputs, each divided by its standard deviation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from weighbors import LearnedVotesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X = scale(X)
+    >>> model = LearnedVotesRegressor(weigher=None).fit(X[::2], y[::2])
+    >>> round(model.loo_score_, 2), round(model.score(X[1::2], y[1::2]), 2)
+    (0.49, 0.43)
+    """
+
+    @takes_coded_tables
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn weights and votes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Or a table in blocks, as of `LearnedVotesClassifier`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers, or the name of a column of a table in blocks.
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
+
+        Returns
+        -------
+        self
+        """
+        table = self._read(X, y, sample_weight)
+        if table.given_weight is not None and (table.given_weight == 0).any():
+            table = self._keep(table, table.given_weight > 0)
+        if len(table) < 2:
+            raise InvalidDataError(f"at least 2 rows are needed; got n_samples={len(table)}")
+        assert table.numbers is not None
+        self._targets, weight = table.numbers, table.given_weight
+        # Targets are standardised inside: then all outputs count alike, and no target is too large for the sums.
+        scaled, self._center, self._spread = standardize_outputs(self._targets.reshape(len(table), -1), weight)
+        self._fit_votes(table, scaled, 0, weight)
+        if self.alpha_ is not None:
+            self.alpha_ = self._in_units(self.alpha_, center=False)
+        self.intercept_ = self._in_units(self.intercept_[None, :])[0]
+        left_out, rows = self._fitted.loo_scores, self._fitted.loo_rows
+        self.loo_predictions_ = self._in_units(left_out)
+        # R² has no unit, and its average over outputs is over those of standardised targets.
+        with np.errstate(all="ignore"):
+            weight = None if weight is None else weight[rows]
+            self.loo_score_ = float(r2_score(scaled[rows], left_out, sample_weight=weight))
+        return self
+
+    def _in_units(self, scores: FloatArray, *, center: bool = True) -> FloatArray:
+        """Return scores or votes in units of the targets: one column if there is one output."""
+        out = scores * self._spread + (self._center if center else 0.0)
+        return out[:, 0] if self._targets.ndim == 1 else out
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predicted targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries,) or (n_queries, n_outputs)
+        """
+        check_is_fitted(self, "weights_")
+        if is_dask(X):
+            width = self._targets.shape[1] if self._targets.ndim == 2 else None
+            return answer_lazily(self, "predict", X, dtype=np.float64, width=width)
+        return self._in_units(self._scores(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of the predictions: 1 minus the squared error over that of the mean, averaged over outputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+        y : array-like of shape (n_queries,) or (n_queries, n_outputs)
+        sample_weight : array-like of shape (n_queries,), optional
+
+        Returns
+        -------
+        float
+        """
+        table, y = self._read_judged(X, y)
+        return float(super().score(table, y, sample_weight))
+
+    def _explained_outputs(self) -> ExplainedOutputs:
+        """Return what the scores are called, and how they become numbers."""
+        n_outputs, one = len(self._spread), self._targets.ndim == 1
+        names = ("the prediction",) if one else tuple(f"output {t}" for t in range(n_outputs))
+        return ExplainedOutputs(
+            names=names,
+            columns=("vote",) if one else tuple(f"vote for {name}" for name in names),
+            labels=self._targets,
+            strata=self._targets.reshape(len(self._targets), -1)[:, 0],
+            spread=self._spread,
+            center=self._center,
+            answers=lambda scores: scores[:, 0] if one else scores,
+            target_spread=self._spread,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

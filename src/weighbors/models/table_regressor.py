@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin, _fit_context
 
 from .._typing import FloatArray
 from .base_table import BaseTableEstimator
-from .learned_votes_regressor import LearnedVotesRegressor
+from .learned_votes import LearnedVotesRegressor
 
 if TYPE_CHECKING:
     import pandas as pd

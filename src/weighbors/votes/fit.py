@@ -129,9 +129,8 @@ def fit_votes(
         return _fit_nearest(table, settings, weights, chosen, plan, rng)
     # Missing cells are as far from others as among all rows, also those that are not selected.
     ranges = None if selected is None else column_ranges(table.rows)
-    references = build_references(
-        kinds.rows, weights=_feature_part(weights), p=settings.p, nominal=table.nominal, measured=ranges
-    )
+    of_features = Weights(feature_weights=weights.feature_weights, feature_mask=weights.feature_mask)
+    references = build_references(kinds.rows, weights=of_features, p=settings.p, nominal=table.nominal, measured=ranges)
     metric = Metric(references, settings.n_jobs)
     solution, choice = choose_parameters(
         metric.all_pairs(), kinds.Y, kinds.repetition, rng, width=settings.width, ridge=settings.ridge
@@ -161,6 +160,11 @@ def _decide(settings: VotesSettings, part: VotesTable, n_different: int) -> tupl
         Number of rows that differ among them.
     """
     k, n = settings.n_neighbors, part.rows.shape[0]
+    if k is None and not part.in_memory:
+        raise InvalidDataError(
+            "n_neighbors=None lets all rows vote, which must be in memory, and these are read in blocks. Use "
+            "n_neighbors='auto' or a number"
+        )
     if k is None:
         return True, "n_neighbors=None"
     if k != "auto":
@@ -219,11 +223,6 @@ def _describe_weights(weights: Weights, chosen: FeatureChoice | None) -> str:
     if chosen.gamma == 0:
         return "equal weights (learned ones would not help)"
     return f"weights learned from the votes (exponent {chosen.gamma:g}, {chosen.n_rounds} round(s))"
-
-
-def _feature_part(weights: Weights) -> Weights:
-    """Return the weights without what belongs to instances."""
-    return Weights(feature_weights=weights.feature_weights, feature_mask=weights.feature_mask)
 
 
 def _check_memory(n: int) -> None:

@@ -75,7 +75,7 @@ def gradient_weights(
     # Votes for classes sum to 0 in every row, so the gradient of the last class is minus the sum of the others.
     redundant = len(outputs) > 1 and np.abs(alpha.sum(axis=1)).max() <= 1e-9 * np.abs(alpha).max()
     slopes_of_numbers = _make_slopes(metric, rows, width)
-    categories = _Categories(metric, rows, alpha, width)
+    categories = _Categories(metric, rows, alpha, width) if metric.m > metric.n_numeric else None
 
     def task(begin: int, end: int) -> FloatArray:
         """Sum over rows [begin, end). Sums of ranges are added in order, so threads change no bit."""
@@ -90,7 +90,8 @@ def gradient_weights(
                 gradient = slopes_of_numbers(begin, end, part, kernel * alpha[:, c])
                 last = last + gradient
             total[: metric.n_numeric] += share[begin:end] @ gradient**2
-            total[metric.n_numeric :] += share[begin:end] @ categories.changes(begin, end, part, kernel, c)
+            if categories is not None:
+                total[metric.n_numeric :] += share[begin:end] @ categories.changes(begin, end, part, kernel, c)
         return total
 
     found = np.zeros(metric.references.n_columns)
@@ -261,16 +262,15 @@ def _folds(table: VotesTable, rng: np.random.Generator) -> list[tuple[IndexArray
         return list(splitter.split(np.empty(n), table.targets))
 
 
-def _visit_candidates(visit: Callable[[Candidate, FloatArray | None], FloatArray | None]) -> None:
-    """Call ``visit`` for every candidate with its feature weights (None: all 1), those of fewer rounds first.
+def _weigh(candidate: Candidate, gradients: dict[Candidate, FloatArray]) -> FloatArray | None:
+    """Return the feature weights of a candidate, which follow from G after one round less. None: all are 1.
 
-    It returns G under these weights, from which the weights of one more round follow, or None after the last round.
+    ``gradients`` has G of the candidates before this one. The first round starts from equal weights for every γ.
     """
-    gradients: dict[Candidate, FloatArray | None] = {}
-    for gamma, n_rounds in CANDIDATES:
-        # The first round starts from equal weights for every γ. Equal weights themselves start from nothing.
-        before = gradients.get((gamma, n_rounds - 1) if n_rounds > 1 else EQUAL)
-        gradients[gamma, n_rounds] = visit((gamma, n_rounds), None if before is None else _powered(before, gamma))
+    gamma, n_rounds = candidate
+    if candidate == EQUAL:
+        return None
+    return _powered(gradients[(gamma, n_rounds - 1) if n_rounds > 1 else EQUAL], gamma)
 
 
 def _choose_points(
@@ -281,17 +281,15 @@ def _choose_points(
     ``equal`` are the distances under equal weights. The other parameters are those of `choose_feature_weights`.
     """
     points: dict[Candidate, tuple[float, float]] = {}
-
-    def visit(candidate: Candidate, weights: FloatArray | None) -> FloatArray | None:
+    gradients: dict[Candidate, FloatArray] = {}
+    for candidate in CANDIDATES:
+        weights = _weigh(candidate, gradients)
         metric = table.metric(p, weights, n_jobs)
         distance = equal if weights is None else metric.all_pairs()
-        solution, choice = choose_parameters(distance, table.Y, table.repetition, rng)
+        found, choice = choose_parameters(distance, table.Y, table.repetition, rng)
         points[candidate] = choice.width / choice.scale, choice.ridge
-        if candidate[1] == ROUNDS[-1]:
-            return None
-        return gradient_weights(metric, distance, solution.alpha, solution.width, table.repetition)
-
-    _visit_candidates(visit)
+        if candidate[1] < ROUNDS[-1]:
+            gradients[candidate] = gradient_weights(metric, distance, found.alpha, found.width, table.repetition)
     return points
 
 
@@ -313,21 +311,19 @@ def predict_fold(
     -------
     ndarray of shape (n_candidates, n_test)
     """
-    part = table.take(train)
+    part, errors = table.take(train), np.empty((len(CANDIDATES), len(test)))
     mean = weighted_mean(part.Y, part.repetition)
-    errors: list[FloatArray] = []
-
-    def visit(candidate: Candidate, weights: FloatArray | None) -> FloatArray | None:
+    gradients: dict[Candidate, FloatArray] = {}
+    for number, candidate in enumerate(CANDIDATES):
+        weights = _weigh(candidate, gradients)
         distance = equal if weights is None else table.metric(p, weights, n_jobs).all_pairs()
         inside = distance[np.ix_(train, train)]
         ratio, ridge = points[candidate]
         width = ratio * median_distance(inside, part.repetition)
         alpha = factor_system(inside, width, ridge, part.repetition).solve(part.Y - mean)
         scores = mean + kernel_of(distance[np.ix_(test, train)], width) @ alpha
-        errors.append(((table.Y[test] - scores) ** 2).sum(axis=1))
-        if candidate[1] == ROUNDS[-1]:
-            return None
-        return gradient_weights(part.metric(p, weights, n_jobs), inside, alpha, width, part.repetition)
-
-    _visit_candidates(visit)
-    return np.array(errors)
+        errors[number] = ((table.Y[test] - scores) ** 2).sum(axis=1)
+        if candidate[1] < ROUNDS[-1]:
+            metric = part.metric(p, weights, n_jobs)
+            gradients[candidate] = gradient_weights(metric, inside, alpha, width, part.repetition)
+    return errors

@@ -84,8 +84,7 @@ class Metric:
 
     def _pack(self, rows: Any, first: int, last: int) -> PackedRows:
         """Return the columns [first, last) of folded rows, packed."""
-        part = rows[:, first:last]
-        dense = part.toarray() if sparse.issparse(part) else np.ascontiguousarray(part)
+        dense = _dense_columns(rows, first, last)
         n_numeric = min(max(self.n_numeric - first, 0), last - first)
         return PackedRows(
             dense,
@@ -95,35 +94,22 @@ class Metric:
             p=self.p,
         )
 
-    @property
-    def _narrow(self) -> bool:
-        return self.m <= PANEL and not self.references.sparse
-
     def between(self, folded: Any) -> FloatArray:
         """Return the distances of folded rows (see `select`) to all stored rows, of shape (n_rows, n)."""
         out = np.zeros((folded.shape[0], self.n))
-        if self._narrow:
-            dense = folded.toarray() if sparse.issparse(folded) else folded
-            self._add(self._whole, np.ascontiguousarray(dense), out)
-        else:
-            stored = self.fold(self.references.rows)
-            for first in range(0, self.m, PANEL):
-                last = min(first + PANEL, self.m)
-                part = folded[:, first:last]
-                part = part.toarray() if sparse.issparse(part) else np.ascontiguousarray(part)
-                self._add(self._pack(stored, first, last), part, out)
-        if self.p == 2:
-            np.sqrt(out, out=out)
-        return out
+        narrow = self.m <= PANEL and not self.references.sparse
+        stored = None if narrow else self.fold(self.references.rows)
+        for first, last in fixed_ranges(self.m, PANEL):
+            packed = self._whole if narrow else self._pack(stored, first, last)
+            rows = _dense_columns(folded, first, last)
+            missing = bool(np.isnan(rows[:, : packed.n_numeric]).any())
 
-    def _add(self, packed: PackedRows, rows: FloatArray, out: FloatArray) -> None:
-        """Add the sums of one panel of columns to ``out``. Every row is measured alone, so threads change no bit."""
-        missing = bool(np.isnan(rows[:, : packed.n_numeric]).any())
+            def add(begin: int, end: int, packed: Any = packed, rows: Any = rows, missing: bool = missing) -> None:
+                """Add the sums of these columns. Every row is measured alone, so threads change no bit."""
+                out[begin:end] += packed.distances(begin, end, rows, missing=missing)[:, : self.n]
 
-        def task(begin: int, end: int) -> None:
-            out[begin:end] += packed.distances(begin, end, rows, missing=missing)[:, : self.n]
-
-        run_ranges(task, fixed_ranges(rows.shape[0], _ROWS), self.n_jobs)
+            run_ranges(add, fixed_ranges(len(out), _ROWS), self.n_jobs)
+        return np.sqrt(out, out=out) if self.p == 2 else out
 
     def all_pairs(self) -> FloatArray:
         """Return the distances of all pairs of stored rows. Every row is at distance 0 from itself."""
@@ -135,6 +121,12 @@ class Metric:
         """Return the distances of all pairs of the stored rows with the numbers ``slots``."""
         some = replace(self.references, rows=self.references.rows[slots], row_of_slot=np.arange(len(slots)))
         return Metric(some, self.n_jobs).all_pairs()
+
+
+def _dense_columns(rows: Any, first: int, last: int) -> FloatArray:
+    """Return the columns [first, last) of an array or CSR as an array in C order."""
+    part = rows[:, first:last]
+    return part.toarray() if sparse.issparse(part) else np.ascontiguousarray(part)
 
 
 @dataclass(frozen=True)
