@@ -9,7 +9,7 @@ import numpy as np
 
 from .._display.figure import BLUE, GREY, ORANGE, Display, check_lengths, disable_math
 from .._names import shorten_name
-from .words import format_value, other_features
+from .words import format_value, others
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ class ExplanationDisplay(Display):
         names = [f"{shorten_name(n)} = {format_value(v)}" for n, v in zip(self.features, self.values, strict=True)]
         numbers = self.contributions
         if self.n_rest:
-            names, numbers = [*names, other_features(self.n_rest)], np.append(numbers, self.rest)
+            names, numbers = [*names, others(self.n_rest, "feature")], np.append(numbers, self.rest)
         ax = self._open(ax, (6.4, 1.4 + 0.32 * len(names)))
         place = np.arange(len(names))
         colours = [BLUE if number >= 0 else ORANGE for number in numbers]

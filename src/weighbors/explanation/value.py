@@ -14,8 +14,8 @@ from .._io.files import atomic_write
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 from .changes import Change
+from .document import answer_line, evidence_of
 from .rows import ExplainedRow, Subject
-from .words import answer_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -293,18 +293,3 @@ class Explanation:
     def equals(self, other: Any) -> bool:
         """Return whether the table of votes is the same as another one."""
         return bool(self._table.equals(other.frame() if isinstance(other, Explanation) else other))
-
-
-def evidence_of(row: ExplainedRow) -> list[tuple[str, float | None, float, float, float, float]]:
-    """Return name, probability, score, mean, votes for and votes against, of every class or output.
-
-    A row of a plain k-NN votes only for its own class: then the votes for the other classes are those against.
-    """
-    votes, model = row.voters.votes, row.subject.model
-    pro = np.maximum(votes, 0).sum(axis=0)
-    con = np.minimum(votes, 0).sum(axis=0)
-    if not row.voters.signed and model.classes is not None:
-        con = -(pro.sum() - pro)
-    probabilities = [None] * len(pro) if row.probabilities is None else row.probabilities.tolist()
-    numbers = (row.scores.tolist(), row.voters.mean.tolist(), pro.tolist(), con.tolist())
-    return list(zip(model.outputs, probabilities, *numbers, strict=True))
