@@ -57,7 +57,7 @@ struct Level {
                                  std::int64_t end);
   void (*add_zone_differences)(const ZoneRows&, const Zones&, double* total, std::int64_t begin, std::int64_t end);
   void (*add_sparse_zone_differences)(const SparseZoneJob&, std::int64_t begin, std::int64_t end);
-  void (*take_simba_steps)(const MarginSteps&, std::int64_t begin, std::int64_t end);
+  void (*take_simba_steps[2])(const MarginSteps&, std::int64_t begin, std::int64_t end);  // [mixed]
   void (*sum_signs)(const PackedRows<double>&, const double* coefficient, double* out, std::int64_t begin,
                     std::int64_t end);
   RoundedKernels rounded;

@@ -27,15 +27,19 @@ struct Nearest {
   }
 };
 
-// The difference of two rows in feature j.
+// The difference of two rows in feature j. MIXED: features are nominal or values are missing. Without, compilers turn
+// loops over features into vector instructions, which makes a fit a fifth faster.
+template <bool MIXED>
 WB_INLINE double difference(const Margins& job, const double* x, const double* z, std::int64_t j) {
   const double diff = z[j] - x[j];
+  if constexpr (!MIXED) return diff;
   if (job.nominal[j]) return x[j] == z[j] ? 0.0 : job.missing_distance[j];
   return diff == diff ? diff : job.missing_distance[j];
 }
 
 // The exact squared distance under the weights a = w^2. Features are summed in lanes and the lanes at the end, always
 // in this order, so that every way to find a neighbour gives the same bits.
+template <bool MIXED>
 WB_INLINE double weighted_square(const Margins& job, const double* x, const double* z, const double* a) {
   constexpr int WIDE = VECTOR_LANES<double>, LANES = 4 * WIDE;
   const std::int64_t m = job.rows.width();
@@ -46,14 +50,14 @@ WB_INLINE double weighted_square(const Margins& job, const double* x, const doub
     WB_UNROLLED_FOR (int v = 0; v < 4; ++v) {
       const std::int64_t at = j + v * WIDE;
       double diff[WIDE];
-      for (int i = 0; i < WIDE; ++i) diff[i] = difference(job, x, z, at + i);
+      for (int i = 0; i < WIDE; ++i) diff[i] = difference<MIXED>(job, x, z, at + i);
       sum[v] = add_term<double, 2, true>(sum[v], load<double>(a + at), load<double>(diff));
     }
   }
   double lane[WIDE];
   store<double>(lane, (sum[0] + sum[1]) + (sum[2] + sum[3]));
   double total = 0;
-  for (; j < m; ++j) total = add_term<double, 2, true>(total, a[j], difference(job, x, z, j));
+  for (; j < m; ++j) total = add_term<double, 2, true>(total, a[j], difference<MIXED>(job, x, z, j));
   for (int i = 0; i < WIDE; ++i) total += lane[i];
   return total;
 }
@@ -119,7 +123,7 @@ struct Proposals {
 
 // Scans BLOCKS blocks from `first` on, of which `used` exist, side by side: their sums are independent, which hides the
 // latency of additions.
-template <int BLOCKS>
+template <bool MIXED, int BLOCKS>
 WB_INLINE void scan_blocks(const Margins& job, std::int64_t x, const ScaledQuery& scaled, std::int64_t first,
                            std::int64_t used, Proposals& found) {
   constexpr std::int64_t LANES = BLOCK_LANES<float>;
@@ -143,15 +147,17 @@ WB_INLINE void scan_blocks(const Margins& job, std::int64_t x, const ScaledQuery
     for (std::int64_t j = from; j < to; ++j) {
       const Vec<float> query = broadcast<float>(scaled.query[std::size_t(j)]);
       const Vec<float> weight = broadcast<float>(scaled.weight[std::size_t(j)]);
-      const std::int64_t feature = job.feature_order[j];
-      const Vec<float> missing_distance = broadcast<float>(float(job.missing_distance[feature]));
-      const bool nominal = job.nominal[feature];
       WB_UNROLLED_FOR (int b = 0; b < BLOCKS; ++b)
         WB_UNROLLED_FOR (int v = 0; v < TILE_VECTORS; ++v) {
           const Vec<float> ref = load<float>(block[b] + j * LANES + v * VECTOR_LANES<float>);
           Vec<float> diff = ref - query;
-          if (nominal) diff = choose<float>(equal<float>(ref, query), broadcast<float>(0.0f), missing_distance);
-          else diff = choose<float>(equal<float>(diff, diff), diff, missing_distance);
+          if constexpr (MIXED) {
+            const std::int64_t feature = job.feature_order[j];
+            const Vec<float> missing_distance = broadcast<float>(float(job.missing_distance[feature]));
+            if (job.nominal[feature])
+              diff = choose<float>(equal<float>(ref, query), broadcast<float>(0.0f), missing_distance);
+            else diff = choose<float>(equal<float>(diff, diff), diff, missing_distance);
+          }
           part[b][v] = part[b][v] + (weight * diff) * diff;
         }
     }
@@ -183,6 +189,7 @@ WB_INLINE void scan_blocks(const Margins& job, std::int64_t x, const ScaledQuery
 
 // Finds the nearest hit and miss among all rows, starting from those that are known. Single precision proposes, double
 // precision decides; of equal distances the lower row wins, so the order of proposals does not matter.
+template <bool MIXED>
 WB_INLINE void scan_margins(const Margins& job, std::int64_t x, const double* a, const ScaledQuery& scaled,
                             Proposals& found, Nearest& hit, Nearest& miss) {
   constexpr std::int64_t GROUP = 4;  // Blocks whose sums are added up side by side.
@@ -192,19 +199,19 @@ WB_INLINE void scan_margins(const Margins& job, std::int64_t x, const double* a,
   found.ceiling[1] = hit.squared;
   for (std::int64_t first = 0; first < job.packed.size(); first += GROUP) {
     const std::int64_t left = job.packed.size() - first;
-    if (left > 2) scan_blocks<4>(job, x, scaled, first, std::min(GROUP, left), found);
-    else scan_blocks<2>(job, x, scaled, first, left, found);
+    if (left > 2) scan_blocks<MIXED, 4>(job, x, scaled, first, std::min(GROUP, left), found);
+    else scan_blocks<MIXED, 2>(job, x, scaled, first, left, found);
   }
   for (int side = 0; side < 2; ++side) {
     const float limit = scaled.rounding.limit(found.ceiling[side]);
     Nearest& best = side ? hit : miss;
     for (const Candidate& c : found.rows[side])
-      if (c.squared < limit) best.offer(weighted_square(job, job.rows[x], job.rows[c.row], a), c.row);
+      if (c.squared < limit) best.offer(weighted_square<MIXED>(job, job.rows[x], job.rows[c.row], a), c.row);
   }
 }
 
 // Takes the steps [begin, end) and changes the weights.
-WB_KERNEL inline void take_simba_steps(const MarginSteps& job, std::int64_t begin, std::int64_t end) {
+template <bool MIXED> WB_KERNEL void take_simba_steps(const MarginSteps& job, std::int64_t begin, std::int64_t end) {
   const std::int64_t m = job.rows.width();
   double* w = job.w.data;
   const auto size = static_cast<std::size_t>(m);
@@ -222,7 +229,7 @@ WB_KERNEL inline void take_simba_steps(const MarginSteps& job, std::int64_t begi
     scaled.rounding.unit = outgrown ? scaled.next_unit : scaled.rounding.unit;
     if (outgrown) scale_query(job, row, a.data(), scaled);
     Nearest hit, miss;
-    scan_margins(job, x, a.data(), scaled, found, hit, miss);
+    scan_margins<MIXED>(job, x, a.data(), scaled, found, hit, miss);
     const double to_hit = hit.row < 0 ? 0 : std::sqrt(hit.squared);
     const double to_miss = miss.row < 0 ? 0 : std::sqrt(miss.squared);
     const double gain = job.step[s];
@@ -231,7 +238,7 @@ WB_KERNEL inline void take_simba_steps(const MarginSteps& job, std::int64_t begi
     const double* near_miss = job.rows[std::max<std::int64_t>(miss.row, 0)];
     const double* near_hit = job.rows[std::max<std::int64_t>(hit.row, 0)];
     for (std::int64_t j = 0; j < m; ++j) {
-      const double far = difference(job, row, near_miss, j), close = difference(job, row, near_hit, j);
+      const double far = difference<MIXED>(job, row, near_miss, j), close = difference<MIXED>(job, row, near_hit, j);
       w[j] += (far * far * by_miss - close * close * by_hit) * w[j];
     }
   }

@@ -355,6 +355,7 @@ struct Margins {
   Values<std::int64_t> codes;          // (n,) class of each row
   Values<double> missing_distance;     // (m,) what a mismatch or a missing value counts
   Values<bool> nominal;                // (m,)
+  bool mixed;                          // whether features are nominal or values are missing
   Values<double> center, levels;       // (m,)
   Values<double> unit;                 // (m,) 1 / levels^2
   Values<double> rounding;             // (m,) square of the largest rounding error of a packed value

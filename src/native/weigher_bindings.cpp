@@ -223,7 +223,7 @@ void run_take_simba_steps(const MarginSteps& job, int64_t begin, int64_t end) {
   require(job.order.size() == job.step.size(), "order, step: one shape is needed");
   require_range(begin, end, job.order.size());
   require_rows(Values<int64_t>{job.order.data + begin, {end - begin}}, job.rows.size(), "order: row outside the data");
-  level->take_simba_steps(job, begin, end);
+  level->take_simba_steps[job.mixed](job, begin, end);
 }
 
 // The lists of `add_listed_differences` among the arguments of a function.
@@ -266,8 +266,8 @@ void bind_weighers(nb::module_& m) {
   def_job<SparseZoneJob>(m, "add_sparse_zone_differences", run_add_sparse_zone_differences, ARG(rows), ARG(columns),
                          ARG(norm), ARG(zones), ARG(total), ARG(coefficient_sums));
   def_object<Margins>(m, "Margins", "make_margins", check_margins, ARG(rows), ARG(codes), ARG(missing_distance),
-                      ARG(nominal), ARG(center), ARG(levels), ARG(unit), ARG(rounding), ARG(packed), ARG(ids),
-                      ARG(block_code), ARG(feature_order));
+                      ARG(nominal), ARG(mixed), ARG(center), ARG(levels), ARG(unit), ARG(rounding), ARG(packed),
+                      ARG(ids), ARG(block_code), ARG(feature_order));
   const auto margins = OBJECT("margins", Margins);
   def_job<Margins>(m, "pack_margins", run_pack_margins, margins);
   def_job<MarginSteps>(m, "take_simba_steps", run_take_simba_steps, margins, ARG(order), ARG(step), ARG(w));

@@ -295,6 +295,7 @@ def make_margins(
     codes: IndexArray,
     missing_distance: FloatArray,
     nominal: BoolArray,
+    mixed: bool,
     center: FloatArray,
     levels: FloatArray,
     unit: FloatArray,

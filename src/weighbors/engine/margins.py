@@ -32,16 +32,16 @@ class Margins:
         # Numbers whose squares leave the range of float64 are refused, as in every search.
         build_references(self.rows, nominal=self.nominal)
         low, high, missing = column_ranges(self.rows)
-        self.mixed = bool(self.nominal.any() or missing.any())
+        mixed = bool(self.nominal.any() or missing.any())
         self.missing_distance = np.where(self.nominal, 1.0, high - low)
         center = np.where(self.nominal, 0.0, low / 2 + high / 2)
         largest = np.where(self.nominal, 0.0, np.maximum(high - center, center - low))
-        if self.mixed:
+        if mixed:
             _refuse_beyond_single(largest)
         # Packed values are (x - center) * levels in single precision. `moved` bounds what that rounding moves a value
         # by, so that a scan over packed rows can tell which rows cannot be the nearest, and measures only the others.
         levels, moved = np.ones_like(largest), 2.0 * np.finfo(np.float32).eps * largest
-        if not self.mixed:
+        if not mixed:
             wide = largest > 0  # A constant column has no levels, and needs none.
             levels[wide] = 1 / largest[wide]
         lanes = _native.BLOCK_LANES_FLOAT32
@@ -53,6 +53,7 @@ class Margins:
             "codes": self.codes,
             "missing_distance": self.missing_distance,
             "nominal": self.nominal,
+            "mixed": mixed,
             "center": center,
             "levels": levels,
             "unit": 1.0 / levels**2,
