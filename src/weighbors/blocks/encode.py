@@ -66,6 +66,14 @@ class ColumnCoding:
         """Return the coded rows of a piece, with the columns and categories learned before."""
         return self.coder.transform(TableShape(header), table)
 
+    def translate(self, rows: FloatArray, own: ColumnCoding) -> FloatArray:
+        """Return rows that the coding ``own`` of one block has coded, with the codes of this coding."""
+        rows = rows.copy()
+        for j, found in own.table.categories.items():
+            known = ~np.isnan(rows[:, j])
+            rows[known, j] = codes_of(found, self.table.categories[j])[rows[known, j].astype(np.int64)]
+        return rows
+
     def merged(self, others: Sequence[Any]) -> Any:
         """Return one coding with the categories of all codings, in the order in which the categories first appear.
 
@@ -114,19 +122,24 @@ class EncodedBlock(NamedTuple):
     rows: Any  # the coded rows: array or CSR matrix
     labels: AnyArray
     nominal: BoolArray  # columns that hold categories
+    coding: ColumnCoding | None = None  # the codes of the categories, if the rows were coded by `encode_block`
 
 
 def encode_block(block: Block, header: Header, coding: ColumnCoding) -> EncodedBlock:
-    """Read a block and code it by the categories of this block, for tasks that use one block only.
+    """Read a block and code it.
 
-    Only the settings of ``coding`` are used, not the columns and categories that it has learned.
+    If ``coding`` has learned the categories of all blocks, it codes the block. Otherwise the block is coded by its own
+    categories, for tasks that use one block only.
     """
     piece = read_block(block)
     if piece is None:
         raise InvalidDataError("Found array with 0 sample(s): a block of the table is empty")
-    own = coding.blank()
-    rows = own.learn(header, piece.table)
-    return EncodedBlock(piece.table, rows, np.asarray(piece.labels), own.table.nominal)
+    if len(coding.table.nominal):
+        rows = coding.encode(header, piece.table)
+    else:
+        coding = coding.blank()
+        rows = coding.learn(header, piece.table)
+    return EncodedBlock(piece.table, rows, np.asarray(piece.labels), coding.table.nominal, coding)
 
 
 def take_block(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._parallel.cluster import active_client, is_dask
-from .._parallel.executors import DaskExecutor, Executor, ThreadExecutor, executor_for
+from .._parallel.executors import Executor, executor_for
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..engine import ColumnRanges
 from ..exceptions import InvalidDataError
@@ -269,7 +269,7 @@ def read_blocks(
     require_labels(estimator, y)
     source = open_source(X, y, piece_bytes=TASK_BYTES // PIECES)
     coding = ColumnCoding(coding) if isinstance(coding, TableCoder) else coding
-    executor = block_executor(getattr(estimator, "n_jobs", None), dask=source.dask)
+    executor = executor_for(active_client(), getattr(estimator, "n_jobs", None), dask=source.dask)
     table = BlockTable(source, executor, TASK_BYTES, coding, whole=whole, numbers=numbers)
     table.describe_to(estimator)
     return table
@@ -292,14 +292,6 @@ def read_training_blocks(
         target = check_target(blocks.targets, wanted, who=who)
     names = getattr(estimator, "feature_names_in_", None)
     return CodedTable(blocks, blocks.coder, target, blocks.check_weights(sample_weight), feature_names=names)
-
-
-def block_executor(n_jobs: int | None, *, dask: bool) -> Executor:
-    """Return the executor of tasks over blocks: the current Dask client, or threads of this process.
-
-    Blocks of a Dask collection (``dask``) are computed by Dask's own scheduler if there is no client.
-    """
-    return DaskExecutor() if dask or active_client() is not None else ThreadExecutor(n_jobs)
 
 
 def open_blocks(
@@ -336,7 +328,7 @@ def read_queries(table: BlockTable, X: Any, n_jobs: int | None = None) -> LazyRo
         raise InvalidDataError(
             f"the columns of X are {list(source.header.names)[:10]}; in fit they were {list(names)[:10]}"
         )
-    executor = block_executor(n_jobs, dask=source.dask)
+    executor = executor_for(active_client(), n_jobs, dask=source.dask)
     if source.sizes is None:
         source = replace(source, sizes=executor.map(count_rows, [(block,) for block in source.blocks]))
     return LazyRows(RowBlocks(source, executor, table.max_bytes, table.encoder))
@@ -346,7 +338,7 @@ def read_target(X: Any, y: Any, n_jobs: int | None = None) -> Any:
     """Return a target in memory, for ``score``. ``y`` holds it, or names a column of ``X``."""
     if isinstance(y, str) and is_blocks(X):
         source = open_source(X, y, piece_bytes=TASK_BYTES // PIECES)  # only the labels are read
-        executor = block_executor(n_jobs, dask=source.dask)
+        executor = executor_for(active_client(), n_jobs, dask=source.dask)
         y = np.concatenate(executor.map(read_labels, [(part,) for part in source.label_parts or ()]))
     return y.compute() if is_dask(y) else y
 

@@ -11,7 +11,7 @@ from sklearn.datasets import make_classification
 from support.clusters import Deadly, Slow, kill_who_marked_last, meanwhile, two_workers
 
 import weighbors._parallel.cluster as cluster_of
-from weighbors import MBIW, Democratic, EvolutionaryWeigher, ReliefF, Stratified, WeightedKNeighborsClassifier
+from weighbors import MBIW, Democratic, EvolutionaryWeigher, ReliefF, Stratified, WeightedKNeighborsClassifier, Weights
 from weighbors.exceptions import ClusterError, InvalidDataError, NothingSelectedWarning
 
 dask = pytest.importorskip("dask")
@@ -141,51 +141,50 @@ def test_categories_in_partitions():
     fitted = Stratified(ReliefF(3), 2, random_state=0).fit(table[["colour", "size"]], table["y"])
     parts = [ReliefF(3).fit(frame.iloc[i : i + 200], y[i : i + 200]).feature_weights_ for i in (0, 200)]
     np.testing.assert_allclose(fitted.feature_weights_, np.mean(parts, axis=0), rtol=1e-12)
-    with pytest.raises(InvalidDataError, match="neighbours across partitions need numbers"):
-        Democratic(search(), 2, n_strata=2).fit(table[["colour", "size"]], table["y"])
-    given = Democratic(search(), 2, n_strata=2, threshold=2).fit(table[["colour", "size"]], table["y"])
-    assert given.threshold_ == 2
+
+
+def test_categories_that_partitions_meet_in_another_order():
+    """A category has another code in each partition, and neighbours are sought in all of them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"colour": rng.choice(["red", "blue", "grey"], 400), "size": rng.normal(size=400).round(1)})
+    frame.loc[:199, "colour"] = frame.loc[:199, "colour"].replace("grey", "blue")
+    frame.loc[::9, "colour"] = None
+    y = np.where((frame["size"] > 0) ^ (frame["colour"] == "red"), "yes", "no")
+    table = dd.from_pandas(frame.assign(y=y), npartitions=2, sort=False)
+    fitted = Democratic(search(), 2, n_strata=2, random_state=0).fit(table[["colour", "size"]], table["y"])
+    # The error of each threshold is that of the nearest neighbour among the rows it leaves, in one table.
+    codes = np.column_stack([pd.factorize(frame["colour"])[0], frame["size"]]).astype(float)
+    codes[codes[:, 0] < 0, 0] = np.nan
+    for _, row in fitted.thresholds_.iterrows():
+        left = Weights(instance_mask=fitted.removal_votes_ < row["threshold"])
+        model = WeightedKNeighborsClassifier(1, left, categorical_features=[0]).fit(codes, y)
+        nearest = model.kneighbors(None, 1, return_distance=False)[:, 0]
+        assert row["error"] == pytest.approx(np.mean(y[nearest] != y))
 
 
 @pytest.mark.parametrize("kind", [Stratified, Democratic])
 def test_a_client_gives_the_local_result(client, kind):
     weigher = kind(search("IS+FS"), n_strata=4, random_state=3)
     local = kind(search("IS+FS"), n_strata=4, random_state=3).fit(X, Y)
-    same(weigher.fit(X, Y, client=client), local)
+    with joblib.parallel_config("dask", client=client):
+        same(weigher.fit(X, Y), local)
     parts = kind(search("IS+FS"), n_strata=4, random_state=3)
     with dask.config.set(scheduler="synchronous"):
         here = kind(search("IS+FS"), n_strata=4, random_state=3)
-        here_weights = here.fit(*arrays(300), client=client).weights_
+        with client.as_current():
+            here_weights = here.fit(*arrays(300)).weights_
     assert parts.fit(*arrays(300)).weights_ == here_weights
 
 
-def test_joblibs_dask_backend_gives_the_local_result(client):
-    local = Stratified(search(), 6, random_state=3).fit(X, Y)
-    with joblib.parallel_config("dask", client=client):
-        same(Stratified(search(), 6, random_state=3).fit(X, Y), local)
-
-
-@pytest.mark.parametrize("partitioned", [False, True])
-def test_a_worker_that_dies_changes_nothing(client, tmp_path, partitioned):
-    expected = Stratified(Slow(seconds=0), 24, random_state=0)
-    given = arrays(300) if partitioned else (X, Y)
-    expected.fit(*given)
+def test_a_worker_that_dies_changes_nothing(client, tmp_path):
+    expected = Stratified(Slow(seconds=0), 24, random_state=0).fit(*arrays(300))
     slow = Stratified(Slow(str(tmp_path), 0.25), 24, random_state=0)
-    with meanwhile(lambda: kill_who_marked_last(tmp_path), when=lambda: len(os.listdir(tmp_path)) >= 3) as killed:
-        slow.fit(*given, client=client)
+    begun = lambda: len(os.listdir(tmp_path)) >= 3  # noqa: E731
+    with client.as_current(), meanwhile(lambda: kill_who_marked_last(tmp_path), when=begun) as killed:
+        slow.fit(*arrays(300))
     assert killed
     assert len(os.listdir(tmp_path)) > 24  # something was computed again
     same(slow, expected)
-
-
-def test_a_client_that_went_away_is_told():
-    with two_workers() as client:
-        pass
-    for given in ((X, Y), arrays()):
-        with pytest.raises(ClusterError, match="no scheduler any more .* 'closed'"):
-            Stratified(search(), 4).fit(*given, client=client)
-    with pytest.raises(ClusterError, match=r"must be a distributed\.Client; got int"):
-        Stratified(search(), 4).fit(X, Y, client=5)
 
 
 def test_a_scheduler_that_dies_in_the_middle_is_told(tmp_path):
@@ -193,17 +192,18 @@ def test_a_scheduler_that_dies_in_the_middle_is_told(tmp_path):
         slow = Stratified(Slow(str(tmp_path), 2.0), 40, random_state=0)
         close = client.cluster.close
         with (
+            client.as_current(),
             meanwhile(lambda: close(timeout=5), when=lambda: len(os.listdir(tmp_path)) >= 2),
             pytest.raises(ClusterError, match=r"scheduler|gave up"),
         ):
-            slow.fit(X, Y, client=client)
+            slow.fit(*arrays(300))
 
 
-@pytest.mark.parametrize("given", [(X, Y), arrays()], ids=["table", "partitions"])
-def test_a_cluster_without_workers_does_not_hang(monkeypatch, given):
+def test_a_cluster_without_workers_does_not_hang(monkeypatch):
     monkeypatch.setattr(cluster_of, "PATIENCE", 1.0)
-    with two_workers(n_workers=0) as client, pytest.raises(ClusterError, match="has had no worker for 1 seconds"):
-        Stratified(search(), 4).fit(*given, client=client)
+    told = "has had no worker for 1 seconds"
+    with two_workers(n_workers=0) as client, client.as_current(), pytest.raises(ClusterError, match=told):
+        Stratified(search(), 4).fit(*arrays())
 
 
 @pytest.mark.slow
@@ -213,10 +213,11 @@ def test_all_workers_gone_in_the_middle_does_not_hang(monkeypatch, tmp_path):
         slow = Stratified(Slow(str(tmp_path), 0.5), 40, random_state=0)
         cluster = client.cluster
         with (
+            client.as_current(),
             meanwhile(lambda: cluster.scale(0), when=lambda: len(os.listdir(tmp_path)) >= 2),
             pytest.raises(ClusterError, match="has had no worker for 2 seconds"),
         ):
-            slow.fit(X, Y, client=client)
+            slow.fit(*arrays(300))
 
 
 def test_partitions_that_cannot_work():
@@ -268,7 +269,7 @@ def test_columns_that_differ_between_partitions_are_told():
 
 def test_votes_over_partitions():
     fitted = Stratified(MBIW(), 4, random_state=0).fit(*arrays(300))
-    found = naive.fits(MBIW(), X, Y, fitted.membership_, {})
+    found = naive.fits(MBIW(random_state=0), X, Y, fitted.membership_, {})
     np.testing.assert_allclose(fitted.instance_weights_, naive.instance_weights(found, 600), rtol=1e-12)
 
 
@@ -276,8 +277,8 @@ def test_votes_over_partitions():
 def test_a_weigher_that_kills_its_workers_is_told(monkeypatch):
     monkeypatch.setattr(cluster_of, "PATIENCE", 20.0)  # Dask's nannies, too, give up in the end
     told = "several workers died on the same task|has had no worker for 20 seconds"
-    with two_workers() as client, pytest.raises(ClusterError, match=told):
-        Stratified(Deadly(), 2, random_state=0).fit(X, Y, client=client)
+    with two_workers() as client, client.as_current(), pytest.raises(ClusterError, match=told):
+        Stratified(Deadly(), 2, random_state=0).fit(*arrays(300))
 
 
 def test_files_are_fitted_as_the_table_in_memory(tmp_path, monkeypatch):

@@ -80,7 +80,6 @@ class Democratic(CombinedWeigher):
     keeps this number of features too, and sets of features are not compared. The paper cuts strata along the axes of a
     grand tour and measures ε inside strata. Here strata are drawn at random with the class shares, and ε is measured
     with all instances that are left. If features are selected too, m is the share of rows times the share of columns.
-    For tables in blocks (Dask collections and files), ε needs numeric columns.
 
     References
     ----------

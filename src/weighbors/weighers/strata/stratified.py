@@ -64,7 +64,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         return getattr(EvolutionaryWeigher if self.weigher is None else self.weigher, "_needs_scaled_columns", False)
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, *, client: Any = None, **fit_params: Any) -> Any:
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         """Fit the weigher to every stratum, and combine the results.
 
         Parameters
@@ -72,12 +72,11 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             ``X`` can also be a Dask array or DataFrame: strata are then drawn inside its partitions. Or it can
             be the path of a parquet folder or an npy file: strata are then drawn inside blocks of about 32 MiB.
+            Strata in blocks are fitted on the cluster of the current Dask client, if there is one. Otherwise, and if
+            ``X`` is in memory, joblib fits them with its active backend.
         y : array-like of shape (n_samples,)
             If ``X`` is a Dask collection, a Dask collection with the same partitions. For a parquet folder,
             the name of a column.
-        client : distributed.Client, optional
-            Client of the cluster on which strata are fitted. Without a client, strata are fitted by joblib
-            with its active backend, or for Dask collections where Dask computes.
         **fit_params : array-like with one entry per row
             Parameters for the fit of the weigher, such as ``sample_weight``. Each stratum gets the entries
             of its rows.
@@ -90,7 +89,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         weigher = clone(EvolutionaryWeigher("IS") if self.weigher is None else self.weigher)
         in_blocks = is_path(X) or is_dask(X) or is_dask(y)
         opened = open_blocks if in_blocks else open_memory
-        table = opened(self, weigher, X, y, fit_params, self._target_type_for(weigher), client)
+        table = opened(self, weigher, X, y, fit_params, self._target_type_for(weigher))
         *rounds, others = seed_sequence(self.random_state).spawn(self._count_rounds() + 1)
         strata, outcomes = table.fit_strata(self.n_strata, rounds)
         joined = join(strata, outcomes, table.n, len(rounds))

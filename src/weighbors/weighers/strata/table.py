@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from ..._parallel.cluster import is_dask
-from ..._parallel.executors import Executor, executor_for
+from ..._parallel.cluster import active_client, is_dask
+from ..._parallel.executors import Executor, JoblibExecutor, executor_for
 from ..._typing import AnyArray, IndexArray
 from ...blocks import ColumnCoding, EncodedBlock, Header, encode_block, is_path, open_source, read_labels
 from ...exceptions import InvalidDataError
@@ -128,7 +128,7 @@ class StrataTable:
 
 
 def open_memory(
-    estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any], target_type: str | None, client: Any
+    estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any], target_type: str | None
 ) -> StrataTable:
     """Open a table in memory.
 
@@ -143,8 +143,6 @@ def open_memory(
         Further parameters of fit, with one entry per row.
     target_type : {"auto", "classes", "numeric"} or None
         As in `check_target`.
-    client : distributed.Client or None
-        Fits strata on its cluster.
     """
     coder = TableCoder(_categories_of(estimator, weigher))
     coded = coder.fit_transform(estimator, X)
@@ -159,7 +157,7 @@ def open_memory(
         target=target,
         weigher=weigher,
         reader=None,
-        executor=executor_for(client, estimator.n_jobs, threads=False),
+        executor=JoblibExecutor(estimator.n_jobs),
         coder=coder,
         params={name: _check_fit_param(name, value, n) for name, value in params.items()},
         n_threads=estimator.n_jobs,
@@ -167,7 +165,7 @@ def open_memory(
 
 
 def open_blocks(
-    estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any], target_type: str | None, client: Any
+    estimator: Any, weigher: Any, X: Any, y: Any, params: dict[str, Any], target_type: str | None
 ) -> StrataTable:
     """Open a table in blocks: partitions of Dask, or about 32 MiB of a file each. Only the labels are read.
 
@@ -184,7 +182,7 @@ def open_blocks(
     if is_path(X):
         # Row groups may be small. Blocks of about the same size make strata of about the same size.
         source = source.combined(1, max(16, BLOCK_BYTES // (8 * max(1, source.header.width))))
-    executor = executor_for(client, estimator.n_jobs, dask=source.dask, threads=False)
+    executor = executor_for(active_client(), estimator.n_jobs, dask=source.dask, threads=False)
     labels = executor.map(read_block_labels, [(part, p) for p, part in enumerate(source.label_parts or ())])
     estimator.n_features_in_, names = source.header.width, source.header.names
     vars(estimator).pop("feature_names_in_", None)

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ..._parallel.executors import JoblibExecutor
 from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from ...blocks import merge_ranges
+from ...blocks import ColumnCoding, merge_ranges
 from ...engine import ColumnRanges, NeighborEngine
 from ...engine.references import column_ranges
 from ...exceptions import InvalidDataError
@@ -60,8 +60,8 @@ def find_nearest(
     executor = JoblibExecutor() if table.reader is None else table.executor
     parts = np.split(queries, np.searchsorted(queries, table.start[1:-1]))
     asked = [(block, part - begin) for block, part, begin in zip(table.blocks, parts, table.start[:-1], strict=True)]
-    read = executor.map(read_queries, asked, table.reader, len(table.blocks))
-    merged = merge_ranges([ranges for _, ranges in read])
+    read = executor.map(read_queries, asked, table.reader)
+    merged = merge_ranges([ranges for _, ranges, _ in read])
     assert merged is not None
     low, high = (np.nan_to_num(end, nan=0.0) for end in merged[:2])  # 0 if all values of a column are missing
     tasks: list[tuple[Any, ...]] = []
@@ -70,24 +70,26 @@ def find_nearest(
         # A block gets only the weights of its own rows.
         mine = [one.take(rows) if one.instance_bound else one for one in weights]
         tasks.append((block, table.start[p], level[rows], table.target.codes[rows], mine))
-    values, measured = np.concatenate([values for values, _ in read]), ColumnRanges(low, high, merged.missing)
-    shared = values, queries, n_levels, measured, table.n_threads, table.reader
+    found_values, reader = [values for values, _, _ in read], table.reader
+    if reader is not None:
+        # Each block was coded by its own categories. From here on, a category has the same code in all blocks.
+        codings: list[Any] = [coding for _, _, coding in read]
+        whole = codings[0].merged(codings)
+        found_values = [whole.translate(values, own) for values, own in zip(found_values, codings, strict=True)]
+        reader = reader[0], whole
+    values, measured = np.concatenate(found_values), ColumnRanges(low, high, merged.missing)
+    shared = values, queries, n_levels, measured, table.n_threads, reader
     found: list[Nearest] = executor.reduce(search_block, tasks, *shared, merge=merge_nearest)
     return found
 
 
-def read_queries(block: Any, rows: IndexArray, reader: Reader, n_blocks: int) -> tuple[FloatArray, ColumnRanges]:
-    """Return some rows of a block, by their numbers in the block, and the column ranges of the whole block."""
+def read_queries(block: Any, rows: IndexArray, reader: Reader) -> tuple[FloatArray, ColumnRanges, ColumnCoding | None]:
+    """Return some rows of a block, by their numbers in the block, and the column ranges and codes of the block."""
     found = read_rows(block, reader)
-    if found.nominal.any() and n_blocks > 1:
-        raise InvalidDataError(
-            "neighbours across partitions need numbers, and some columns are categories. Encode them (one column per "
-            "category), or choose the threshold yourself (threshold=)"
-        )
     values = found.rows[rows]
     if sparse.issparse(values):
-        return values.toarray(), column_ranges(found.rows)
-    return values, column_ranges(found.rows, empty=np.nan)
+        return values.toarray(), column_ranges(found.rows), found.coding
+    return values, column_ranges(found.rows, empty=np.nan), found.coding
 
 
 def search_block(
