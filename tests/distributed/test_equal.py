@@ -320,6 +320,20 @@ def test_selection_is_lazy_for_dask():
     np.testing.assert_array_equal(clone(found).fit_transform(X, y), kept.compute())
 
 
+def test_progress_is_shown_where_it_is_wanted(mapped, task_bytes, capsys, monkeypatch):
+    from weighbors._display import status_line
+    from weighbors.blocks import show_progress
+
+    monkeypatch.setattr(status_line, "_LOG_SECONDS", 0.0)
+    task_bytes(2**16)
+    X, y = generated(0)
+    with show_progress():
+        wb.ReliefF(3, n_jobs=1).fit(mapped(X), y)
+    assert "batch of rows 1 of 1, batch of queries 17 of 17, block 2 of 2" in capsys.readouterr().err
+    wb.ReliefF(3).fit(mapped(X), y)
+    assert capsys.readouterr().err == ""
+
+
 def test_any_joblib_backend_serves(mapped, task_bytes):
     from joblib import parallel_config
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from ..exceptions import ClusterError, MissingDependencyError
+from .progress import watch
 
 PATIENCE = 60.0  # seconds without a single worker
 
@@ -220,7 +221,8 @@ def results_of(client: Any, futures: Iterable[Any], *, window: int | None = None
     ``window`` is as in `collect`.
     """
     found = {}
-    for number, future in collect(client, futures, window=window):
+    total = len(futures) if isinstance(futures, list) else None
+    for number, future in watch(collect(client, futures, window=window), total, "task"):
         try:
             found[number] = result_of(client, future)
         except dask_module("distributed").scheduler.KilledWorker as error:

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeAlias
 from uuid import uuid4
 
 from .cluster import active_client, collect, computed, results_of, width_of
+from .progress import watch
 from .threads import effective_n_jobs
 
 FAN_IN = 8  # number of results that one merge task on a cluster combines
@@ -96,19 +97,22 @@ class JoblibExecutor:
 
     def map(self, function: Callable[..., Any], tasks: Iterable[Task], *common: Any) -> list[Any]:
         """Return one result per task, as `Executor.map` does. Short tasks are sent in chunks."""
+        total = len(tasks) if isinstance(tasks, Sequence) else None
         tasks, width = iter(tasks), self.n_workers
         # Two tasks are enough to know whether parallel work is worth starting.
         first = list(islice(tasks, min(width, 2)))
         tasks = chain(first, tasks)
         if len(first) < 2:  # one worker, or one task
-            return [function(*task, *common) for task in tasks]
+            return [function(*task, *common) for task in watch(tasks, total, "block")]
         import joblib
 
         with joblib.Parallel(n_jobs=self.n_jobs, prefer=self.prefer) as parallel:
             return _map_in_chunks(
                 tasks,
                 width,
-                lambda chunks: parallel(joblib.delayed(run_chunk)(function, chunk, *common) for chunk in chunks),
+                lambda chunks: parallel(
+                    joblib.delayed(run_chunk)(function, chunk, *common) for chunk in watch(chunks, None, "task")
+                ),
             )
 
     def reduce(
@@ -120,7 +124,8 @@ class JoblibExecutor:
     ) -> Any:
         """Combine the results as `Executor.reduce` does, wave by wave, so that few results are in memory at once."""
         merged: Any = None
-        for number, part in enumerate(self._results(function, tasks, common)):
+        total = len(tasks) if isinstance(tasks, Sequence) else None
+        for number, part in enumerate(watch(self._results(function, tasks, common), total, "block")):
             merged = part if number == 0 else merge([merged, part])
         return merged
 

@@ -4,6 +4,7 @@
 `BlockTable` is a table whose blocks were measured once, and `BlockEngine` searches it for neighbours.
 """
 
+from .._parallel.progress import show_progress
 from .block import Block, Header, Piece, read_block, read_labels
 from .encode import BlockEncoder, ColumnCoding, EncodedBlock, encode_block
 from .engine import BlockEngine, BlockPlan
@@ -53,4 +54,5 @@ __all__ = [
     "read_training_blocks",
     "select_columns",
     "select_rows",
+    "show_progress",
 ]

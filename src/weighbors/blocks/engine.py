@@ -9,6 +9,7 @@ import numpy as np
 
 from .._display.html import lines_block
 from .._parallel.executors import DaskExecutor
+from .._parallel.progress import watch
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import ColumnRanges, NeighborEngine, References, build_references, merge_lists
 from ..exceptions import InvalidDataError
@@ -248,7 +249,8 @@ class BlockEngine:
         distance = np.empty((n, groups, k), dtype=dtype)
         row = np.empty((n, groups, k), dtype=np.int64)
         batch = self.query_limit(k)
-        for begin in range(0, n, batch):
+        begins = range(0, n, batch)
+        for begin in watch(begins, len(begins), "batch of queries"):
             part = np.ascontiguousarray(queries[begin : begin + batch], dtype=dtype)
             own = None if own_row is None else own_row[begin : begin + batch]
             ranked, found = self._ranked(part, k, own)

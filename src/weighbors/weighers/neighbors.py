@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _native
+from .._parallel.progress import watch
 from .._typing import FloatArray, IndexArray
 from ..tables.coded import CodedTable
 from .rows import Instances
@@ -70,7 +71,8 @@ def find_neighbors(
     engine = rows.make_engine(target) if ranked is None else None
     # A batch has at most about 4 million neighbours, which keeps its arrays at some 100 MB.
     size = max(64, int(4e6) // (target.n_groups * (k + 1)))
-    for begin in range(0, len(asked), size):
+    begins = range(0, len(asked), size)
+    for begin in watch(begins, len(begins), "batch of rows"):
         # One more than k shows whether ties end there, and another one makes up for a neighbour at distance 0.
         batch, width = asked[begin : begin + size], k + (ties == "share") + skip_zero
         while len(batch):
