@@ -20,7 +20,7 @@ CASES = {
     "k-NN with intervals": wb.WeightedKNeighborsClassifier(3, wb.RepresentativeIntervals(discretize="mdlp")),
     "k-NN with a search": wb.WeightedKNeighborsClassifier(1, wb.EvolutionaryWeigher(**QUICK)),
     "k-NN, all chosen": wb.WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
-    "k-NN of numbers, all chosen": wb.WeightedKNeighborsRegressor("auto", "auto", weights="auto", p="auto"),
+    "k-NN of numbers, all chosen": wb.WeightedKNeighborsRegressor("auto", "auto", p=1),
     "k-NN over blocks with a weigher": distributed.WeightedKNeighborsClassifier(3, wb.ReliefF()),
     "learned votes of the nearest rows": wb.LearnedVotesClassifier(10, None),
     "learned votes of numbers, nearest rows": wb.LearnedVotesRegressor(10, None),

@@ -92,14 +92,6 @@ def test_the_seed_decides_everything():
     assert repeated.repetition.tolist() == [0] * 4 + [1] * 4
 
 
-def test_sparse_rows():
-    from scipy import sparse
-
-    dense = np.where(np.abs(X) > 1, X, 0)
-    curves = [stability_curve(ReliefF(), table, Y, 3) for table in (dense, sparse.csr_matrix(dense))]
-    np.testing.assert_allclose(curves[0].weights, curves[1].weights)
-
-
 def test_a_given_random_state_is_kept():
     runs = [
         stability_curve(Simba(random_state=5), X, Y, [(np.arange(60), np.arange(60, 90))] * 2, random_state=s)

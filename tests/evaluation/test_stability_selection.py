@@ -194,16 +194,6 @@ def test_names_and_categories_of_a_frame():
     assert "g" in found.get_feature_names_out()
 
 
-def test_same_results_for_all_jobs_layouts_and_containers():
-    X, y = small_table()
-    wanted = small().fit(X, y)
-    for table, options in [(X, {"n_jobs": 2}), (np.asfortranarray(X), {}), (X.tolist(), {}), (pd.DataFrame(X), {})]:
-        found = small(**options).fit(table, y)
-        assert np.array_equal(found.q_values_, wanted.q_values_)
-        assert np.array_equal(found.paths_, wanted.paths_)
-    assert not np.array_equal(small(random_state=1).fit(X, y).paths_, wanted.paths_)
-
-
 def test_labels_may_be_text():
     X, y = small_table()
     text = np.where(y == 1, "well", "ill")

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive.shapley import feature_values
-from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import scale
 
@@ -364,23 +363,6 @@ def test_a_later_fit_does_not_change_an_explanation():
         assert str(told) == before
 
 
-def test_containers_give_the_same_explanation():
-    X, y = wine()
-    model = WeightedKNeighborsClassifier(4).fit(X.to_numpy(), y)
-    dense = model.explain(X.to_numpy()[:1])
-    listed, rows = model.explain(X.to_numpy()[:1].tolist()), sparse.csr_matrix(X.to_numpy())
-    thin = WeightedKNeighborsClassifier(4).fit(rows, y).explain(rows[:1])
-    for other in (listed, thin):
-        np.testing.assert_allclose(other.contributions, dense.contributions, atol=1e-12)
-        assert [c.features for c in other.changes[0]] == [c.features for c in dense.changes[0]]
-    votes = LearnedVotesClassifier(weigher=None).fit(rows, y)
-    np.testing.assert_allclose(
-        votes.explain(rows[:1]).contributions,
-        LearnedVotesClassifier(weigher=None).fit(X, y).explain(X[:1]).contributions,
-        atol=1e-9,
-    )
-
-
 def test_training_rows_do_not_vote_for_themselves():
     X, y = wine()
     X, y = X[::3], y[::3]
@@ -410,13 +392,6 @@ def test_wibk_speaks_of_the_original_values():
     assert told.frame("features").set_index(["query", "feature"])["value"][(0, "age")] == frame["age"].iloc[0]
     numbers = frame[["age", "count", "noise"]]
     flips(model, frame[:3], told, numbers.min(), numbers.max())
-
-
-def test_results_do_not_depend_on_threads():
-    X, y = wine()
-    one, two = (WeightedKNeighborsClassifier(5, n_jobs=n).fit(X, y).explain(X[:2]) for n in (1, 2))
-    np.testing.assert_array_equal(one.contributions, two.contributions)
-    assert str(one) == str(two)
 
 
 def test_pickled_models_explain_the_same():
