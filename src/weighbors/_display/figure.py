@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray
 from ..exceptions import InvalidDataError, MissingDependencyError
@@ -14,6 +15,9 @@ from ..exceptions import InvalidDataError, MissingDependencyError
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Where a legend stands above the picture, and where beside it.
+ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2}
+BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
 #: Colours of Okabe and Ito, which people with any common kind of colour vision can tell apart. The yellow is
 #: left out, as it is too pale on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
@@ -53,6 +57,41 @@ class Display(ABC):
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         return ax
+
+    def _label(self, x: str, y: str, *, legend: bool = True, **place: Any) -> None:
+        """Name both axes, and draw the legend if there is one. ``place`` says where it is drawn."""
+        self.ax_.set_xlabel(x)
+        self.ax_.set_ylabel(y)
+        if legend:
+            disable_math(self.ax_.legend(frameon=False, fontsize="small", **place).get_texts())
+
+    def _list_names(self, names: Sequence[str]) -> None:
+        """Write a name beside every line of the picture, the first one at the top."""
+        self.ax_.set_yticks(np.arange(len(names)), names)
+        disable_math(self.ax_.get_yticklabels())
+        self.ax_.set_ylim(len(names) - 0.4, -0.6)
+
+
+def line_style(place: int) -> dict[str, Any]:
+    """Return the look of a line. Styles differ as well as colours, for printing in black and white."""
+    return {"color": COLOURS[place % len(COLOURS)], "linestyle": ("-", "--", "-.", ":")[place % 4]}
+
+
+def scale_sizes(ax: Any, last: int) -> None:
+    """Give few features, which matter most, more room on an axis of up to ``last`` features: by a log scale."""
+    if last > 60:
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
+
+
+def fitted_value(estimator: Any, attribute: str, advice: str) -> Any:
+    """Return an attribute that an estimator has after fit. ``advice`` says what to do if it never has it."""
+    check_is_fitted(estimator)
+    value = getattr(estimator, attribute, None)
+    if value is None:
+        raise InvalidDataError(f"{type(estimator).__name__} has no {attribute}; {advice}")
+    return value
 
 
 def check_names(names: Iterable[Any] | None, number: int) -> tuple[str, ...]:

@@ -87,8 +87,7 @@ class ExplanationDisplay(Display):
         ax.bar_label(self.bars_, [f"{number:+.3g}" for number in numbers], padding=3, fontsize="small")
         ax.axvline(0.0, color=GREY, linewidth=0.8)
         ax.margins(x=0.18)
-        ax.set_yticks(place, names)
-        disable_math([*ax.get_yticklabels(), ax.set_title(self.title, loc="left", fontsize="medium")])
-        ax.set_ylim(len(names) - 0.4, -0.6)
+        self._list_names(names)
+        disable_math([ax.set_title(self.title, loc="left", fontsize="medium")])
         ax.set_xlabel("contribution: for the answer to the right, against it to the left")
         return self

@@ -115,6 +115,9 @@ class LearnedVotesClassifier(ClassifierMixin, LearnedVotes):
 
     A missing value is at the full column range from every other value (HEOM), but a row is at distance 0 from itself.
 
+    Of a table in blocks the nearest rows vote, as they do in memory: scores differ by the order of sums at most. Each
+    batch of queries reads all blocks. For a Dask collection, predictions are a lazy Dask array.
+
     References
     ----------
     .. [1] R. Rifkin, R. Lippert, "Notes on regularized least squares", MIT-CSAIL-TR-2007-025, 2007.

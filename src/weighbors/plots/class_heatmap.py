@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._display.figure import Display, check_lengths, check_names, disable_math, top_positions
+from .._display.figure import Display, check_lengths, check_names, disable_math, fitted_value, top_positions
 from .._names import shorten_name
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
@@ -73,10 +72,7 @@ class ClassHeatmapDisplay(Display):
         -------
         ClassHeatmapDisplay
         """
-        check_is_fitted(estimator)
-        weights = getattr(estimator, "class_feature_weights_", None)
-        if weights is None:
-            raise InvalidDataError(f"{type(estimator).__name__} has no class_feature_weights_; take ClassRelief")
+        weights = fitted_value(estimator, "class_feature_weights_", "take ClassRelief")
         return cls(weights, estimator.classes_, getattr(estimator, "feature_names_in_", None)).plot(ax, top=top)
 
     @classmethod

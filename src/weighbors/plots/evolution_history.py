@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
-from .._display.figure import COLOURS, Display
+from .._display.figure import COLOURS, Display, fitted_value
 from ..exceptions import InvalidDataError
 
 if TYPE_CHECKING:
@@ -66,10 +64,8 @@ class EvolutionHistoryDisplay(Display):
         -------
         EvolutionHistoryDisplay
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "history_"):
-            raise InvalidDataError(f"{type(estimator).__name__} has no history_; take EvolutionaryWeigher")
-        return cls(estimator.history_, pareto=hasattr(estimator, "pareto_front_")).plot(ax)
+        history = fitted_value(estimator, "history_", "take EvolutionaryWeigher")
+        return cls(history, pareto=hasattr(estimator, "pareto_front_")).plot(ax)
 
     def frame(self) -> pd.DataFrame:
         """Return the history as a table with one row per generation."""
@@ -87,7 +83,5 @@ class EvolutionHistoryDisplay(Display):
                 self.history["evaluations"], self.history[column], ("-", "--", ":")[place], where="post",
                 color=COLOURS[place], label=name,
             )  # fmt: skip
-        ax.set_xlabel("evaluations")
-        ax.set_ylabel("goal and reduction" if self.pareto else "fitness and reduction")
-        ax.legend(frameon=False, fontsize="small")
+        self._label("evaluations", "goal and reduction" if self.pareto else "fitness and reduction")
         return self

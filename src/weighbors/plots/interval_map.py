@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._display.figure import COLOURS, GREY, Display, disable_math
+from .._display.figure import COLOURS, GREY, Display, disable_math, fitted_value
 from .._names import shorten_name
 from ..exceptions import InvalidDataError
 
@@ -73,12 +72,8 @@ class IntervalMapDisplay(Display):
         -------
         IntervalMapDisplay
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "intervals_"):
-            raise InvalidDataError(
-                f"{type(estimator).__name__} has no intervals_; take RepresentativeIntervals or WIBK"
-            )
-        return cls(estimator.intervals_).plot(ax, features=features)
+        intervals = fitted_value(estimator, "intervals_", "take RepresentativeIntervals or WIBK")
+        return cls(intervals).plot(ax, features=features)
 
     def frame(self) -> pd.DataFrame:
         """Return the intervals as a table with one row per interval."""

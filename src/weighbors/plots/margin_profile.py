@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
-from .._display.figure import COLOURS, GREY, Display, check_lengths, disable_math
+from .._display.figure import GREY, Display, check_lengths, fitted_value, line_style
 from .._names import shorten_name
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..engine import NeighborEngine
@@ -109,11 +109,9 @@ class MarginProfileDisplay(Display):
         -------
         MarginProfileDisplay
         """
+        weights = estimator
         if not isinstance(estimator, Weights):
-            check_is_fitted(estimator)
-        weights = estimator if isinstance(estimator, Weights) else getattr(estimator, "weights_", None)
-        if not isinstance(weights, Weights):
-            raise InvalidDataError(f"{type(estimator).__name__} has no weights_; take a weigher or a weighted k-NN")
+            weights = fitted_value(estimator, "weights_", "take a weigher or a weighted k-NN")
         coder = TableCoder(getattr(estimator, "categorical_features", "from_dtype"))
         rows = coder.fit_transform(BaseEstimator(), X)
         _, codes = check_labels(y)
@@ -148,14 +146,9 @@ class MarginProfileDisplay(Display):
         for place, (name, values) in enumerate(self.margins.items()):
             known = np.sort(values[~np.isnan(values)])
             share = np.arange(1, len(known) + 1) / max(1, len(known))
-            # Styles differ as well as colours, for printing in black and white.
-            style = ("-", "--", "-.", ":")[place % 4]
             label = f"{shorten_name(name, 40)} ({np.mean(known < 0) if len(known) else 0:.0%} below 0)"
-            (self.lines_[name],) = ax.step(
-                known, share, style, where="post", color=COLOURS[place % len(COLOURS)], label=label
-            )
+            (self.lines_[name],) = ax.step(known, share, where="post", label=label, **line_style(place))
         ax.set_ylim(0.0, 1.02)
-        ax.set_xlabel("relative margin: below 0, the nearest neighbour has another class")
-        ax.set_ylabel("share of instances")
-        disable_math(ax.legend(frameon=False, fontsize="small", loc="upper left").get_texts())
+        x = "relative margin: below 0, the nearest neighbour has another class"
+        self._label(x, "share of instances", loc="upper left")
         return self

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
-from .._display.figure import BLUE, ORANGE, Display
+from .._display.figure import BLUE, ORANGE, Display, fitted_value
 from .._names import known_names
 from ..exceptions import InvalidDataError
 
@@ -74,12 +72,8 @@ class ParetoFrontDisplay(Display):
         -------
         ParetoFrontDisplay
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "pareto_front_"):
-            raise InvalidDataError(
-                f"{type(estimator).__name__} has no pareto_front_; fit EvolutionaryWeigher with objective='pareto'"
-            )
-        display = cls(estimator.pareto_front_, x=x, y=y, selected=estimator.selected_)
+        front = fitted_value(estimator, "pareto_front_", "fit EvolutionaryWeigher with objective='pareto'")
+        display = cls(front, x=x, y=y, selected=estimator.selected_)
         if getattr(estimator, "target_type_", "classes") == "numeric" and estimator.fitness in ("accuracy", "r2"):
             display.axis_names = {"error": "error (1 − R²)"}
         return display.plot(ax)
@@ -97,7 +91,5 @@ class ParetoFrontDisplay(Display):
             row = self.front.iloc[self.selected]
             ring = {"facecolors": "none", "edgecolors": ORANGE, "linewidth": 2.0, "s": 120}
             self.selected_ = ax.scatter([row[self.x]], [row[self.y]], label="in use", **ring)
-        ax.set_xlabel(self.axis_names.get(self.x, self.x))
-        ax.set_ylabel(self.axis_names.get(self.y, self.y))
-        ax.legend(frameon=False, fontsize="small")
+        self._label(self.axis_names.get(self.x, self.x), self.axis_names.get(self.y, self.y))
         return self

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._display.figure import COLOURS, GREY, Display, disable_math, pyplot
+from .._display.figure import ABOVE, GREY, Display, line_style, pyplot, scale_sizes
 from .._names import shorten_name
 from ..evaluation import SelectionCurve, selection_curve
 from ..exceptions import InvalidDataError
@@ -90,11 +90,11 @@ class SelectionCurveDisplay(Display):
         self.stability_lines_: dict[str, Any] = {}
         for place, name in enumerate(self.curve.weighers):
             part = self.curve.table[self.curve.table["weigher"] == name]
-            style = {"color": COLOURS[place % len(COLOURS)], "linestyle": ("-", "--", "-.", ":")[place % 4]}
+            style = line_style(place)
             self._draw_score(name, part, style)
             if self.stability_ax_ is not None:
                 self._draw_stability(name, part, style)
-        self._label()
+        self._name_axes()
         return self
 
     def _draw_score(self, name: str, part: pd.DataFrame, style: dict[str, Any]) -> None:
@@ -133,20 +133,14 @@ class SelectionCurveDisplay(Display):
         if part["shuffled_stability"].notna().any():
             ax.plot(part["size"], part["shuffled_stability"], color=GREY, linestyle=style["linestyle"], linewidth=0.9)
 
-    def _label(self) -> None:
+    def _name_axes(self) -> None:
         """Set the scales, the labels of the axes and the legends."""
-        drawn = [self.ax_] if self.stability_ax_ is None else [self.ax_, self.stability_ax_]
-        for ax in drawn:
-            # Few features matter most, and a log scale gives them room.
-            if self.curve.sizes[-1] > 60:
-                ax.set_xscale("log")
-                ax.xaxis.set_major_formatter("{x:g}")
-                ax.xaxis.set_minor_formatter("")
-        drawn[-1].set_xlabel("number of features chosen")
-        self.ax_.set_ylabel(f"{self.curve.score_name} on rows left out")
-        legend = self.ax_.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
-        disable_math(legend.get_texts())
+        sizes, score = "number of features chosen", f"{self.curve.score_name} on rows left out"
+        scale_sizes(self.ax_, self.curve.sizes[-1])
+        self._label(sizes if self.stability_ax_ is None else "", score, **ABOVE)
         if self.stability_ax_ is not None:
+            scale_sizes(self.stability_ax_, self.curve.sizes[-1])
+            self.stability_ax_.set_xlabel(sizes)
             self.stability_ax_.set_ylabel("stability (1: always the same)")
             self.stability_ax_.set_ylim(top=1.05)
             if self.stability_ax_.get_legend_handles_labels()[0]:

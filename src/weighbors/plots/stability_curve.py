@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import norm
 
-from .._display.figure import COLOURS, GREY, Display, disable_math
+from .._display.figure import ABOVE, GREY, Display, line_style, scale_sizes
 from .._names import shorten_name
 from ..evaluation import StabilityCurve, stability_curve
 from ..evaluation.curve import chance_deviation
@@ -112,26 +112,17 @@ class StabilityCurveDisplay(Display):
         self.lines_, self.intervals_ = {}, {}
         lowest = -width
         for place, (name, curve) in enumerate(self.curves.items()):
-            colour, margin = COLOURS[place % len(COLOURS)], self._z() * curve.standard_error
-            style = ("-", "--", "-.", ":")[place % 4]
+            style, margin = line_style(place), self._z() * curve.standard_error
             # Dots would hide a curve of many sizes.
             dots = "o" if len(curve.sizes) < 15 else None
-            (line,) = ax.plot(
-                curve.sizes, curve.stability, style, color=colour, marker=dots, label=shorten_name(name, 40)
-            )
-            self.lines_[name] = line
+            label = shorten_name(name, 40)
+            (self.lines_[name],) = ax.plot(curve.sizes, curve.stability, marker=dots, label=label, **style)
             # An index cannot be larger than 1.
             low, high = curve.stability - margin, np.minimum(curve.stability + margin, 1.0)
-            self.intervals_[name] = ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.2, linewidth=0)
+            band = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
+            self.intervals_[name] = ax.fill_between(curve.sizes, low, high, **band)
             lowest = min(lowest, float(low.min()))
-        # Few features matter most, and a log scale gives them room.
-        if last > 60:
-            ax.set_xscale("log")
-            ax.xaxis.set_major_formatter("{x:g}")
-            ax.xaxis.set_minor_formatter("")
+        scale_sizes(ax, last)
         ax.set_ylim(max(-1.0, lowest) - 0.05, 1.05)
-        ax.set_xlabel("number of features chosen")
-        ax.set_ylabel("stability (1: always the same)")
-        legend = ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
-        disable_math(legend.get_texts())
+        self._label("number of features chosen", "stability (1: always the same)", **ABOVE)
         return self

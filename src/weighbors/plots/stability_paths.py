@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._display.figure import COLOURS, GREY, Display, check_names, disable_math
+from .._display.figure import BESIDE, COLOURS, GREY, Display, check_names
 from .._names import shorten_name
 from ..exceptions import InvalidDataError
 
@@ -116,9 +116,5 @@ class StabilityPathsDisplay(Display):
         if self.thresholds[0] > self.thresholds[-1]:  # thresholds of weights: the strictest one on the left
             ax.invert_xaxis()
         ax.set_ylim(-0.02, 1.02)
-        ax.set_xlabel(self.label)
-        ax.set_ylabel("share of half samples")
-        if len(ranked):
-            legend = ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
-            disable_math(legend.get_texts())
+        self._label(self.label, "share of half samples", legend=bool(len(ranked)), **BESIDE)
         return self

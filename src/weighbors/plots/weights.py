@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._display.figure import BLUE, GREY, Display, check_lengths, check_names, disable_math, top_positions
+from .._display.figure import BLUE, GREY, Display, check_lengths, check_names, top_positions
 from .._names import shorten_name
 from .._typing import FloatArray
 from ..evaluation import PermutationResult, StabilityCurve
@@ -177,11 +177,7 @@ class WeightsDisplay(Display):
                 ax.scatter([], [], facecolor=kind, edgecolor=BLUE, s=26, label=label)
         if self.chance is not None:
             self.chance_ = ax.axvline(self.chance, color=GREY, linestyle="--", linewidth=1.2, label=self.chance_label)
-        ax.set_yticks(place, [shorten_name(self.feature_names[j]) for j in shown])
-        disable_math(ax.get_yticklabels())
-        # The largest weight is at the top.
-        ax.set_ylim(len(shown) - 0.4, -0.6)
-        ax.set_xlabel("weight")
-        if self.spread_ is not None or self.chance_ is not None or self.found is not None:
-            ax.legend(loc="lower right", frameon=False, fontsize="small")
+        self._list_names([shorten_name(self.feature_names[j]) for j in shown])
+        several = self.spread_ is not None or self.chance_ is not None or self.found is not None
+        self._label("weight", "", legend=several, loc="lower right")
         return self

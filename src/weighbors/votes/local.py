@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _native
-from .._parallel.threads import fixed_ranges, row_ranges, run_ranges
+from .._parallel.threads import fixed_ranges, row_ranges, run_kernel
 from .._typing import FloatArray, IndexArray
 from ..engine import References, SearchEngine
 from .choose import Choice, Point, list_points, name_choice, search_grid
@@ -80,28 +80,27 @@ class LocalVotes:
             slot = slot.reshape(found.slot.shape)
         else:
             rows = references.rows
-        rows, missing_distance = _fold(references, rows)
+        missing_distance = references.missing_distance
+        if references.feature_weights is not None:
+            fold = references.fold()
+            rows, missing_distance = fold(rows), fold.missing_distance
         votes = np.empty(slot.shape)
-        slot = np.ascontiguousarray(slot, dtype=np.int64)
-
-        def task(begin: int, end: int) -> None:
-            _native.solve_local_votes(
-                rows=rows,
-                missing_distance=missing_distance,
-                n_numeric=references.n_numeric,
-                missing=references.missing,
-                p=references.p,
-                neighbor=slot,
-                distance=np.ascontiguousarray(found.distance),
-                repetition=repetition,
-                width=max(self.width, LEAST_WIDTH),
-                ridge=self.ridge,
-                votes=votes,
-                begin=begin,
-                end=end,
-            )
-
-        run_ranges(task, row_ranges(len(slot), self.n_jobs), self.n_jobs)
+        run_kernel(
+            _native.solve_local_votes,
+            row_ranges(len(slot), self.n_jobs),
+            self.n_jobs,
+            rows=rows,
+            missing_distance=missing_distance,
+            n_numeric=references.n_numeric,
+            missing=references.missing,
+            p=references.p,
+            neighbor=np.ascontiguousarray(slot, dtype=np.int64),
+            distance=np.ascontiguousarray(found.distance),
+            repetition=repetition,
+            width=max(self.width, LEAST_WIDTH),
+            ridge=self.ridge,
+            votes=votes,
+        )
         return votes
 
     def answer(self, found: StoredNeighbors) -> FloatArray:
@@ -125,14 +124,6 @@ class LocalVotes:
             own = None if own_row is None else own_row[begin:end]
             out[begin:end] = self.answer(self.neighbors(queries[begin:end], own))
         return out
-
-
-def _fold(references: References, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return stored rows and missing distances with the feature weights folded in."""
-    if references.feature_weights is None:
-        return rows, references.missing_distance
-    fold = references.fold()
-    return fold(rows), fold.missing_distance
 
 
 def choose_local(

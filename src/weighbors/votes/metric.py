@@ -55,6 +55,8 @@ class Metric:
         self.weights = np.ones(self.m) if weights is None else weights.astype(np.float64)
         self.factor = self.weights if self.p == 1 else np.sqrt(self.weights)
         self.missing_distance = references.missing_distance.astype(np.float64) * self.factor
+        # Categories are codes and are not multiplied.
+        self.factor_of_cells = np.where(np.arange(self.m) < self.n_numeric, self.factor, 1.0)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the packed rows: they are as large as the table, and are packed again when they are needed."""
@@ -63,19 +65,14 @@ class Metric:
     def fold(self, rows: Any) -> Any:
         """Return rows, in the columns of the references, with the weights folded in: a float64 array or CSR."""
         if sparse.issparse(rows):
-            return (rows.astype(np.float64) @ sparse.diags(self._numeric_factor)).tocsr()
-        return np.multiply(rows, self._numeric_factor, dtype=np.float64)
+            return (rows.astype(np.float64) @ sparse.diags(self.factor_of_cells)).tocsr()
+        return np.multiply(rows, self.factor_of_cells, dtype=np.float64)
 
     def select(self, queries: Any) -> Any:
         """Return the columns of queries that the references use, with the weights folded in."""
         if sparse.issparse(queries):
             return self.fold(queries.tocsr()[:, self.references.columns])
         return self.fold(self.references.select(queries))
-
-    @property
-    def _numeric_factor(self) -> FloatArray:
-        """The factor of each column: categories are codes and are not multiplied."""
-        return np.where(np.arange(self.m) < self.n_numeric, self.factor, 1.0)
 
     @cached_property
     def _whole(self) -> PackedRows:
