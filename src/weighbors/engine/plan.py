@@ -34,15 +34,7 @@ class Plan:
     kinds: tuple[str, ...]  # names of what is built: the backend, and those to which it leaves other queries
     tried: tuple[tuple[str, str], ...]  # names of the faster backends, and what speaks against each
     reason: str
-    n_references: int
-    n_features: int
-    dtype: str
-    p: int
-    weights: str
-    missing: bool
-    n_groups: int
-    n_parts: int
-    part_bytes: int
+    facts: tuple[str, ...]  # about references, distance and memory, one per line
 
     @property
     def backend(self) -> str:
@@ -60,17 +52,7 @@ class Plan:
         return lines_block(str(self))
 
     def __str__(self) -> str:
-        metric = {1: "city-block", 2: "Euclidean"}[self.p]
-        groups = f", the nearest of each of {self.n_groups} groups" if self.n_groups > 1 else ""
-        return "\n".join(
-            [
-                f"{self.backend}: {self.reason}",
-                f"  references  {self.n_references} x {self.n_features}, {self.dtype}"
-                + (", with missing values" if self.missing else ""),
-                f"  distance    {metric}, {self.weights}{groups}",
-                f"  memory      {self.n_parts} packed part(s) of at most {self.part_bytes / 2**20:.3g} MiB",
-            ]
-        )
+        return "\n".join([f"{self.backend}: {self.reason}", *(f"  {fact}" for fact in self.facts)])
 
 
 def make_plan(references: References, *, backend: str = "auto", part_bytes: int | None = None) -> Plan:
@@ -114,26 +96,30 @@ def make_plan(references: References, *, backend: str = "auto", part_bytes: int 
             )
         elif not kinds:
             tried.append((kind.name, obstacle))
-    # The last block of a group may have padding.
-    counts = np.bincount(references.groups)
-    blocks = int(np.sum(-(-counts // references.lanes)))
-    per_part = max(1, (references.part_bytes if part_bytes is None else part_bytes) // references.block_bytes)
-    weights = "no feature weights"
-    if references.feature_weights is not None:
-        weights = "feature weights folded into the data, candidates measured again"
-    elif references.cells is not None:
-        weights = "a weight per instance and feature"
     return Plan(
         kinds=tuple(kinds),
         tried=tuple(tried),
         reason=("asked for; " if asked else "") + _KINDS[kinds[0]].description,
-        n_references=references.n,
-        n_features=references.m,
-        dtype=str(references.dtype),
-        p=references.p,
-        weights=weights + (", scaled per instance" if references.scales is not None else ""),
-        missing=references.missing,
-        n_groups=references.n_groups,
-        n_parts=-(-blocks // per_part),
-        part_bytes=min(blocks, per_part) * references.block_bytes,
+        facts=_describe(references, part_bytes),
+    )
+
+
+def _describe(references: References, part_bytes: int | None) -> tuple[str, ...]:
+    """Return what a plan says about references, distance and memory."""
+    r = references
+    # The last block of a group may have padding.
+    blocks = int(np.sum(-(-np.bincount(r.groups) // r.lanes)))
+    per_part = max(1, (r.part_bytes if part_bytes is None else part_bytes) // r.block_bytes)
+    weights = "no feature weights"
+    if r.feature_weights is not None:
+        weights = "feature weights folded into the data, candidates measured again"
+    elif r.cells is not None:
+        weights = "a weight per instance and feature"
+    scaled = ", scaled per instance" if r.scales is not None else ""
+    groups = f", the nearest of each of {r.n_groups} groups" if r.n_groups > 1 else ""
+    part_size = min(blocks, per_part) * r.block_bytes / 2**20
+    return (
+        f"references  {r.n} x {r.m}, {r.dtype}" + (", with missing values" if r.missing else ""),
+        f"distance    {'Euclidean' if r.p == 2 else 'city-block'}, {weights}{scaled}{groups}",
+        f"memory      {-(-blocks // per_part)} packed part(s) of at most {part_size:.3g} MiB",
     )
