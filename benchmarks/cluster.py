@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 import weighbors as wb
-from weighbors import distributed as wd
 from weighbors.engine import merge_lists
 
 M, FILE_ROWS, GROUP_ROWS, LIMIT = 40, 250_000, 100_000, "2GiB"
@@ -63,7 +62,7 @@ class Steps:
         return result, sum(busy)
 
 
-def check_equal(folder: Path, client) -> None:
+def check_equal(folder: Path) -> None:
     """Check on the first file that results equal those of the ordinary estimators."""
     path = folder / "part.0.parquet"
     frame = pd.read_parquet(path).iloc[:FILE_ROWS]
@@ -71,17 +70,17 @@ def check_equal(folder: Path, client) -> None:
     part = slice(0, 50_000)
     small = folder.parent / "small.parquet"
     frame.iloc[part].to_parquet(small, row_group_size=7_000, index=False)
-    few = wd.ReliefF(n_samples=500, random_state=0, client=client).fit(small, "label")
+    few = wb.ReliefF(n_samples=500, random_state=0).fit(small, "label")
     drawn = np.isin(np.arange(50_000), few.sample_indices_).astype(float)
     local = wb.ReliefF(n_jobs=2).fit(frame[NAMES].iloc[part], y[part], sample_weight=drawn)
     print(
         f"  ReliefF, 50 000 rows: largest difference {np.abs(few.feature_weights_ - local.feature_weights_).max():.2g}"
     )
-    a, b = wd.RepresentativeIntervals(client=client).fit(path, "label"), wb.RepresentativeIntervals().fit(X, y)
+    a, b = wb.RepresentativeIntervals().fit(path, "label"), wb.RepresentativeIntervals().fit(X, y)
     same = a.intervals_.drop(columns="feature").equals(b.intervals_.drop(columns="feature"))
     print(f"  intervals, {len(X)} rows: {'equal' if same else 'DIFFERENT'}")
     queries = rows_of(999, 2_000)[NAMES].to_numpy()
-    ours = wd.WeightedKNeighborsClassifier(5, client=client).fit(path, "label")
+    ours = wb.WeightedKNeighborsClassifier(5).fit(path, "label")
     theirs = wb.WeightedKNeighborsClassifier(5, n_jobs=2).fit(frame[NAMES], y)
     same = all(np.array_equal(u, v) for u, v in zip(ours.kneighbors(queries), theirs.kneighbors(queries), strict=True))
     print(f"  k-NN, {len(X)} rows, 2 000 queries: {'equal to the bit' if same else 'DIFFERENT'}", flush=True)
@@ -101,12 +100,12 @@ def main(n: int, n_queries: int) -> None:
         cluster = LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=LIMIT, dashboard_address=None)
         with cluster, Client(cluster) as client:
             steps = Steps(client)
-            check_equal(folder, client)
+            check_equal(folder)
             print(f"two workers of {LIMIT}:", flush=True)
             steps("ReliefF, k = 10, 2 000 drawn rows",
-                  lambda: wd.ReliefF(n_samples=2_000, random_state=0, client=client).fit(folder, "label"))  # fmt: skip
-            steps("representative intervals", lambda: wd.RepresentativeIntervals(client=client).fit(folder, "label"))
-            knn = wd.WeightedKNeighborsClassifier(5, client=client)
+                  lambda: wb.ReliefF(n_samples=2_000, random_state=0).fit(folder, "label"))  # fmt: skip
+            steps("representative intervals", lambda: wb.RepresentativeIntervals().fit(folder, "label"))
+            knn = wb.WeightedKNeighborsClassifier(5)
             model, read = steps("k-NN, fit (one pass over the rows)", lambda: knn.fit(folder, "label"))
             queries = rows_of(999, n_queries)
             Q, truth = queries[NAMES], queries["label"].to_numpy()

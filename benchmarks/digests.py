@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from scipy import sparse
@@ -186,6 +188,14 @@ def take(X: Any, rows: slice) -> Any:
     return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
+def in_blocks(X: Any) -> Any:
+    """A table as a Dask collection of seven partitions."""
+    if isinstance(X, pd.DataFrame):
+        return dd.from_pandas(X, npartitions=7)
+    rows = X.toarray() if sparse.issparse(X) else X
+    return da.from_array(rows, chunks=(-(-len(rows) // 7), rows.shape[1]))
+
+
 def fitted_weights(X: Any, y: Any) -> Found:
     """Every weigher on a table, and the k-NN with its weights."""
     for name, weigher in weighers().items():
@@ -207,8 +217,6 @@ def numeric_weights(X: Any, y: Any) -> Found:
 
 def classifiers(X: Any, y: Any) -> Found:
     """Lazy learners and other votes."""
-    from weighbors import distributed
-
     queries = take(X, slice(None, None, 3))
     models = {
         "ib1": wb.IB1(),
@@ -220,12 +228,13 @@ def classifiers(X: Any, y: Any) -> Found:
         "complement": wb.WeightedKNeighborsClassifier(3, weights="complement", vote_ties="nearest"),
         "auto": wb.WeightedKNeighborsClassifier("auto", wb.ReliefF(5), weights="auto", p="auto"),
         "learned votes": wb.LearnedVotesClassifier(random_state=0),
-        "blocks": distributed.WeightedKNeighborsClassifier(5, wb.ReliefF(5), max_bytes=2**16),
-        "blocks, classes": distributed.WeightedKNeighborsClassifier(5, wb.ClassRelief(5), max_bytes=2**16),
-        "blocks, mbiw": distributed.WeightedKNeighborsClassifier(5, wb.MBIW(), max_bytes=2**16),
+        "blocks": wb.WeightedKNeighborsClassifier(5, wb.ReliefF(5)),
+        "blocks, classes": wb.WeightedKNeighborsClassifier(5, wb.ClassRelief(5)),
+        "blocks, mbiw": wb.WeightedKNeighborsClassifier(5, wb.MBIW()),
     }
     for name, model in models.items():
-        yield name, attempt(lambda model=model: model.fit(X, y).predict_proba(queries))
+        given = in_blocks(X) if name.startswith("blocks") else X
+        yield name, attempt(lambda model=model, given=given: model.fit(given, y).predict_proba(queries))
 
 
 def measured(X: Any, y: Any) -> Found:

@@ -3,7 +3,7 @@
 from sklearn.base import BaseEstimator
 
 import weighbors
-from weighbors import distributed, evaluation, models, neighbors, weighers
+from weighbors import evaluation, models, neighbors, weighers
 
 
 def _search(tasks="IS+FS", **options):
@@ -31,14 +31,13 @@ _MADE = {
 
 
 def public_classes():
-    """Every public estimator by its name; those over blocks with the name of their package."""
+    """Every public estimator by its name."""
     found = {}
-    for package in (neighbors, models, weighers, evaluation, distributed):
-        prefix = "distributed." if package is distributed else ""
+    for package in (neighbors, models, weighers, evaluation):
         for name in package.__all__:
             kind = getattr(package, name)
             if isinstance(kind, type) and issubclass(kind, BaseEstimator):
-                found[prefix + name] = kind
+                found[name] = kind
     assert {name for name in weighbors.__all__ if name not in ("Explanation", "IntervalTable", "Weights")} <= set(found)
     return found
 

@@ -103,7 +103,7 @@ def test_text_is_categories_whatever_holds_it(name):
     np.testing.assert_array_equal(ReliefF(2).fit(X, Y).feature_weights_, expected)
     model = WeightedKNeighborsClassifier(1).fit(X, Y)
     assert model.kneighbors(X)[0].max() == 0
-    assert model._fitted.coder.categories[1].tolist() == ["x", "y", "z"]
+    assert model._table.coder.categories[1].tolist() == ["x", "y", "z"]
     assert clean_table(X).X["what"].tolist() == TEXT
 
 
@@ -138,7 +138,7 @@ def test_what_has_no_distance_is_refused_by_name(name):
 def test_missing_numbers_of_arrow_and_polars():
     for values in (of_arrow([1.0, None] * 6, pa.float64()), of_arrow([1, None] * 6, pa.int64()), [1, None] * 6):
         X = framed(pl.Series(values) if isinstance(values, list) else values)
-        rows = WeightedKNeighborsClassifier(1).fit(X, Y)._fitted.training.X
+        rows = WeightedKNeighborsClassifier(1).fit(X, Y)._table.rows
         np.testing.assert_array_equal(rows[:, 1], [1, np.nan] * 6)
 
 

@@ -52,9 +52,7 @@ def warnings_of(fit):
     return [str(one.message) for one in caught if one.category is UnscaledColumnsWarning]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in public_estimators() if not name.startswith(("distributed", "InstanceSampler"))]
-)
+@pytest.mark.parametrize("name", [name for name in public_estimators() if not name.startswith("InstanceSampler")])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_who_warns(name):
     X, y = table()

@@ -1,5 +1,4 @@
 from . import datasets as datasets
-from . import distributed as distributed
 from . import engine as engine
 from . import evaluation as evaluation
 from . import exceptions as exceptions

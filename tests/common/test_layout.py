@@ -28,7 +28,7 @@ HELPERS = [
 ]
 #: Each may import only what stands before it, and the helpers.
 ORDER = ["tables", "weights", "metrics", "datasets", "engine", "neighbors", "blocks", "votes", "explanation",
-         "weighers", "models", "evaluation", "stats", "presets", "plots", "report", "distributed",
+         "weighers", "models", "evaluation", "stats", "presets", "plots", "report",
          "cli", "__main__"]  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from weighbors import (
     MBIW,
     ReliefF,
     WeightedKNeighborsClassifier,
-    distributed,
 )
 from weighbors.evaluation import Study, permutation_test, stability_curve
 from weighbors.exceptions import InvalidDataError
@@ -59,15 +58,15 @@ def test_missing_text_of_polars_is_missing():
     X = pl.DataFrame(
         {"colour": ["red", None, "blue", None] * 3, "level": pl.Series(["low", None] * 6, dtype=pl.Enum(LEVELS))}
     )
-    rows = WeightedKNeighborsClassifier(1).fit(X, [0, 1] * 6)._fitted.training.X
+    rows = WeightedKNeighborsClassifier(1).fit(X, [0, 1] * 6)._table.rows
     np.testing.assert_array_equal(rows[:4], [[0, 0], [np.nan, np.nan], [1, 0], [np.nan, np.nan]])
 
 
 def test_polars_keeps_float32_and_wide_tables_stay_whole():
     X = np.random.default_rng(0).normal(size=(12, 300)).astype(np.float32)
     model = WeightedKNeighborsClassifier(1).fit(pl.DataFrame(X), [0, 1] * 6)
-    assert model._fitted.training.X.dtype == np.float32
-    np.testing.assert_array_equal(model._fitted.training.X, X)
+    assert model._table.rows.dtype == np.float32
+    np.testing.assert_array_equal(model._table.rows, X)
 
 
 @others
@@ -97,15 +96,14 @@ def test_a_report_of_polars():
 
 
 @others
-def test_labels_in_a_column(kind):
+def test_labels_as_a_frame_of_one_column(kind):
     X, y = TABLES[kind]
     table = X.with_columns(y) if kind == "polars" else X.assign(kind=y)
-    model = distributed.WeightedKNeighborsClassifier(3).fit(table, "kind")
-    np.testing.assert_array_equal(model.predict(X), WeightedKNeighborsClassifier(3).fit(PLAIN, Y).predict(PLAIN))
     one_column = WeightedKNeighborsClassifier(3)
     with pytest.warns(UserWarning, match="column-vector"):
         one_column.fit(X, table[["kind"]])
-    np.testing.assert_array_equal(one_column.predict(X), model.predict(X))
+    expected = WeightedKNeighborsClassifier(3).fit(PLAIN, Y).predict(PLAIN)
+    np.testing.assert_array_equal(one_column.predict(X), expected)
 
 
 def test_a_lazy_table_is_to_be_collected():

@@ -9,7 +9,6 @@ from sklearn.preprocessing import scale
 from sklearn.utils import get_tags
 
 import weighbors as wb
-from weighbors import distributed
 from weighbors.tables.targets import accepted_target
 
 QUICK = {"population_size": 8, "max_evaluations": 80, "random_state": 0}
@@ -21,7 +20,6 @@ CASES = {
     "k-NN with a search": wb.WeightedKNeighborsClassifier(1, wb.EvolutionaryWeigher(**QUICK)),
     "k-NN, all chosen": wb.WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),
     "k-NN of numbers, all chosen": wb.WeightedKNeighborsRegressor("auto", "auto", p=1),
-    "k-NN over blocks with a weigher": distributed.WeightedKNeighborsClassifier(3, wb.ReliefF()),
     "learned votes of the nearest rows": wb.LearnedVotesClassifier(10, None),
     "learned votes of numbers, nearest rows": wb.LearnedVotesRegressor(10, None),
     "IBk, by distance": wb.IBk(3, weights="inverse", ties="index"),
@@ -36,7 +34,6 @@ CASES = {
     "Stratified search": wb.Stratified(wb.EvolutionaryWeigher("IS+FS", **QUICK), 2, random_state=0),
     "DROP3 with a weigher": wb.DROP3(1, wb.ReliefF(3)),
 }
-OVER_BLOCKS = [name for name in CASES if name.startswith("distributed.") or "over blocks" in name]
 SPARSE = [name for name, one in CASES.items() if get_tags(one).input_tags.sparse]
 #: What a fit leaves, beside the answers of methods.
 ATTRIBUTES = ["feature_weights_", "class_feature_weights_", "instance_weights_", "instance_support_", "support_",

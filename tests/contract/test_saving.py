@@ -10,7 +10,7 @@ import pytest
 import skops.io
 from sklearn.datasets import load_iris
 
-from contract.cases import CASES, OVER_BLOCKS, answers, assert_same, make, needs_numbers
+from contract.cases import CASES, answers, assert_same, make, needs_numbers
 from weighbors import EvolutionaryWeigher, ReliefF, WeightedKNeighborsClassifier
 
 
@@ -83,7 +83,7 @@ def test_loaded_estimators_answer_as_before(name, kind):
         assert_same(recorded(load(model), X), expected)
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES) - set(OVER_BLOCKS)))
+@pytest.mark.parametrize("name", sorted(CASES))
 @pytest.mark.filterwarnings("ignore::weighbors.exceptions.WeighborsWarning")
 def test_fitted_estimators_hold_no_objects_of_pandas(name):
     X, y = tables()["mixed"]

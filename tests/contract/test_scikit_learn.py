@@ -41,7 +41,6 @@ EXPECTED = {
     **dict.fromkeys(("k-NN with a weigher", "k-NN with SIMBAMBIW, by distance", "k-NN with a search"), LEARNED),
     **dict.fromkeys(("k-NN with TuRF", "k-NN over blocks with a weigher"), LEARNED),
     **dict.fromkeys(("learned votes of the nearest rows", "learned votes of numbers, nearest rows"), ROWS),
-    **dict.fromkeys(("distributed.LearnedVotesClassifier", "distributed.LearnedVotesRegressor"), ROWS),
     **dict.fromkeys(("k-NN, all chosen", "k-NN of numbers, all chosen"), LEFT_OUT),
     "k-NN of numbers with a weigher": ONE_TARGET,
 }

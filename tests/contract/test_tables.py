@@ -14,7 +14,7 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from contract.cases import CASES, OVER_BLOCKS, SPARSE, answers, assert_same, make, small_table
+from contract.cases import CASES, SPARSE, answers, assert_same, make, small_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -51,11 +51,6 @@ FRAMES = {
 every_case = pytest.mark.parametrize("name", CASES)
 
 
-def refused(name, kind):
-    """Containers that an estimator has no use for: over blocks, tables come from files, Dask or whole arrays."""
-    return name in OVER_BLOCKS and kind == "Arrow"
-
-
 @every_case
 def test_arrays_of_any_layout_are_the_same_table(name):
     X, y = small_table(name)
@@ -70,10 +65,9 @@ def test_frames_of_any_library_are_the_same_table(name):
     wanted = answers(make(name).fit(FRAMES["pandas"](X), y), FRAMES["pandas"](X))
     targets = {"polars": lambda y: pl.Series(y.tolist()), "pandas": pd.Series, "pandas, types of Arrow": pd.Series}
     for kind, change in FRAMES.items():
-        if not refused(name, kind):
-            model = make(name).fit(change(X), targets.get(kind, list)(y))
-            assert list(model.feature_names_in_) == NAMES
-            assert_same(answers(model, change(X)), wanted)
+        model = make(name).fit(change(X), targets.get(kind, list)(y))
+        assert list(model.feature_names_in_) == NAMES
+        assert_same(answers(model, change(X)), wanted)
 
 
 @every_case
@@ -176,8 +170,7 @@ def test_equal_weights_of_rows_are_none(name):
 
 #: A row of weight 2 is a row given twice, where rows are counted and not learned from as neighbours of each other.
 REPEATED = ["IB1", "IBk", "KStar", "LWL", "LWL, naive Bayes", "RepresentativeIntervals", "WeightedKNeighborsClassifier",
-            "WeightedKNeighborsRegressor", "k-NN with intervals", "distributed.WeightedKNeighborsClassifier",
-            "distributed.WeightedKNeighborsRegressor", "WIBK",
+            "WeightedKNeighborsRegressor", "k-NN with intervals", "WIBK",
             "LearnedVotesClassifier", "LearnedVotesRegressor"]  # fmt: skip
 
 

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import weighbors as wb
-from weighbors import distributed as wd
 from weighbors.datasets import read_table
 from weighbors.exceptions import InvalidDataError
 
@@ -23,7 +22,7 @@ def broken_text(kind):
 
 
 @pytest.mark.parametrize("kind", ["plain", "large", "dictionary"])
-@pytest.mark.parametrize("estimator", [wb.ReliefF(2), wd.WeightedKNeighborsClassifier(1)], ids=["weigher", "k-NN"])
+@pytest.mark.parametrize("estimator", [wb.ReliefF(2), wb.WeightedKNeighborsClassifier(1)], ids=["weigher", "k-NN"])
 def test_text_that_is_no_utf8_is_refused_by_file_and_column(tmp_path, kind, estimator):
     numbers = np.arange(12.0)
     pq.write_table(pa.table({"x": numbers, "k": Y, "y": Y}), tmp_path / "a.parquet")

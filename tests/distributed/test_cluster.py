@@ -76,12 +76,12 @@ JOBS = {
     "votes": lambda m, X, y, Q: m.LearnedVotesClassifier(9, None, **VOTES).fit(X, y).predict_proba(Q),
     "votes of numbers": lambda m, X, y, Q: m.LearnedVotesRegressor(9, None, **VOTES).fit(X, y).predict(Q),
 }
-WEIGHERS = ("ReliefF", "ClassRelief", "MBIW", "intervals")
+ORDINARY = ("ReliefF", "ClassRelief", "MBIW", "intervals", "k-NN")
 
 
 def over_blocks(name):
     """Where the estimator of a job is."""
-    return wb if name in WEIGHERS else wd
+    return wb if name in ORDINARY else wd
 
 
 VOTES = {"width": 3.0, "ridge": 0.1}
@@ -93,7 +93,7 @@ VOTES = {"width": 3.0, "ridge": 0.1}
 def test_a_client_that_was_closed():
     X, y = table()
     with cluster(processes=False):
-        model = wd.WeightedKNeighborsClassifier(3).fit(da.from_array(X, chunks=(60, 4)), y)
+        model = wb.WeightedKNeighborsClassifier(3).fit(da.from_array(X, chunks=(60, 4)), y)
     with pytest.raises(ClusterError, match=r"no scheduler any more .*closed.*Connect a new one"):
         model.predict(X)
     assert "dask" in str(model.plan_)
@@ -206,7 +206,7 @@ def test_a_worker_is_killed_from_outside_while_files_are_searched(client, tmp_pa
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(30)]).assign(label=y)
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=5_000)
     task_bytes(2**22)
-    model = wd.WeightedKNeighborsClassifier(5).fit(tmp_path, "label")
+    model = wb.WeightedKNeighborsClassifier(5).fit(tmp_path, "label")
     workers = client.run(os.getpid)
     stop = threading.Timer(0.7, os.kill, (next(iter(workers.values())), signal.SIGKILL))
     stop.start()
@@ -234,6 +234,6 @@ def test_bad_partitions_are_told_of_by_a_cluster(client):
 def test_the_current_client_serves_collections_and_files(client, mapped):
     X, y = table()
     lazy = da.from_array(X, chunks=(60, 4))
-    model = wd.WeightedKNeighborsClassifier(3).fit(lazy, y)
+    model = wb.WeightedKNeighborsClassifier(3).fit(lazy, y)
     assert "dask, 2 threads" in str(model.plan_)
-    assert "dask, 2 threads" in str(wd.WeightedKNeighborsClassifier(3).fit(mapped(X), y).plan_)
+    assert "dask, 2 threads" in str(wb.WeightedKNeighborsClassifier(3).fit(mapped(X), y).plan_)

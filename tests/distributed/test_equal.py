@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 import weighbors as wb
 from weighbors import Weights
-from weighbors import distributed as wd
 from weighbors.exceptions import ForeignWeightsError, InvalidDataError, NoCutWarning, NoPositiveWeightWarning
 
 RNG = np.random.default_rng
@@ -114,7 +113,7 @@ def test_rrelieff_over_blocks_refuses_labels_and_relieff_numbers(mapped):
     with pytest.raises(InvalidDataError, match="must hold numbers.*use ReliefF"):
         wb.RReliefF(3).fit(mapped(X), y)
     with pytest.raises(InvalidDataError, match="RReliefF needs a numeric target, and these are classes"):
-        wd.WeightedKNeighborsClassifier(3, wb.RReliefF(3)).fit(mapped(X), y)
+        wb.WeightedKNeighborsClassifier(3, wb.RReliefF(3)).fit(mapped(X), y)
     with pytest.raises(InvalidDataError, match="looks like a numeric target.*RReliefF"):
         wb.ReliefF(3).fit(mapped(X), X[:, 0])
 
@@ -191,7 +190,7 @@ def test_knn_gives_the_bits_of_a_fit_in_memory(p, seed, dtype, cuts):
         weight = repeats if number in (1, 4) else None
         local = wb.WeightedKNeighborsClassifier(4, weigher, **options).fit(X, y, weight)
         for table, labels in cuts(X, y):
-            found = wd.WeightedKNeighborsClassifier(4, weigher, **options).fit(table, labels, weight)
+            found = wb.WeightedKNeighborsClassifier(4, weigher, **options).fit(table, labels, weight)
             for ours, theirs in zip(found.kneighbors(Q), local.kneighbors(Q), strict=True):
                 np.testing.assert_array_equal(ours, theirs)
             np.testing.assert_array_equal(found.predict_proba(Q), local.predict_proba(Q))
@@ -212,7 +211,7 @@ def test_roots_of_different_squares_may_be_equal_and_still_rank():
     X[3], X[33] = (1.0, np.sqrt(far - near)), (1.0, 0.0)
     y = np.arange(40) % 2
     assert np.sqrt(far) == np.sqrt(near)
-    found = wd.WeightedKNeighborsClassifier(1).fit(da.from_array(X, chunks=(16, 2)), y)
+    found = wb.WeightedKNeighborsClassifier(1).fit(da.from_array(X, chunks=(16, 2)), y)
     distance, row = found.kneighbors(np.zeros((1, 2), dtype=np.float32), 2)
     assert row.tolist() == [[33, 3]]
     assert distance[0, 0] == distance[0, 1]
@@ -267,7 +266,7 @@ def test_tables_of_numbers_and_categories(task_bytes):
             local = wb.ReliefF(3).fit(frame, y)
             np.testing.assert_array_equal(found.feature_weights_, local.feature_weights_)
             assert found.weights_ == local.weights_
-        model = wd.WeightedKNeighborsClassifier(3).fit(table, "target")
+        model = wb.WeightedKNeighborsClassifier(3).fit(table, "target")
         for queries in (frame[:40], table, dd.from_pandas(frame[:40], npartitions=3)):
             inside = frame if queries is table else frame[:40]
             np.testing.assert_array_equal(model.predict_proba(queries), same.predict_proba(inside))
@@ -286,7 +285,7 @@ def test_tables_of_numbers_and_categories(task_bytes):
 def test_a_weigher_inside_a_knn(weigher, mapped, task_bytes):
     task_bytes(2**17)
     X, y = generated(1)
-    found = wd.WeightedKNeighborsClassifier(3, weigher).fit(mapped(X), y)
+    found = wb.WeightedKNeighborsClassifier(3, weigher).fit(mapped(X), y)
     local = wb.WeightedKNeighborsClassifier(3, weigher).fit(X, y)
     np.testing.assert_array_equal(found.predict_proba(X[:40] + 0.25), local.predict_proba(X[:40] + 0.25))
 
@@ -296,7 +295,7 @@ def test_a_weigher_inside_a_knn_knows_its_categories(weigher):
     dd = pytest.importorskip("dask.dataframe")
     frame, y = mixed()
     frame["size"] = frame["size"].round()
-    found = wd.WeightedKNeighborsClassifier(3, weigher).fit(dd.from_pandas(frame.assign(y=y), npartitions=3), "y")
+    found = wb.WeightedKNeighborsClassifier(3, weigher).fit(dd.from_pandas(frame.assign(y=y), npartitions=3), "y")
     local = wb.WeightedKNeighborsClassifier(3, weigher).fit(frame, y)
     np.testing.assert_array_equal(found.predict_proba(frame), local.predict_proba(frame))
 
@@ -304,9 +303,9 @@ def test_a_weigher_inside_a_knn_knows_its_categories(weigher):
 def test_weighers_that_a_knn_over_blocks_cannot_have(mapped):
     X, y = generated(1)
     with pytest.raises(InvalidDataError, match="NCAWeights needs all rows in memory"):
-        wd.WeightedKNeighborsClassifier(3, wb.NCAWeights()).fit(mapped(X), y)
+        wb.WeightedKNeighborsClassifier(3, wb.NCAWeights()).fit(mapped(X), y)
     with pytest.raises(ForeignWeightsError, match="20 training rows"):
-        wd.WeightedKNeighborsClassifier(3, wb.MBIW(n_samples=20)).fit(mapped(X), y)
+        wb.WeightedKNeighborsClassifier(3, wb.MBIW(n_samples=20)).fit(mapped(X), y)
 
 
 def test_selection_is_lazy_for_dask():

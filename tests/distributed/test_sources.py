@@ -9,11 +9,10 @@ import pytest
 from sklearn.base import clone
 
 import weighbors as wb
-from weighbors import distributed as wd
 from weighbors.exceptions import InvalidDataError, LonelyClassWarning, MissingDependencyError
 
 RNG = np.random.default_rng
-ALL = [wb.ReliefF(2), wb.MBIW(), wb.RepresentativeIntervals(discretize="mdlp"), wd.WeightedKNeighborsClassifier(3)]
+ALL = [wb.ReliefF(2), wb.MBIW(), wb.RepresentativeIntervals(discretize="mdlp"), wb.WeightedKNeighborsClassifier(3)]
 every = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
 
 
@@ -97,7 +96,7 @@ def test_queries_from_files(tmp_path, task_bytes):
     X, y = table()
     frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=50)
-    model = wd.WeightedKNeighborsClassifier(3).fit(tmp_path / "t.parquet", "label")
+    model = wb.WeightedKNeighborsClassifier(3).fit(tmp_path / "t.parquet", "label")
     expected = wb.WeightedKNeighborsClassifier(3).fit(X, y).predict(X)
     np.testing.assert_array_equal(model.predict(tmp_path / "t.parquet"), expected)
     assert model.score(tmp_path / "t.parquet", "label") == np.mean(expected == y)
@@ -120,7 +119,7 @@ def test_out_of_core_stays_within_the_memory_of_a_task(tmp_path, task_bytes):
     tracemalloc.start()
     try:
         relief = wb.ReliefF(2, ties="index", n_samples=20, random_state=0).fit(tmp_path / "X.npy", y)
-        model = wd.WeightedKNeighborsClassifier(3).fit(tmp_path / "X.npy", y)
+        model = wb.WeightedKNeighborsClassifier(3).fit(tmp_path / "X.npy", y)
         labels = model.predict(np.asarray(mapped[:40]))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -137,10 +136,10 @@ def test_small_chunks_are_processed_together(task_bytes):
     da = pytest.importorskip("dask.array")
     X, y = table(10_000, 4)
     lazy = da.from_array(X, chunks=(10, 4))
-    few = wd.WeightedKNeighborsClassifier(3).fit(lazy, y)._fitted.engine.table
+    few = wb.WeightedKNeighborsClassifier(3).fit(lazy, y)._engine.table
     assert len(few.blocks) == 1  # 320 kB
     task_bytes(2**18)
-    some = wd.WeightedKNeighborsClassifier(3).fit(lazy, y)._fitted.engine.table
+    some = wb.WeightedKNeighborsClassifier(3).fit(lazy, y)._engine.table
     piece = 2**18 // 8 // (4 * 8)
     assert len(some.blocks) == -(-10_000 // (piece // 10 * 10))
     assert np.diff(some.first).max() <= piece

@@ -251,7 +251,7 @@ def check_tables(rng, place):
 
 
 ESTIMATORS = {name: one for name, one in public_estimators().items()
-              if not name.startswith(("distributed", "Table", "InstanceSampler", "StabilitySelection"))}  # fmt: skip
+              if not name.startswith(("Table", "InstanceSampler", "StabilitySelection"))}  # fmt: skip
 
 
 def check_any_estimator(rng):

@@ -58,4 +58,4 @@ def test_sparse_text_is_searched_without_becoming_dense(papers_data):
     theirs = KNeighborsClassifier(5, algorithm="brute").fit(data.X[:300], data.y[:300])
     agree = model.predict(data.X[300:]) == theirs.predict(data.X[300:])
     assert agree.mean() >= 0.95
-    assert model._fitted.engine.references.sparse
+    assert model._engine.references.sparse

@@ -4,6 +4,7 @@ import pickle
 import warnings
 from typing import ClassVar
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from support.per_class import PerClassRelief
 
 from weighbors import MBIW, ClassRelief, IBk, ReliefF, WeightedKNeighborsClassifier, Weights
-from weighbors import distributed as over_blocks
 from weighbors.exceptions import InvalidDataError, InvalidWeightsError
 from weighbors.models import choice
 
@@ -282,17 +282,10 @@ def test_parameters_stay_and_copies_work():
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_only_the_class_in_memory_chooses(name):
+def test_who_does_not_choose(name):
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
-        over_blocks.WeightedKNeighborsClassifier(**{name: "auto"}).fit(X, y)
+    with pytest.raises(InvalidDataError, match=f"{name}='auto' needs all rows in memory"):
+        WeightedKNeighborsClassifier(**{name: "auto"}).fit(da.from_array(X, chunks=(50, 4)), y)
     if name in ("n_neighbors", "weights"):
         with pytest.raises(ValueError, match=f"The '{name}' parameter"):
             IBk(**{name: "auto"}).fit(X, y)
-
-
-def test_the_local_form_of_a_model_over_blocks():
-    X, y = load_iris(return_X_y=True)
-    local = over_blocks.WeightedKNeighborsClassifier(3).fit(X, y).to_local()
-    assert local.choice_ is None
-    assert local.n_neighbors_ == 3

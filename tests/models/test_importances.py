@@ -1,5 +1,6 @@
 """``feature_importances_``, by which scikit-learn's selectors rank the features."""
 
+import dask.array as da
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
@@ -7,7 +8,6 @@ from sklearn.feature_selection import RFE, RFECV, SelectFromModel
 from sklearn.preprocessing import minmax_scale
 
 from weighbors import IB1, WIBK, ClassRelief, IBk, IntervalTable, ReliefF, WeightedKNeighborsClassifier, Weights
-from weighbors import distributed as over_blocks
 
 X, Y = load_wine(return_X_y=True)
 X = minmax_scale(X)
@@ -15,7 +15,7 @@ X = minmax_scale(X)
 
 def importances(weights, rows=((0.0, 0.0), (1.0, 1.0), (2.0, 0.5), (3.0, 4.0))):
     model = WeightedKNeighborsClassifier(1, weights).fit(np.array(rows), [0, 1, 0, 1])
-    over = over_blocks.WeightedKNeighborsClassifier(1, weights).fit(np.array(rows), [0, 1, 0, 1])
+    over = WeightedKNeighborsClassifier(1, weights).fit(da.from_array(np.array(rows), chunks=(2, 2)), [0, 1, 0, 1])
     assert over.feature_importances_.tolist() == model.feature_importances_.tolist()
     return model.feature_importances_.tolist()
 
@@ -49,12 +49,11 @@ def test_ranges_are_no_importances():
     [
         WeightedKNeighborsClassifier(5, ReliefF()),
         WeightedKNeighborsClassifier(5, ClassRelief()),
-        over_blocks.WeightedKNeighborsClassifier(5, ReliefF()),
         WIBK(5, discretize="mdlp"),
         IBk(5),
         WeightedKNeighborsClassifier(),
     ],
-    ids=["ReliefF", "ClassRelief", "over blocks", "WIBK", "IBk", "plain"],
+    ids=["ReliefF", "ClassRelief", "WIBK", "IBk", "plain"],
 )
 def test_selectors_need_no_getter(model):
     chosen = RFECV(model, step=4, cv=3).fit(X, Y)

@@ -98,7 +98,7 @@ def test_the_same_categories_in_other_words():
     for model, weigher in ((["a"], [0]), ([0, 2], [True, False, True]), ([0], "from_dtype"), (None, []), ([-3], ["a"])):
         learner = ReliefF(2, categorical_features=weigher)
         fitted = WeightedKNeighborsClassifier(1, learner, categorical_features=model).fit(frame, y)
-        np.testing.assert_array_equal(fitted.weigher_._coder.nominal, fitted._fitted.coder.nominal)
+        np.testing.assert_array_equal(fitted.weigher_._coder.nominal, fitted._table.nominal)
         assert fitted.partial_fit(frame, y, refresh=True).n_samples_fit_ == 60
 
 

@@ -1,5 +1,6 @@
 """Without a weigher: the answers of scikit-learn's regressor, where the k nearest rows are beyond doubt."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +9,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
 from weighbors import WeightedKNeighborsRegressor
-from weighbors import distributed as over_blocks
 from weighbors.datasets import load_dataset
 
 #: How many queries have k nearest rows beyond doubt (the next one is farther), for p = 1 and p = 2. A few others, in
@@ -39,11 +39,9 @@ def compare(X, y, Q, p):
     clear = distance[:, K] > distance[:, K - 1] * (1 + 1e-9)
     for how in ("uniform", "distance"):
         theirs = KNeighborsRegressor(K, p=p, weights=how, algorithm="kd_tree").fit(X, y).predict(Q)
-        for model in (
-            WeightedKNeighborsRegressor(K, p=p, weights=how),
-            over_blocks.WeightedKNeighborsRegressor(K, p=p, weights=how, max_bytes=2**16),
-        )[: 1 if y.ndim == 2 else 2]:
-            ours = model.fit(X, y).predict(Q)
+        for given in (X, da.from_array(X, chunks=(200, X.shape[1])))[: 1 if y.ndim == 2 else 2]:
+            model = WeightedKNeighborsRegressor(K, p=p, weights=how).fit(given, y)
+            ours = model.predict(Q)
             assert ours.shape == theirs.shape
             np.testing.assert_allclose(ours[clear], theirs[clear], rtol=1e-9, atol=1e-9 * np.abs(y).max())
         np.testing.assert_allclose(np.sort(model.kneighbors(Q)[0], axis=1), distance[:, :K], rtol=1e-9, atol=1e-12)

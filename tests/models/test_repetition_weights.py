@@ -1,7 +1,6 @@
 """``sample_weight`` as repetition: where no neighbour has a vote, where the weights are small, inside boosting."""
 
-from functools import partial
-
+import dask.array as da
 import numpy as np
 import pytest
 from imblearn.ensemble import RUSBoostClassifier
@@ -10,9 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-import weighbors
-from weighbors import IB1, LWL, WIBK, IBk, WeightedKNeighborsClassifier, Weights
-from weighbors import distributed as over_blocks
+from weighbors import IB1, LWL, WIBK, IBk, RepresentativeIntervals, WeightedKNeighborsClassifier, Weights
 from weighbors.exceptions import InvalidDataError, NoVoteWarning
 
 #: Made with k neighbours whose votes fall to 0 with distance.
@@ -21,10 +18,14 @@ FALLING = {
     "k-NN, nearest": lambda k: WeightedKNeighborsClassifier(k, weights="complement", vote_ties="nearest"),
     "k-NN, city-block": lambda k: WeightedKNeighborsClassifier(k, weights="complement", p=1),
     "k-NN, a function": lambda k: WeightedKNeighborsClassifier(k, weights=lambda d: np.maximum(0, 1 - d)),
-    "k-NN over blocks": lambda k: over_blocks.WeightedKNeighborsClassifier(k, weights="complement", max_bytes=2**16),
     "IBk, all ties": lambda k: IBk(k, weights="similarity"),
     "IBk, ties by index": lambda k: IBk(k, weights="similarity", ties="index"),
 }
+
+
+def blocks(X):
+    """The rows in blocks, which all models of ``FALLING`` that are no IBk read, too."""
+    return da.from_array(np.asarray(X), chunks=(10, np.shape(X)[1]))
 
 
 @pytest.mark.parametrize("name", FALLING)
@@ -52,7 +53,8 @@ def test_integer_weights_equal_repeated_rows_near_and_far(name, seed):
     repeats = rng.integers(0, 4, size=40)
     Q = np.concatenate([rng.random((20, 2)), 50 + rng.random((20, 2))])
     for k in (1, 3, 7):
-        weighted = FALLING[name](k).fit(X, y, sample_weight=repeats)
+        given = X if name.startswith("IBk") else blocks(X)
+        weighted = FALLING[name](k).fit(given, y, sample_weight=repeats)
         repeated = FALLING[name](k).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
         np.testing.assert_allclose(weighted.predict_proba(Q), repeated.predict_proba(Q), rtol=1e-12)
         np.testing.assert_array_equal(weighted.predict(Q), repeated.predict(Q))
@@ -90,8 +92,9 @@ def test_small_weights_are_scaled_to_a_mean_of_one():
     expected = WeightedKNeighborsClassifier(5).fit(X, y, weight / weight.mean()).predict_proba(X)
     for total in (1.0, 4.999, 5.0, 1e-300):
         small = weight / weight.sum() * total
-        for model in (WeightedKNeighborsClassifier(5), over_blocks.WeightedKNeighborsClassifier(5, max_bytes=2**16)):
-            np.testing.assert_allclose(model.fit(X, y, small).predict_proba(X), expected, rtol=1e-9)
+        for given in (X, blocks(X)):
+            model = WeightedKNeighborsClassifier(5).fit(given, y, small)
+            np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-9)
     plain = WeightedKNeighborsClassifier(1).fit(X, y)
     one = WeightedKNeighborsClassifier(1).fit(X, y, np.full(150, 1 / 150))  # the sum is 1 only up to rounding
     np.testing.assert_array_equal(one.predict_proba(X), plain.predict_proba(X))
@@ -100,10 +103,10 @@ def test_small_weights_are_scaled_to_a_mean_of_one():
 def test_a_weigher_learns_from_the_scaled_weights():
     X, y = load_iris(return_X_y=True)
     weight = np.random.default_rng(0).random(len(X)) + 0.1
-    for package in (weighbors, over_blocks):
-        make = partial(package.WeightedKNeighborsClassifier, 5, package.RepresentativeIntervals(discretize="mdlp"))
-        small = make().fit(X, y, weight / weight.sum()).weights_.intervals
-        scaled = make().fit(X, y, weight / weight.mean()).weights_.intervals
+    model = WeightedKNeighborsClassifier(5, RepresentativeIntervals(discretize="mdlp"))
+    for given in (X, blocks(X)):
+        small = model.fit(given, y, weight / weight.sum()).weights_.intervals
+        scaled = model.fit(given, y, weight / weight.mean()).weights_.intervals
         np.testing.assert_allclose(small.weight, scaled.weight, rtol=1e-9)
 
 
@@ -117,7 +120,6 @@ def test_whole_numbers_are_never_scaled():
 
 FEW = {
     "k-NN": WeightedKNeighborsClassifier(9),
-    "k-NN over blocks": over_blocks.WeightedKNeighborsClassifier(9),
     "IBk": IBk(9),
     "WIBK": WIBK(9),
     "LWL": LWL(n_neighbors=9),
@@ -128,17 +130,17 @@ FEW = {
 @pytest.mark.parametrize("weight", [None, [0.1, 0.2, 0.1], [2.0, 1.0, 1.0]])
 def test_fewer_rows_than_neighbours_are_an_error_when_asked(name, weight):
     X, y = [[1.0], [2.0], [5.0]], [0, 1, 1]
-    model = clone(FEW[name]).fit(X, y, sample_weight=weight)
-    asked = [model.predict, model.predict_proba] + ([model.kneighbors] if hasattr(model, "kneighbors") else [])
-    for ask in asked:
-        with pytest.raises(InvalidDataError, match="n_neighbors=9 neighbours are wanted, but there are only 3"):
-            ask(X)
+    for given in (X, blocks(X)) if name == "k-NN" else (X,):
+        model = clone(FEW[name]).fit(given, y, sample_weight=weight)
+        asked = [model.predict, model.predict_proba] + ([model.kneighbors] if hasattr(model, "kneighbors") else [])
+        for ask in asked:
+            with pytest.raises(InvalidDataError, match="n_neighbors=9 neighbours are wanted, but there are only 3"):
+                ask(X)
 
 
 NEIGHBOURS = {
     "k-NN": WeightedKNeighborsClassifier(5),
     "1-NN": WeightedKNeighborsClassifier(1),
-    "k-NN over blocks": over_blocks.WeightedKNeighborsClassifier(5),
     "IBk": IBk(5),
     "IB1": IB1(),
     "WIBK": WIBK(5, discretize="mdlp"),

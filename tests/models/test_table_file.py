@@ -34,7 +34,7 @@ ESTIMATORS = {
     **{
         name: one
         for name, one in public_estimators().items()
-        if (is_classifier(one) or is_regressor(one)) and not name.startswith(("Table", "distributed"))
+        if (is_classifier(one) or is_regressor(one)) and not name.startswith("Table")
     },
     "nearest rows": LearnedVotesClassifier(10, None),
     "all chosen": WeightedKNeighborsClassifier("auto", "auto", weights="auto", p="auto"),

@@ -1,8 +1,7 @@
 """Models: they predict classes or numbers from weights and nearest neighbours."""
 
 from .ib import IB1, IBk
-from .knn import WeightedKNeighborsClassifier
-from .knn_regressor import WeightedKNeighborsRegressor
+from .knn import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
 from .kstar import KStar
 from .learned_votes import LearnedVotesClassifier, LearnedVotesRegressor
 from .lwl import LWL

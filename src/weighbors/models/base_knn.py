@@ -1,105 +1,218 @@
-"""Base of the weighted k nearest neighbours: it finds neighbours and their votes, whatever the votes are used for."""
+"""Base of the models that predict by votes of nearest neighbours: they have an engine, weights and a rule for votes."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from copy import copy
+from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import whole_number
+from .._parallel.cluster import is_dask
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..engine import References, combine_votes, distance_votes, mass_votes
+from ..blocks import BlockTable, LazyRows, answer_lazily, is_blocks, read_target
+from ..blocks import read_queries as read_block_queries
+from ..engine import NeighborEngine, Plan, SearchEngine
 from ..engine.plan import BACKENDS
-from ..explanation import ExplainedModel, Explanation, Prepared, RowVoters, explain_rows
-from ..neighbors.checks import check_enough
+from ..exceptions import InvalidDataError
+from ..explanation import Explanation, Prepared, explain_rows
+from ..neighbors.checks import check_enough, class_of_row
 from ..neighbors.graph import equal_lists, graph_of_lists
-from ..tables.validation import TakesTables
+from ..neighbors.resolve import resolve_weights
+from ..tables.coded import CodedTable, read_queries
+from ..tables.labels import require_labels
+from ..tables.targets import Target
 from ..weights import Weights
 from ._importances import feature_importances
-from .explain import Voters, VotesOfRows, explain_votes, vote_shares, voters_by_query
-from .explain_votes import some_references
-from .learning import Fitted
-from .training import scale_repetitions
+from .choice import AUTO, KNNChoice, choose_values, is_auto, use_values
+from .explain import prepare_explanation
+from .neighbor_votes import ClassVotes, MeanVotes, VoteKind, Voters, reaches_weight, search_ties, search_until
+from .training import (
+    Stored,
+    check_growth,
+    codes_among,
+    declared_classes,
+    join_tables,
+    read_declared,
+    read_further,
+    repetition_weights,
+    scale_repetitions,
+    select_rows,
+)
 
-BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Constraints of the parameters that classifier and regressor share.
+KNN_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "weigher": [None, Weights, HasMethods(["fit", "get_params"]), StrOptions({"auto"})],
+    "weights": [StrOptions({"uniform", "distance", "complement", "auto"}), callable, None],
+    "p": [Options(Real, {1, 2}), StrOptions({"auto"})],
+    "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
+    "handle_unknown": [StrOptions({"different", "error"})],
+    "backend": [StrOptions(set(BACKENDS))],
+    "n_jobs": [None, Integral],
+}
 
 
-class BaseKNeighbors(TakesTables, BaseEstimator, ABC):
-    """Base class of the weighted k-NN: it finds neighbours and their votes.
+class BaseKNeighbors(BaseEstimator):
+    """Base class of the models that predict by votes of nearest neighbours.
 
-    A subclass says what the votes become: classes (`BaseKNeighborsClassifier`) or numbers (`BaseKNeighborsRegressor`).
-    Another one defines ``fit``: the rows are in memory (`LocalKNeighbors`) or in blocks (`weighbors.distributed`).
+    A subclass is a dataclass of its parameters, and defines ``fit``. Parameters that it does not have keep the values
+    below.
     """
 
-    _fitted: Fitted
+    n_neighbors: Any
+    weights: Any
+    categorical_features: Any
+    n_jobs: int | None
+    weigher: Any = None
+    p: Any = 2
+    handle_unknown: str = "different"
+    vote_ties: str = "first"
+    class_weight: Any = None
+    backend: str = "auto"
 
-    _needs_scaled_columns = True  # wide columns would decide the distances
+    weights_: Weights
+    weigher_: Any
+    n_samples_fit_: int  # number of rows given, including rows of weight 0
+    _engine: SearchEngine
+    _table: CodedTable  # the stored rows, all of positive weight
+    _row_numbers: IndexArray  # number of each stored row in the data that the user gave
+    _repetition: FloatArray | None  # repetition weights of the stored rows; None: every row counts once
+    _choice: KNNChoice | None  # values that were chosen for "auto"
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weigher": [None, Weights, HasMethods(["fit", "get_params"])],
-        "weights": [StrOptions({"uniform", "distance", "complement"}), callable, None],
-        "p": [Options(Real, {1, 2})],
-        "categorical_features": [StrOptions({"from_dtype"}), None, "array-like"],
-        "handle_unknown": [StrOptions({"different", "error"})],
-        "backend": [StrOptions(set(BACKENDS))],
-        "n_jobs": [None, Integral],
-    }
+    def _add_labelled(self, X: Any, y: Any, classes: Any, sample_weight: Any, refresh: bool | None) -> Self:
+        """Store further training rows of a classifier. The parameters are those of ``partial_fit``."""
+        if not hasattr(self, "weights_"):
+            declared = declared_classes(classes)
+            require_labels(self, y)
+            return self._learn(select_rows(self, read_declared(self, X, y, declared, sample_weight)))
+        require_labels(self, y)
+        target = Target(codes_among(y, self.classes_, classes), self.classes_)
+        return self._add_rows(X, target, sample_weight, refresh)
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        weigher: Any = None,
-        *,
-        weights: str | Callable[[FloatArray], Any] = "uniform",
-        p: int = 2,
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        backend: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weigher = weigher
-        self.weights = weights
-        self.p = p
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.backend = backend
-        self.n_jobs = n_jobs
+    def _add_rows(self, X: Any, target: Target, sample_weight: Any, refresh: bool | None) -> Self:
+        """Store further training rows. The parameters are those of ``partial_fit``, with a coded target."""
+        before, weights = self._table, self.weights_
+        if isinstance(before.rows, LazyRows):
+            raise InvalidDataError(
+                "partial_fit needs all rows in memory, and those of fit are read in blocks. Append the new rows to the "
+                "table and fit again, which reads it once"
+            )
+        new, kept = read_further(self, before.coder, X, target, sample_weight, self.class_weight)
+        # Weights of single rows say nothing about new rows, so they are learned again.
+        again = weights.instance_bound if refresh is None else refresh
+        can_learn = self.weigher_ is not None or isinstance(self.weigher, str)  # "auto": a weigher may be chosen now
+        if not (again and can_learn):
+            check_growth(weights, before.classes, new.codes)
+        known = None if again and can_learn else (self.weigher_, weights)
+        numbers = np.concatenate([self._row_numbers, kept + self.n_samples_fit_])
+        stored = Stored(join_tables(before, new), numbers, self.n_samples_fit_ + len(target.codes), known)
+        return self._learn(stored, None if refresh else self._choice)
 
-    def _use(self, fitted: Fitted) -> Self:
-        """Set the fitted attributes from ``fitted``, and return the estimator."""
-        self._fitted = fitted
-        self.weights_, self.weigher_ = fitted.weights, fitted.weigher
-        self.n_samples_fit_ = fitted.n_given
-        return self
+    def _learn(self, stored: Stored, choice: KNNChoice | None = None) -> Self:
+        """Choose values for "auto", learn the weights, build the engine, and set the fitted attributes.
 
-    def _value_of(self, name: str) -> Any:
-        """Return the value of a parameter that search and votes use. A subclass may choose values in ``fit``."""
-        return getattr(self, name)
+        ``choice`` has the values that were chosen in an earlier call. None: they are chosen now.
+        """
+        table, known, model = stored.table, stored.known, self
+        automatic = [name for name in AUTO if is_auto(getattr(self, name))]
+        if not automatic:
+            choice = None
+        else:
+            choice = choice or choose_values(self, table, None if known is None else known[1])
+            model = use_values(self, **{name: getattr(choice, name) for name in automatic})
+        found = known or model._own_weights(table)
+        if found is None:
+            if table.given_weight is not None:  # the weigher uses the same repetition weights as the vote
+                scaled = scale_repetitions(table.given_weight, np.arange(len(table)), int(model.n_neighbors))
+                table = replace(table, given_weight=scaled)
+            found = resolve_weights(model, table)
+        weigher, weights = found
+        engine = NeighborEngine(
+            table.rows,
+            weights=weights,
+            p=int(model.p),
+            nominal=table.nominal if table.nominal.any() else None,
+            class_of_row=class_of_row(weights, table.classes, table.codes),
+            backend=self.backend,
+            n_jobs=self.n_jobs,
+        )
+        return self._store(stored._replace(known=(weigher, weights)), engine, choice)
 
-    @property
-    def _class_weight(self) -> Any:
-        """Factors of the sample weights for each class, or None."""
+    def _own_weights(self, table: CodedTable) -> tuple[Any, Weights] | None:
+        """Return weights that a model computes without a weigher, or None."""
         return None
 
-    @abstractmethod
-    def _describe_rows(self, row: IndexArray) -> dict[str, AnyArray]:
-        """Return the columns of `explain` that say what the stored rows ``row`` vote for."""
+    def _store(self, stored: Stored, engine: SearchEngine, choice: KNNChoice | None = None) -> Self:
+        """Set the fitted attributes, and return the estimator. The weights are known."""
+        table = stored.table
+        assert stored.known is not None
+        self._repetition = repetition_weights(table.codes, table.classes, table.given_weight, self.class_weight)
+        if table.numbers is None:
+            self.classes_ = table.classes
+        self.weigher_, self.weights_ = stored.known
+        self.n_samples_fit_, self._row_numbers = stored.n_given, stored.numbers
+        self._table = replace(table, given=None, picked=None)  # what the user gave was needed by the weigher only
+        self._engine, self._choice = engine, choice
+        return self
 
     @property
-    def plan_(self) -> Any:
+    def _rule(self) -> ClassVotes | MeanVotes:
+        """What votes become."""
+        target = self._table.target
+        if target.numbers is None:
+            return ClassVotes(target.codes, target.classes, self.vote_ties)
+        return MeanVotes(target.numbers)
+
+    def _value_of(self, name: str) -> Any:
+        """Return the value of a parameter, or the value that was chosen for "auto"."""
+        check_is_fitted(self, "weights_")
+        value = getattr(self, name)
+        if not is_auto(value):
+            return value
+        if self._choice is None:
+            raise InvalidDataError(f"{name}='auto' was set after fit, and values are chosen in fit. Fit again")
+        return getattr(self._choice, name)
+
+    @property
+    def n_neighbors_(self) -> int:
+        """The number of neighbours in use."""
+        return int(self._value_of("n_neighbors"))
+
+    @property
+    def p_(self) -> int:
+        """The p in use."""
+        return int(self._value_of("p"))
+
+    @property
+    def vote_kind_(self) -> Any:
+        """The value of ``weights`` in use."""
+        return self._value_of("weights")
+
+    @property
+    def choice_(self) -> pd.DataFrame | None:
+        """The candidates for "auto", one per row, or None if no parameter is "auto"."""
+        import pandas as pd
+
+        check_is_fitted(self, "weights_")
+        return None if self._choice is None else pd.DataFrame(self._choice.tried)
+
+    @property
+    def plan_(self) -> Plan:
         """Which search ``predict`` uses, and why."""
         check_is_fitted(self, "weights_")
-        return self._fitted.engine.plan
+        plan: Plan = self._engine.plan
+        return plan
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -127,12 +240,11 @@ class BaseKNeighbors(TakesTables, BaseEstimator, ABC):
         indices : ndarray of shape (n_queries, n_neighbors)
             Row numbers in the training data that were given to ``fit``.
         """
-        check_is_fitted(self, "weights_")
-        k = whole_number(self._value_of("n_neighbors") if n_neighbors is None else n_neighbors, "n_neighbors")
+        k = whole_number(self.n_neighbors_ if n_neighbors is None else n_neighbors, "n_neighbors")
         queries, own = self._queries(X)
-        check_enough(k, self._fitted.engine, None, own is not None)
-        distance, row = self._fitted.engine.search(queries, k, own_row=own, n_jobs=self.n_jobs)
-        indices: IndexArray = self._fitted.training.row[row]
+        check_enough(k, self._engine, None, own is not None)
+        distance, row = self._engine.search(queries, k, own_row=own, n_jobs=self.n_jobs)
+        indices: IndexArray = self._row_numbers[row]
         return (distance, indices) if return_distance else indices
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
@@ -143,41 +255,6 @@ class BaseKNeighbors(TakesTables, BaseEstimator, ABC):
         distance, row = self.kneighbors(X, n_neighbors)
         return graph_of_lists(equal_lists(distance, row), self.n_samples_fit_, mode)
 
-    def _shares(self, repetition: FloatArray) -> FloatArray:
-        """Return how many of the k votes each neighbour has.
-
-        ``repetition`` has the repetition weights of the neighbours, nearest first.
-        """
-        return mass_votes(repetition, int(self._value_of("n_neighbors")))[0]
-
-    def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
-        """Return the factor of each vote that depends on the distance. None: all factors are equal.
-
-        ``shares`` are the votes that follow from the repetition weights, or None if there are no repetition weights.
-        """
-        # The largest distance of two min-max scaled rows with M features is M to the power 1/p.
-        span = self.n_features_in_ ** (1 / int(self._value_of("p")))
-        return distance_votes(distance, self._value_of("weights"), span=span, shares=shares)
-
-    def _voters(
-        self, query: IndexArray, distance: FloatArray, row: IndexArray, repetition: FloatArray | None
-    ) -> Voters:
-        """Return a batch of queries with their neighbours, and the votes of the neighbours.
-
-        Parameters
-        ----------
-        query : ndarray of int
-            Numbers of the queries.
-        distance, row : ndarrays of shape (n_queries, width)
-            Distances and stored rows of the neighbours.
-        repetition : ndarray or None
-            Repetition weights of all stored rows. None: every row counts once.
-        """
-        shares = None if repetition is None else self._shares(repetition[row])
-        omega = self.weights_.votes  # paper 000, algorithm 2: ω in the vote
-        by_distance = self._distance_votes(distance, shares)
-        return Voters(query, distance, row, combine_votes(by_distance, shares, None if omega is None else omega[row]))
-
     def _queries(self, X: Any) -> tuple[Any, IndexArray | None]:
         """Return the coded queries, and the row that each query must not find.
 
@@ -185,123 +262,81 @@ class BaseKNeighbors(TakesTables, BaseEstimator, ABC):
         is None.
         """
         check_is_fitted(self, "weights_")
+        rows = self._table.rows
         if X is None:
-            return self._fitted.training.X, np.arange(self._fitted.training.X.shape[0], dtype=np.int64)
-        return self._fitted.coder.transform(self, X), None
+            if isinstance(rows, LazyRows) and self._repetition is not None:  # those of weight 0 are among these rows
+                positive = np.flatnonzero(self._repetition > 0)
+                return LazyRows(rows.table, positive), positive
+            return rows, np.arange(len(self._table), dtype=np.int64)
+        if isinstance(rows, LazyRows) and is_blocks(X):
+            assert isinstance(rows.table, BlockTable)
+            return read_block_queries(rows.table, X, self.n_jobs), None
+        return read_queries(self, self._table.coder, X), None
 
-    def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
-        """Yield batches of queries with their neighbours and votes.
+    def _vote_kind(self) -> VoteKind:
+        """Return which neighbours vote, and how much."""
+        # The largest distance of two min-max scaled rows with M features is M to the power 1/p.
+        return VoteKind(self.n_neighbors_, self.vote_kind_, self.n_features_in_ ** (1 / self.p_))
 
-        If the repetition weights of a query's neighbours add up to less than k, the number of neighbours is doubled
-        until they reach k or there are no more rows. ``own`` is the row that each query must not find, or None.
+    def _voters(self, queries: Any, own: IndexArray | None) -> Iterator[Voters]:
+        """Yield batches of queries with their neighbours and votes. The parameters are what `_queries` returns.
+
+        If the repetition weights of a query's neighbours add up to less than k, there are more neighbours than k.
         """
-        k = int(self._value_of("n_neighbors"))
-        repetition = self._repetitions(own)
-        most = self._fitted.engine.n_references - (own is not None)
-        size = self._queries_at_once(k)
-        for begin in range(0, X.shape[0], size):
-            pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k, most)
-            while len(pending):
-                not_this = None if own is None else own[pending]
-                distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
-                # If repetition weights are below 1, k neighbours may have less than k votes in all. Queries with too
-                # few votes get twice as many neighbours.
-                full = np.ones(len(pending), dtype=bool)
-                if repetition is not None and width < most:
-                    full = repetition[row].sum(axis=1) >= k * (1 - 1e-12)
-                if full.any():
-                    yield self._voters(pending[full], distance[full], row[full], repetition)
-                pending, width = pending[~full], min(2 * width, most)
+        engine, kind, repetition, omega = self._engine, self._vote_kind(), self._repetition, self.weights_.votes
+        if repetition is not None:
+            repetition = scale_repetitions(repetition, engine.stored_rows, kind.k)
+        check_enough(kind.k, engine, repetition, own is not None)
+        if kind.all_ties:
+            batches = search_ties(engine, queries, kind.k, repetition, own=own, n_jobs=self.n_jobs)
+        else:
+            enough = None if repetition is None else lambda _, row: reaches_weight(repetition[row], kind.k)
+            batches = search_until(engine, queries, kind.k, enough, own=own, n_jobs=self.n_jobs)
+        for query, distance, row in batches:
+            mass = None if repetition is None else repetition[row]
+            votes = kind.votes(distance, mass, None if omega is None else omega[row])
+            yield Voters(query, distance, row, votes)
 
-    def _repetitions(self, own: IndexArray | None) -> FloatArray | None:
-        """Return the repetition weights of the stored rows, or None if every row counts once.
+    def _scores(self, X: Any) -> FloatArray:
+        """Return the shares of the classes, of shape (n_queries, n_classes), for ``predict_proba``."""
+        if is_dask(X):
+            return answer_lazily(self, "predict_proba", X, dtype=np.float64, width=len(self.classes_))
+        queries, own = self._queries(X)
+        return self._rule.scores(queries.shape[0], self._voters(queries, own))
 
-        Raise `InvalidDataError` if there are too few rows for k neighbours. ``own`` is the row that each query must
-        not find, or None.
+    def predict(self, X: Any) -> AnyArray:
+        """Return the class with the most votes; of a regressor, the mean target of the neighbours, by their votes.
+
+        If several classes have equal votes, ``vote_ties`` decides, or else the first of them is returned.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), or None
+            None: the queries are the training rows, and no row is its own neighbour.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,), or (n_queries, n_outputs) for several outputs
+            Of a Dask collection, a lazy Dask array.
         """
-        k, engine, repetition = int(self._value_of("n_neighbors")), self._fitted.engine, self._fitted.repetition
-        repetition = None if repetition is None else scale_repetitions(repetition, engine.stored_rows, k)
-        check_enough(k, engine, repetition, own is not None)
-        return repetition
+        check_is_fitted(self, "weights_")
+        if is_dask(X):
+            numbers = self._table.numbers
+            dtype = self.classes_.dtype if numbers is None else np.float64
+            width = None if numbers is None or numbers.ndim == 1 else numbers.shape[1]
+            return answer_lazily(self, "predict", X, dtype=dtype, width=width)
+        queries, own = self._queries(X)
+        return self._rule.answers(queries.shape[0], self._voters(queries, own))
 
-    def _queries_at_once(self, k: int) -> int:
-        """Return the number of queries per batch, so that the neighbours of a batch fit in memory."""
-        size, limit = max(64, BATCH_CELLS // k), self._fitted.engine.query_limit(k)
-        return size if limit is None else min(size, max(64, limit))
-
-    @abstractmethod
-    def _coded_scores(self, queries: Any, own: IndexArray | None) -> FloatArray:
-        """Return shares of classes or predicted numbers, of shape (n_queries, n_outputs). See `_queries`."""
-
-    @abstractmethod
-    def _coded_answers(self, queries: Any, own: IndexArray | None) -> AnyArray:
-        """Return what ``predict`` returns. The parameters are what `_queries` returns."""
-
-    @abstractmethod
-    def _explained_votes(self, row: IndexArray, share: FloatArray) -> VotesOfRows:
-        """Return what stored rows vote for, and their votes for all outputs. ``share`` has their shares."""
-
-    def _explained_parts(self) -> dict[str, Any]:
-        """Return the fields of `ExplainedModel` that differ between classes and numbers."""
-        return {"probabilities": None, "classes": None, "target_spread": None}
+    def _score(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the accuracy of the predictions, or R². ``y`` may name a column of ``X``, if ``X`` is in blocks."""
+        measure = accuracy_score if self._table.numbers is None else r2_score
+        y = read_target(X, y, self.n_jobs)
+        return float(measure(y, np.asarray(self.predict(X)), sample_weight=sample_weight))
 
     def _prepare_explanation(self, X: Any, top: int | None) -> Prepared:
-        """Return what an explanation needs to know. Its parts are computed from a copy, which no later fit changes."""
-        queries, own = self._queries(X)
-        known = copy(self)
-        found = list(self._neighbors_and_votes(queries, own))
-        neighbors = np.unique(np.concatenate([voters.row.ravel() for voters in found]))
-        # Rows in blocks are not read all: some, and the neighbours that voted, stand for them.
-        references = some_references(self._fitted.engine, lambda: neighbors)
-        names, training = self._input_names(), self._fitted.training
-        table = explain_votes(references, queries, found, training.row, self._describe_rows, names)
-        model = known._explained_model(references, voters_by_query(found))
-        return Prepared(model, queries, own, lambda: table)
-
-    def _explained_model(self, references: References, voters_of: list[Voters]) -> ExplainedModel:
-        """Return the model in the form that explanations need.
-
-        ``references`` are stored rows, and ``voters_of`` has the voters of each query.
-        """
-        coder, numbers = self._fitted.coder, self._fitted.training.row
-
-        def voters(i: int) -> RowVoters:
-            found = voters_of[i]
-            row, share = found.row[0], vote_shares(found)[0]
-            labels, votes = self._explained_votes(row, share)
-            return RowVoters(numbers[row], labels, found.distance[0], votes, np.zeros(votes.shape[1]), False)
-
-        def own_rows(rows: Any, own: int | None) -> IndexArray | None:
-            return None if own is None else np.full(rows.shape[0], own, dtype=np.int64)
-
-        return ExplainedModel(
-            kind=type(self).__name__,
-            encode=lambda X: self._queries(X)[0],
-            scores=lambda rows, own: self._coded_scores(rows, own_rows(rows, own)),
-            answers=lambda rows, own: self._coded_answers(rows, own_rows(rows, own)),
-            voters=voters,
-            outputs=self._output_names(),
-            references=references,
-            row_numbers=numbers[references.row_of_slot],
-            strata=self._strata(references.row_of_slot),
-            nominal=coder.nominal if coder.nominal.any() else np.zeros(self.n_features_in_, dtype=bool),
-            categories=coder.categories,
-            names=tuple(self._input_names()),
-            cost=float(self._fitted.engine.n_references * self.n_features_in_),
-            **self._explained_parts(),
-        )
-
-    @abstractmethod
-    def _strata(self, row: IndexArray) -> AnyArray:
-        """Return the codes of the classes, or the targets, of the stored rows ``row``."""
-
-    @abstractmethod
-    def _output_names(self) -> tuple[str, ...]:
-        """Return the names of the classes or outputs."""
-
-    def _input_names(self) -> list[str]:
-        """Return the names of the features, or x0, x1, ... if there are no names."""
-        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+        """Return what an explanation needs to know."""
+        return prepare_explanation(self, X)
 
     def explain(self, X: Any, top: int | None = None) -> Explanation:
         """Explain the answers: what each feature adds, which neighbours vote, and what would change the answer.
@@ -331,3 +366,11 @@ class BaseKNeighbors(TakesTables, BaseEstimator, ABC):
             mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="fit")
             router.add(weigher=self.weigher, method_mapping=mapping)
         return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        return tags

@@ -9,10 +9,10 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from .._parallel.threads import effective_n_jobs
 from .._random import generators
@@ -22,7 +22,7 @@ from ..blocks import read_queries as open_queries
 from ..explanation import Explanation, Prepared, explain_rows
 from ..neighbors.checks import check_fits
 from ..neighbors.resolve import resolve_weights
-from ..tables.coded import CodedTable, fit_model, read_queries, read_training
+from ..tables.coded import CodedTable, read_queries, read_training
 from ..tables.validation import TakesTables
 from ..votes.fit import VotesPlan, VotesSettings, fit_votes
 from ..votes.metric import VotesTable
@@ -130,15 +130,7 @@ class LearnedVotes(TakesTables, BaseEstimator):
         if isinstance(self.weigher, Weights):
             left_out = len(self._row_numbers) < self._n_given
             return self.weigher.take(self._row_numbers) if left_out and self.weigher.instance_bound else self.weigher
-        if isinstance(table.rows, BlockTable):
-            weighed = table.given_weight is not None and has_fit_parameter(self.weigher, "sample_weight")
-            params = {"sample_weight": table.given_weight} if weighed else {}
-            self.weigher_ = fit_model(clone(self.weigher), table, **params)
-            over_blocks: Weights = self.weigher_.weights_
-            return over_blocks
-        self.weigher_, weights = resolve_weights(
-            self, table.as_given(), table.target.decoded, table.rows, table.coder, table.given_weight
-        )
+        self.weigher_, weights = resolve_weights(self, table)
         return weights
 
     @property

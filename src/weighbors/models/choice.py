@@ -10,22 +10,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.metadata_routing import _routing_enabled
 
-from .._typing import FloatArray, IndexArray
-from ..engine import NeighborEngine, combine_votes, distance_votes, mass_votes
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..engine import NeighborEngine, decide, mean_targets, tally
 from ..exceptions import WeighborsWarning
 from ..neighbors.checks import class_of_row
 from ..neighbors.resolve import resolve_weights
-from ..weighers import GradientWeights
+from ..tables.coded import CodedTable
+from ..tables.targets import Target, standardize_outputs
+from ..weighers import GradientWeights, ReliefF, RReliefF
 from ..weights import Weights
-from .learning import PreparedRows
+from .neighbor_votes import FULL, VoteKind, Voters, reaches_weight, search_until
 from .training import repetition_weights, scale_repetitions
 
 #: Parameters that may be "auto".
@@ -38,42 +40,110 @@ POWERS = (2, 1)
 MOST_ROWS = 5000
 #: Weights are learned in so many folds.
 N_FOLDS = 5
-_BATCH_CELLS = 2_000_000  # how many neighbours are in memory at the same time
-_FULL = 1 - 1e-12  # a sum of repetition weights can miss k by its last bits
 
 
 @dataclass(frozen=True)
 class KNNChoice:
-    """The values that were chosen, and the table of all candidates, by columns."""
+    """The values that were chosen, and the table of all candidates, by rows."""
 
     n_neighbors: int
     weigher: Any  # not fitted
     weights: Any
     p: int
-    tried: dict[str, list[Any]]
+    tried: list[dict[str, Any]]
 
 
-class Judge(Protocol):
-    """How candidates are judged by the rows left out: what differs between classes and numbers."""
+@dataclass(frozen=True)
+class ClassJudge:
+    """Judges candidates by the accuracy on rows left out, and then by the squared error of the vote shares."""
 
+    codes: AnyArray  # (n,) classes of all training rows
+    n_classes: int
+    ties: str  # which of several classes with equal votes wins
     drawn: IndexArray  # numbers of the rows that are judged, ascending
-    columns: tuple[str, ...]  # names of the scores in the table of candidates
-    n_measures: int
+    weight: FloatArray | None  # (n_drawn,) how much these rows count; None: alike
 
-    def measure(self, judged: IndexArray, row: IndexArray, votes: FloatArray | None) -> FloatArray:
-        """Return the measures of rows, shape (n_measures, n), by their neighbours and the votes of these."""
+    columns = ("accuracy", "squared_error")  # names of the scores in the table of candidates
+    n_measures = 2
+
+    def measure(self, found: Voters) -> FloatArray:
+        """Return, for each judged row, whether it was predicted as its class, and the squared error of the shares.
+
+        The queries of ``found`` are numbers of judged rows. The result has shape (2, n).
+        """
+        codes, own = self.codes[found.row], self.codes[found.query]
+        share = tally(codes, found.votes, self.n_classes)
+        right = decide(share, codes, found.votes, self.ties) == own
+        error = ((share - np.eye(self.n_classes)[own]) ** 2).sum(axis=1)
+        return np.stack([right.astype(np.float64), error])
 
     def score(self, measures: FloatArray) -> tuple[float, ...]:
-        """Return the scores of a candidate, by the measures of all judged rows."""
+        """Return the accuracy and the mean squared error. ``measures`` are those of all judged rows."""
+        accuracy, squared = (float(np.average(values, weights=self.weight)) for values in measures)
+        return accuracy, squared
 
     def rank(self, score: tuple[float, ...]) -> tuple[float, ...]:
-        """Return the key by which candidates are sorted, the best first."""
+        """Return what candidates are ordered by, the best first. Differences by rounding do not count."""
+        accuracy, squared = (0.0 if np.isnan(value) else round(value, 12) for value in score)
+        return -accuracy, squared
 
-    def folds(self) -> list[tuple[IndexArray, IndexArray]]:
-        """Return (train, test) positions in ``drawn`` of the folds in which weights are learned. There are 2 rows."""
 
-    def weighers(self, powers: tuple[int, ...], n_jobs: int | None) -> list[dict[int, Any]]:
-        """Return the weighers that are candidates, the simplest first: by p, since weights may depend on p."""
+@dataclass(frozen=True)
+class NumberJudge:
+    """Judges candidates by R² on rows left out, averaged over the outputs."""
+
+    scaled: FloatArray  # (n, n_outputs) standardised targets of all training rows
+    spread: FloatArray  # (n_outputs,) standard deviations of the targets
+    varying: BoolArray  # (n_outputs,) outputs that are not constant
+    drawn: IndexArray  # as in `ClassJudge`
+    weight: FloatArray | None
+
+    columns = ("r2", "squared_error")
+
+    @property
+    def n_measures(self) -> int:
+        """One measure per output."""
+        return len(self.spread)
+
+    def measure(self, found: Voters) -> FloatArray:
+        """Return the squared errors of judged rows, in units of the variance of each output: shape (n_outputs, n)."""
+        error: FloatArray = (mean_targets(self.scaled, found.row, found.votes) - self.scaled[found.query]) ** 2
+        return error.T
+
+    def score(self, measures: FloatArray) -> tuple[float, ...]:
+        """Return R² and the mean squared error, both averaged over outputs. Constant outputs have no R²."""
+        error = np.array([np.average(values, weights=self.weight) for values in measures])
+        r2 = float(1 - error[self.varying].mean()) if self.varying.any() else float("nan")
+        with np.errstate(over="ignore"):
+            return r2, float((error * self.spread**2).mean())
+
+    def rank(self, score: tuple[float, ...]) -> tuple[float, ...]:
+        """Return what candidates are ordered by, the best first. Differences by rounding do not count."""
+        return (0.0 if np.isnan(score[0]) else -round(score[0], 12),)
+
+
+def make_judge(target: Target, ties: str, drawn: IndexArray, weight: FloatArray | None) -> ClassJudge | NumberJudge:
+    """Return the judge for a target. ``ties`` says which of several classes with equal votes wins."""
+    if target.numbers is None:
+        return ClassJudge(target.codes, len(target.classes), ties, drawn, weight)
+    Y = target.numbers.reshape(len(target.numbers), -1)
+    # Targets are standardised by the judged rows, so that squares of extreme ones stay finite.
+    _, center, spread = standardize_outputs(Y[drawn], weight)
+    varying = (Y[drawn] != Y[drawn][:1]).any(axis=0)
+    return NumberJudge((Y - center) / spread, spread, varying, drawn, weight)
+
+
+def make_folds(target: Target, drawn: IndexArray) -> list[tuple[IndexArray, IndexArray]]:
+    """Return (train, test) positions in ``drawn`` of the folds in which weights are learned. They are always the same.
+
+    If a class has enough rows, every fold has its part of each class.
+    """
+    codes = target.codes[drawn]
+    if target.numbers is not None or np.bincount(codes).max() < N_FOLDS:
+        return list(KFold(min(N_FOLDS, len(codes)), shuffle=True, random_state=0).split(codes))
+    with warnings.catch_warnings():  # scikit-learn warns of classes that are not in every fold
+        warnings.simplefilter("ignore", UserWarning)
+        return list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(codes, codes))
 
 
 class _Part(NamedTuple):
@@ -105,47 +175,48 @@ def use_values(model: Any, **values: Any) -> Any:
     return copied
 
 
-def choose_values(model: Any, rows: PreparedRows) -> KNNChoice:
+def choose_values(model: Any, table: CodedTable, known: Weights | None) -> KNNChoice:
     """Judge all candidates for the parameters that are "auto", and return the best one, of equal ones the simplest.
 
     The rows count by ``sample_weight`` and ``class_weight``.
 
     Parameters
     ----------
-    model : LocalKNeighbors
-        At least one of its parameters is "auto". The others are used as they are. It makes the judge.
-    rows : PreparedRows
+    model : BaseKNeighbors
+        At least one of its parameters is "auto". The others are used as they are.
+    table : CodedTable
+    known : Weights or None
+        Weights that are known already. None: the weigher learns them.
     """
-    repetition = repetition_weights(rows.training.codes, rows.classes, rows.training.sample_weight, model._class_weight)
+    repetition = repetition_weights(table.codes, table.classes, table.given_weight, model.class_weight)
     powers = POWERS if is_auto(model.p) else (int(model.p),)
     kinds = VOTES if is_auto(model.weights) else (model.weights,)
-    counts = _fitting_counts(rows, repetition) if is_auto(model.n_neighbors) else (int(model.n_neighbors),)
+    counts = _fitting_counts(table, known, repetition) if is_auto(model.n_neighbors) else (int(model.n_neighbors),)
     settings = list(product(counts, kinds))
-    drawn = draw_judged_rows(len(rows.training.codes))
-    judge: Judge = model._make_judge(rows, drawn, None if repetition is None else repetition[drawn])
+    drawn = draw_judged_rows(len(table))
+    judge = make_judge(table.target, model.vote_ties, drawn, None if repetition is None else repetition[drawn])
     candidates: list[tuple[int, Any, Any, int]] = []
-    columns: dict[str, list[Any]] = {name: [] for name in ("weigher", "p", "n_neighbors", "weights")}
+    tried: list[dict[str, Any]] = []
     scores: list[tuple[float, ...]] = []
     learned: dict[int, list[_Part]] = {}
     with warnings.catch_warnings():
         # What a fold lacks is no fault of the table. The fit of the chosen weigher to all rows gives its own warnings.
         warnings.simplefilter("ignore", WeighborsWarning)
-        for by_power in _weigher_candidates(model, rows, judge, powers):
+        for by_power in _weigher_candidates(model, table.target, powers):
             for p, weigher in by_power.items():
+                name = "none" if weigher is None else type(weigher).__name__
                 if id(weigher) not in learned:
-                    learned[id(weigher)] = _learn_parts(model, rows, weigher, judge, max(counts))
-                measures = _measure(model, rows, p, settings, learned[id(weigher)], judge, repetition)
+                    learned[id(weigher)] = _learn_parts(model, table, weigher, known, drawn, max(counts))
+                measures = _measure(model, table, p, settings, learned[id(weigher)], judge, repetition)
                 for (k, kind), measured in zip(settings, measures, strict=True):
+                    score = judge.score(measured) if measured.shape[1] else (np.nan,) * len(judge.columns)
                     candidates.append((k, weigher, kind, p))
-                    scores.append(_score(judge, measured))
-                    for name, value in zip(columns, (_name_of(weigher), p, k, kind), strict=True):
-                        columns[name].append(value)
+                    scores.append(score)
+                    values = {"weigher": name, "p": p, "n_neighbors": k, "weights": kind}
+                    tried.append({**values, **dict(zip(judge.columns, score, strict=True)), "chosen": False})
     best = min(range(len(scores)), key=lambda i: (*judge.rank(scores[i]), i))
-    by_column = [list(values) for values in zip(*scores, strict=True)]
-    chosen = [i == best for i in range(len(scores))]
-    tried = {**columns, **dict(zip(judge.columns, by_column, strict=True)), "chosen": chosen}
-    n_neighbors, weigher, kind, p = candidates[best]
-    return KNNChoice(n_neighbors, weigher, kind, p, tried)
+    tried[best]["chosen"] = True
+    return KNNChoice(*candidates[best], tried)
 
 
 def is_auto(value: Any) -> bool:
@@ -153,49 +224,42 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _score(judge: Judge, measured: FloatArray) -> tuple[float, ...]:
-    """Return the scores of a candidate by the ``measured`` rows. NaN if there is no row to judge."""
-    return judge.score(measured) if measured.shape[1] else (float("nan"),) * len(judge.columns)
-
-
-def _name_of(weigher: Any) -> str:
-    """Return the weigher's name in the table of candidates."""
-    return "none" if weigher is None else type(weigher).__name__
-
-
-def _fitting_counts(rows: PreparedRows, repetition: FloatArray | None) -> tuple[int, ...]:
+def _fitting_counts(table: CodedTable, known: Weights | None, repetition: FloatArray | None) -> tuple[int, ...]:
     """Return the candidates for ``n_neighbors`` that every row has, itself left out. At least 1 is one of them."""
-    n = len(rows.training.codes)
+    n = len(table)
     stored = np.arange(n)
-    if rows.weights is not None and rows.weights.instance_mask is not None:
-        stored = np.flatnonzero(rows.weights.instance_mask)
+    if known is not None and known.instance_mask is not None:
+        stored = np.flatnonzero(known.instance_mask)
     fitting = []
     for k in N_NEIGHBORS:
         counted = np.ones(n) if repetition is None else scale_repetitions(repetition, stored, k)
-        if counted[stored].sum() - counted[stored].max() >= k * _FULL:
+        if counted[stored].sum() - counted[stored].max() >= k * FULL:
             fitting.append(k)
     return tuple(fitting) or N_NEIGHBORS[:1]
 
 
-def _weigher_candidates(
-    model: Any, rows: PreparedRows, judge: Judge, powers: tuple[int, ...]
-) -> Iterator[dict[int, Any]]:
+def _varies(target: Target) -> bool:
+    """Return whether labels or numbers differ. Otherwise no weigher learns from them."""
+    values = target.codes if target.numbers is None else target.numbers
+    return bool(len(values)) and bool((values != values[:1]).any())
+
+
+def _weigher_candidates(model: Any, target: Target, powers: tuple[int, ...]) -> Iterator[dict[int, Any]]:
     """Yield the weighers to try, the simplest first. Each is a dict by p, since weights may depend on p.
 
-    ``judge`` knows the weighers for its kind of targets. ``powers`` are the candidates for p.
+    ``powers`` are the candidates for p.
     """
     if not is_auto(model.weigher):
         yield dict.fromkeys(powers, model.weigher)
         return
     yield dict.fromkeys(powers, None)
-    if rows.training.varies():  # else no weigher learns
-        for by_power in judge.weighers(powers, model.n_jobs):
-            yield {p: _ask_for_weights(weigher) for p, weigher in by_power.items()}
-
-
-def gradient_weighers(powers: tuple[int, ...], n_jobs: int | None) -> dict[int, Any]:
-    """Return the weighers by the gradients of learned votes, for each p. They are candidates for all targets."""
-    return {p: GradientWeights(0.5, p=p, max_rows=500, random_state=0, n_jobs=n_jobs) for p in powers}
+    one_target = target.numbers is None or target.numbers.reshape(len(target.numbers), -1).shape[1] == 1
+    if not (one_target and _varies(target)):
+        return
+    relief = ReliefF(n_jobs=model.n_jobs) if target.numbers is None else RReliefF(n_jobs=model.n_jobs)
+    yield dict.fromkeys(powers, _ask_for_weights(relief))
+    gradient = {p: GradientWeights(0.5, p=p, max_rows=500, random_state=0, n_jobs=model.n_jobs) for p in powers}
+    yield {p: _ask_for_weights(weigher) for p, weigher in gradient.items()}
 
 
 def _ask_for_weights(weigher: Any) -> Any:
@@ -203,61 +267,62 @@ def _ask_for_weights(weigher: Any) -> Any:
     return weigher.set_fit_request(sample_weight=True) if _routing_enabled() else weigher
 
 
-def _learn_parts(model: Any, rows: PreparedRows, weigher: Any, judge: Judge, k: int) -> list[_Part]:
+def _learn_parts(
+    model: Any, table: CodedTable, weigher: Any, known: Weights | None, drawn: IndexArray, k: int
+) -> list[_Part]:
     """Return the judged rows in parts, each with weights that were learned without the targets of its rows.
 
     Parameters
     ----------
-    model : LocalKNeighbors
-    rows : PreparedRows
+    model : BaseKNeighbors
+    table : CodedTable
     weigher : None, Weights or weigher
-    judge : Judge
-        Has the rows to judge, and folds of them.
+    known : Weights or None
+        As in `choose_values`.
+    drawn : ndarray of int
+        The rows to judge.
     k : int
         The largest number of neighbours, by which small repetition weights are scaled for the weigher.
     """
-    training, drawn = rows.training, judge.drawn
-    if rows.weights is not None or weigher is None:
-        return [_Part(drawn, Weights() if rows.weights is None else rows.weights, None)]
+    if known is not None or weigher is None:
+        return [_Part(drawn, Weights() if known is None else known, None)]
     model = use_values(model, weigher=weigher)
     parts = []
-    for train, test in judge.folds() if len(drawn) > 1 else []:
-        learning, judged = drawn[train], drawn[test]
-        if not training.varies(learning):  # no weigher learns from one class or one number
+    for train, test in make_folds(table.target, drawn) if len(drawn) > 1 else []:
+        learning, judged = table.take(drawn[train]), drawn[test]
+        if not _varies(learning.target):  # no weigher learns from one class or one number
             parts.append(_Part(judged, Weights(), None))
             continue
-        weight = None if training.sample_weight is None else training.sample_weight[learning]
-        if weight is not None:
-            weight = scale_repetitions(weight, np.arange(len(weight)), k)
-        table, y = _safe_indexing(rows.table, learning), training.y(rows.classes, learning)
-        _, weights = resolve_weights(model, table, y, training.X[learning], rows.coder, weight)
+        if learning.given_weight is not None:
+            scaled = scale_repetitions(learning.given_weight, np.arange(len(learning)), k)
+            learning = replace(learning, given_weight=scaled)
+        _, weights = resolve_weights(model, learning)
         # Only rows that the weights know can be neighbours, where weights belong to rows or to classes.
-        present = np.unique(training.codes[learning])
-        unknown = weights.classes is not None and len(present) < len(np.unique(training.codes))
-        parts.append(_Part(judged, weights, learning if weights.instance_bound or unknown else None))
+        unknown = weights.classes is not None and len(np.unique(learning.codes)) < len(np.unique(table.codes))
+        parts.append(_Part(judged, weights, drawn[train] if weights.instance_bound or unknown else None))
     return parts
 
 
 def _measure(
     model: Any,
-    rows: PreparedRows,
+    table: CodedTable,
     p: int,
     settings: list[tuple[int, Any]],
     parts: list[_Part],
-    judge: Judge,
+    judge: ClassJudge | NumberJudge,
     repetition: FloatArray | None,
 ) -> FloatArray:
     """Predict the judged rows with every setting, and return the measures of the predictions.
 
     Parameters
     ----------
-    model : LocalKNeighbors
-    rows : PreparedRows
+    model : BaseKNeighbors
+    table : CodedTable
     p : {1, 2}
     settings : list of (n_neighbors, weights)
     parts : list of _Part
         From `_learn_parts`.
-    judge : Judge
+    judge : ClassJudge or NumberJudge
     repetition : ndarray of shape (n,), or None
         Repetition weights of all rows.
 
@@ -265,67 +330,50 @@ def _measure(
     -------
     ndarray of shape (n_settings, n_measures, n_judged)
     """
-    training, drawn = rows.training, judge.drawn
-    if len(training.codes) < 2:  # There is nothing to predict a row by.
+    if len(table) < 2:  # There is nothing to predict a row by.
         return np.zeros((len(settings), judge.n_measures, 0))
-    measures = np.zeros((len(settings), judge.n_measures, len(drawn)))
-    span = training.X.shape[1] ** (1 / p)
+    measures = np.zeros((len(settings), judge.n_measures, len(judge.drawn)))
+    kinds = [VoteKind(k, by_distance, table.shape[1] ** (1 / p)) for k, by_distance in settings]
     for part in parts:
-        among = np.arange(len(training.codes)) if part.among is None else part.among
+        among = np.arange(len(table)) if part.among is None else part.among
         engine = NeighborEngine(
-            training.X if part.among is None else training.X[among],
+            table.rows if part.among is None else table.rows[among],
             weights=part.weights,
             p=p,
-            nominal=rows.coder.nominal if rows.coder.nominal.any() else None,
-            class_of_row=class_of_row(part.weights, rows.classes, training.codes[among]),
+            nominal=table.nominal if table.nominal.any() else None,
+            class_of_row=class_of_row(part.weights, table.classes, table.codes[among]),
             backend=model.backend,
             n_jobs=model.n_jobs,
         )
+        scaled: dict[int, FloatArray] = {}
+        if repetition is not None:
+            scaled = {k: scale_repetitions(repetition[among], engine.stored_rows, k) for k, _ in settings}
+
+        def enough(
+            _: FloatArray, row: IndexArray, scaled: dict[int, FloatArray] = scaled
+        ) -> BoolArray:  # for every number of votes
+            return np.all([reaches_weight(weight[row], k) for k, weight in scaled.items()], axis=0)
+
+        found_lists = search_until(
+            engine,
+            table.rows[part.rows],
+            max(k for k, _ in settings),
+            enough if scaled else None,
+            own=part.rows if part.among is None else None,
+        )
         omega = part.weights.votes
-        counted = None if repetition is None else repetition[among]
-        scaled = {
-            k: None if counted is None else scale_repetitions(counted, engine.stored_rows, k) for k, _ in settings
-        }
-        for judged, distance, row in _search(engine, training.X, part, scaled):
-            at = np.searchsorted(drawn, judged)
-            for number, (k, kind) in enumerate(settings):
-                weight = scaled[k]
-                shares = None if weight is None else mass_votes(weight[row], k)[0]
+        for found in found_lists:
+            judged = part.rows[found.query]
+            at = np.searchsorted(judge.drawn, judged)
+            for number, kind in enumerate(kinds):
                 # Without repetition weights, the k first ones vote. With them, shares beyond k are 0.
-                width = slice(k) if shares is None else slice(None)
-                by_distance = distance_votes(distance[:, width], kind, span=span, shares=shares)
-                votes = combine_votes(by_distance, shares, None if omega is None else omega[row[:, width]])
-                measures[number][:, at] = judge.measure(judged, among[row[:, width]], votes)
+                width = slice(None) if scaled else slice(kind.k)
+                row = found.row[:, width]
+                votes = kind.votes(
+                    found.distance[:, width],
+                    scaled[kind.k][row] if scaled else None,
+                    None if omega is None else omega[row],
+                )
+                voters = Voters(judged, found.distance[:, width], among[row], votes)
+                measures[number][:, at] = judge.measure(voters)
     return measures
-
-
-def _search(
-    engine: NeighborEngine, X: Any, part: _Part, scaled: dict[int, FloatArray | None]
-) -> Iterator[tuple[IndexArray, FloatArray, IndexArray]]:
-    """Yield batches of judged rows with the distances and numbers of enough neighbours for every number of votes.
-
-    Parameters
-    ----------
-    engine : NeighborEngine
-        Rows that can be neighbours.
-    X : array or CSR
-        All coded rows.
-    part : _Part
-    scaled : dict
-        For each number of neighbours k, the repetition weights of the rows of the engine, or None.
-    """
-    alone = part.among is None
-    most = engine.n_references - alone
-    size = max(64, _BATCH_CELLS // max(scaled))
-    for begin in range(0, len(part.rows), size):
-        pending, width = part.rows[begin : begin + size], min(max(scaled), most)
-        while len(pending) and width:
-            distance, row = engine.search(X[pending], width, own_row=pending if alone else None)
-            full = np.ones(len(pending), dtype=bool)
-            if width < most:
-                for k, weight in scaled.items():
-                    if weight is not None:
-                        full &= weight[row].sum(axis=1) >= k * _FULL
-            if full.any():
-                yield pending[full], distance[full], row[full]
-            pending, width = pending[~full], min(2 * width, most)

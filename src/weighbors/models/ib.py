@@ -2,53 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import FloatArray, IndexArray
-from ..engine import distance_votes
-from .base_knn import BATCH_CELLS
-from .explain import Voters
-from .knn import WeightedKNeighborsClassifier
-from .ranges import UnitRanges
+from .._typing import FloatArray
+from ..tables.coded import CodedTable, read_training, takes_coded_tables
+from ..weights import Weights
+from .base_knn import BaseKNeighbors
+from .lazy import range_weights
+from .neighbor_votes import VoteKind
+from .training import select_rows
 
 _OFFSET = 0.001  # Weka's IBk adds this number to d before it computes 1/d
-#: Relative difference up to which a distance is tied with the k-th distance, so that rounding does not break ties.
-_TIED = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 
 
-def count_until_weight(distance: FloatArray, repetition: FloatArray | None, k: int) -> tuple[IndexArray, IndexArray]:
-    """Return how many neighbours reach the weight k, and how many there are if all ties with the last are included.
+class RangeScaledKNN(ClassifierMixin, BaseKNeighbors):
+    """Base class of IBk and IB1: features are divided by their ranges, and votes are those of Weka."""
 
-    Parameters
-    ----------
-    distance : ndarray of shape (n_queries, width)
-        Distances of the neighbours of each query, in ascending order.
-    repetition : ndarray of the same shape, or None
-        Repetition weight of each neighbour. None: every neighbour counts once.
-    k : int
+    n_neighbors: int = 1
+    weigher: Any = "ranges"  # the weights are computed from the column ranges of the stored rows
+    weights: str = "uniform"
+    ties: str = "index"
 
-    Returns
-    -------
-    needed, tied : ndarrays of shape (n_queries,)
-        ``needed`` is width + 1 if the weights of all neighbours add up to less than k.
-    """
-    n, width = distance.shape
-    if repetition is None:
-        needed = np.full(n, min(k, width + 1), dtype=np.int64)
-    else:
-        # Sums of fractions may miss k by their last bits.
-        needed = 1 + (np.cumsum(repetition, axis=1) < k * (1 - 1e-12)).sum(axis=1)
-    last = distance[np.arange(n), np.minimum(needed, width) - 1]
-    limit = last * (1 + _TIED[distance.dtype])
-    return needed, (distance <= limit[:, None]).sum(axis=1)
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Store the training rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Counts as repetition.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(select_rows(self, read_training(self, X, y, sample_weight), least_classes=2))
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool | None = True
+    ) -> Self:
+        """Store further training rows. The column ranges are computed again, unless ``refresh=False``.
+
+        See `WeightedKNeighborsClassifier.partial_fit`.
+        """
+        return self._add_labelled(X, y, classes, sample_weight, refresh)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the share of the votes for each class. See `WeightedKNeighborsClassifier.predict_proba`."""
+        return self._scores(X)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """1 for each feature, but 0 for a numeric feature with only one value."""
+        return (super().feature_importances_ > 0).astype(np.float64)
+
+    def _own_weights(self, table: CodedTable) -> tuple[None, Weights]:
+        """Return weights that divide each numeric feature by its range."""
+        return None, range_weights(table.rows, table.nominal)
+
+    def _vote_kind(self) -> VoteKind:
+        """Return which neighbours vote, and how much, as in Weka."""
+        span = float(np.sqrt(self.n_features_in_))
+        by_distance: Any = {"uniform": None, "similarity": "complement"}.get(self.weights)
+        if self.weights == "inverse":
+
+            def by_distance(distance: FloatArray) -> FloatArray:
+                inverse: FloatArray = 1.0 / (distance.astype(np.float64) / span + _OFFSET)
+                return inverse
+
+        return VoteKind(int(self.n_neighbors), by_distance, span, all_ties=self.ties == "all")
 
 
-class IBk(WeightedKNeighborsClassifier):
+@dataclass(eq=False, repr=False)
+class IBk(RangeScaledKNN):
     """k nearest neighbours on min-max scaled features, as Weka's IBk.
 
     It is a `WeightedKNeighborsClassifier` with fixed weights: differences in a numeric feature are divided by its
@@ -110,9 +146,14 @@ class IBk(WeightedKNeighborsClassifier):
     0.944
     """
 
-    _needs_scaled_columns = False  # it scales them by their ranges
+    n_neighbors: int = 1
+    _: KW_ONLY
+    weights: str = "uniform"
+    ties: str = "all"
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions({"uniform", "inverse", "similarity"})],
         "ties": [StrOptions({"all", "index"})],
@@ -120,81 +161,9 @@ class IBk(WeightedKNeighborsClassifier):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 1,
-        *,
-        weights: str = "uniform",
-        ties: str = "all",
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            UnitRanges(),
-            weights=weights,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-        )
-        self.ties = ties
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, refresh: bool | None = True
-    ) -> IBk:
-        """Store further training rows. The column ranges are computed again, unless ``refresh=False``."""
-        super().partial_fit(X, y, classes, sample_weight, refresh=refresh)
-        return self
-
-    def _neighbors_and_votes(self, X: Any, own: IndexArray | None) -> Iterator[Voters]:
-        """Yield batches of queries that have the same number of voting neighbours.
-
-        If the last neighbour found is still tied with the k-th, or if the repetition weights add up to less than k,
-        the number of neighbours is doubled. ``own`` is the row that each query must not find, or None.
-        """
-        if self.ties == "index":
-            yield from super()._neighbors_and_votes(X, own)
-            return
-        k = int(self.n_neighbors)
-        repetition = self._repetitions(own)
-        most = self._fitted.engine.n_references - (own is not None)
-        size = max(64, BATCH_CELLS // k)
-        for begin in range(0, X.shape[0], size):
-            # A few more than k, because the ties with the k-th neighbour must be in the list, too.
-            pending, width = np.arange(begin, min(begin + size, X.shape[0])), min(k + 4, most)
-            while len(pending):
-                not_this = None if own is None else own[pending]
-                distance, row = self._fitted.engine.search(X[pending], width, own_row=not_this, n_jobs=self.n_jobs)
-                needed, tied = count_until_weight(distance, None if repetition is None else repetition[row], k)
-                # A list is complete if it goes beyond the ties, or contains all rows.
-                done = ((needed <= width) & (tied < width)) | (width == most)
-                # Voters of a batch have arrays of one width, so queries are grouped by their number of neighbours.
-                for count in np.unique(tied[done]):
-                    at = np.flatnonzero(done & (tied == count))
-                    yield self._voters(pending[at], distance[at, :count], row[at, :count], repetition)
-                pending, width = pending[~done], min(2 * width, most)
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """1 for each feature, but 0 for a numeric feature with only one value."""
-        return (super().feature_importances_ > 0).astype(np.float64)
-
-    def _shares(self, repetition: FloatArray) -> FloatArray:
-        """Return how many votes each neighbour has; ``repetition`` are the repetition weights of the neighbours.
-
-        With ``ties="all"``, each neighbour has its full repetition weight, even if the sum is above k.
-        """
-        return super()._shares(repetition) if self.ties == "index" else repetition
-
-    def _distance_votes(self, distance: FloatArray, shares: FloatArray | None) -> FloatArray | None:
-        """Return the factor of each vote that depends on the distance, as in Weka. None: all factors are equal."""
-        span = float(np.sqrt(self.n_features_in_))
-        if self.weights == "inverse":
-            inverse: FloatArray = 1.0 / (distance.astype(np.float64) / span + _OFFSET)
-            return inverse
-        return distance_votes(distance, "complement" if self.weights == "similarity" else None, span=span)
-
-
-class IB1(IBk):
+@dataclass(eq=False, repr=False, kw_only=True)
+class IB1(RangeScaledKNN):
     """The nearest neighbour on min-max scaled features, as Weka's IB1.
 
     If several rows have the smallest distance, the label of the first row is the prediction. With ``IBk(1)``, all of
@@ -238,19 +207,9 @@ class IB1(IBk):
     ['a']
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: IBk._parameter_constraints[name] for name in ("categorical_features", "n_jobs")
     }
-
-    def __init__(
-        self,
-        *,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            1,
-            ties="index",
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-        )

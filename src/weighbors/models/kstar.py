@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._parallel.threads import effective_n_jobs, row_ranges, run_ranges
 from .._typing import BoolArray, FloatArray
+from ..tables.coded import takes_coded_tables
 from .lazy import LazyClassifier
 
 _CELLS = 250_000  # how many distances are in memory at the same time
@@ -241,6 +242,7 @@ class KStar(LazyClassifier):
     }
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Store the training rows.
 

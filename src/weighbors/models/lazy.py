@@ -1,4 +1,4 @@
-"""Base class of the lazy classifiers: ``fit`` stores the validated rows, and each query is answered from them."""
+"""What the lazy learners share: features scaled by their ranges, and a base class that stores the training rows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,34 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from .._typing import AnyArray, FloatArray, IndexArray
+from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..engine.references import column_ranges
 from ..exceptions import InvalidDataError
-from ..tables.labels import check_labels, require_labels
-from ..tables.validation import TableCoder, check_sample_weight
+from ..tables.coded import read_queries, read_training
+from ..tables.ranges import invert_ranges
+from ..weights import Weights
+from .training import require_classes
+
+
+def range_weights(X: Any, nominal: BoolArray, *, p: int = 2) -> Weights:
+    """Return feature weights that divide the differences in each numeric feature by its column range.
+
+    Categorical features get weight 1. A numeric feature with only one value gets weight 0. If that would make all
+    weights 0, all of them are 1. ``nominal`` tells which features are categorical, ``p`` is the power of the distance.
+    """
+    low, high, _ = column_ranges(X)
+    with np.errstate(over="ignore"):  # an overflow raises an error below, or in the engine
+        span = high.astype(np.float64) - low.astype(np.float64)
+        a = np.where(nominal, 1.0, invert_ranges(span) ** p)
+    if not np.isfinite(a).all():
+        j = int(np.flatnonzero(~np.isfinite(a))[0])
+        raise InvalidDataError(
+            f"column {j} spans only {span[j]:.3g}, too little to be scaled to 1: multiply it by a constant, or drop it"
+        )
+    # If all features are constant, all rows are equally near. Weights of 0 would be refused.
+    return Weights(feature_weights=a if (a > 0).any() else np.ones(len(a)))
 
 
 class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -27,23 +49,16 @@ class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _store(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Validate the rows and their labels, and store those whose sample weight is above 0."""
-        require_labels(self, y)
         self._refuse_sparse(X)
-        coder = TableCoder(self.categorical_features, "different")
-        rows = coder.fit_transform(self, X).astype(np.float64, copy=False)
-        classes, codes = check_labels(y, who=type(self).__name__)
-        check_consistent_length(rows, codes)
-        weight = check_sample_weight(sample_weight, rows)
-        repetition = np.ones(len(rows)) if weight is None else weight
-        kept = np.flatnonzero(repetition > 0)
-        if len(np.unique(codes[kept])) < 2:
-            raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
-        self.n_samples_fit_: int = len(rows)
-        self._coder = coder
-        self._rows: FloatArray = np.ascontiguousarray(rows[kept])
-        self._repetition: FloatArray = repetition[kept]
-        self.classes_: AnyArray = classes
-        self._codes: IndexArray = codes[kept]
+        table = read_training(self, X, y, sample_weight)
+        kept = np.flatnonzero(table.sample_weight > 0)
+        require_classes(table.codes[kept])
+        self.n_samples_fit_: int = len(table)
+        self._coder = table.coder
+        self._rows: FloatArray = np.ascontiguousarray(table.rows[kept], dtype=np.float64)
+        self._repetition: FloatArray = table.sample_weight[kept]
+        self.classes_: AnyArray = table.classes
+        self._codes: IndexArray = table.codes[kept]
 
     def _refuse_sparse(self, X: Any) -> None:
         """Raise `InvalidDataError` if ``X`` is a sparse matrix."""
@@ -56,8 +71,7 @@ class LazyClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Return the queries ``X``, coded as the training rows are, as a dense float64 array."""
         check_is_fitted(self, "n_samples_fit_")
         self._refuse_sparse(X)
-        queries: FloatArray = self._coder.transform(self, X)
-        return np.ascontiguousarray(queries, dtype=np.float64)
+        return np.ascontiguousarray(read_queries(self, self._coder, X), dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

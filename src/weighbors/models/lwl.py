@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import FloatArray
 from ..engine import NeighborEngine
 from ..neighbors.checks import check_enough
-from .ib import count_until_weight
-from .lazy import LazyClassifier
+from ..tables.coded import takes_coded_tables
+from .lazy import LazyClassifier, range_weights
 from .local_models import LocalNaiveBayes, LocalStump
-from .ranges import range_weights
+from .neighbor_votes import count_until_weight
 from .training import scale_repetitions
 
 _BATCH_CELLS = 2_000_000  # about how many numbers are in memory at the same time
@@ -136,6 +136,7 @@ class LWL(LazyClassifier):
     }
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Store the training rows.
 

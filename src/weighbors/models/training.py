@@ -1,66 +1,119 @@
-"""The training rows that a k-NN stores, in the order in which they were given. More rows can be added."""
+"""The training rows of a model: which of them count, how much each of them counts, and rows that come later."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import column_or_1d, compute_class_weight
+from sklearn.utils import _safe_indexing, column_or_1d, compute_class_weight
+from sklearn.utils.validation import check_consistent_length
 
 from .._names import require_text
 from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..neighbors.checks import check_fits
+from ..tables.coded import CodedTable
 from ..tables.labels import codes_of
+from ..tables.targets import Target
+from ..tables.validation import TableCoder, check_sample_weight
 from ..weights import Weights
 
 _ROUNDING = 1e-9  # relative tolerance: a sum of weights can differ from 1 by rounding
 
 
-@dataclass(frozen=True)
-class Training:
-    """Coded training rows ``X``, with their class numbers or numeric targets, and their sample weights.
+class Stored(NamedTuple):
+    """The rows that a model stores: those of positive weight."""
 
-    If the target is numeric, all rows have code 0.
+    table: CodedTable
+    numbers: IndexArray  # number of each row in the data that the user gave
+    n_given: int  # number of rows given, including rows of weight 0
+    known: tuple[Any, Weights] | None = None  # fitted weigher and weights; None: weights are learned from these rows
+
+
+def select_rows(model: Any, table: CodedTable, *, least_classes: int = 1) -> Stored:
+    """Return the rows of positive weight of a first training table.
+
+    Raise `InvalidDataError` if they have fewer than ``least_classes`` classes, or if given weights do not fit the
+    table.
     """
+    kept = positive_rows(table.codes, table.classes, table.given_weight, model.class_weight)
+    known = None
+    if isinstance(model.weigher, Weights):
+        check_fits(model.weigher, table.rows, table.coder.names)
+        some = model.weigher.instance_bound and len(kept) < len(table)
+        known = None, model.weigher.take(kept) if some else model.weigher
+    if len(kept) == len(table):
+        return Stored(table, kept, len(table), known)
+    require_classes(table.codes[kept], least_classes)
+    # The codes of categories must not depend on rows of weight 0.
+    return Stored(table.take(kept).recoded(), kept, len(table), known)
 
-    X: Any
-    codes: IndexArray
-    row: IndexArray  # number of each row in the data that the user gave
-    sample_weight: FloatArray | None  # as the user gave it
-    targets: FloatArray | None = None  # (n,) or (n, n_outputs) numeric targets, as the user gave them; None for classes
 
-    def y(self, classes: AnyArray, rows: Any = slice(None)) -> AnyArray:
-        """Return the labels of some rows, or their numeric targets. ``classes`` are the classes that codes stand for.
+def require_classes(codes: AnyArray, least: int = 2) -> None:
+    """Raise `InvalidDataError` if the rows of positive weight, whose classes are ``codes``, have too few classes."""
+    if len(np.unique(codes)) < least:
+        raise InvalidDataError("at least 2 classes are needed; rows of weight 0 left out, there is 1 class")
 
-        One output is a vector, even if the user gave one column.
-        """
-        if self.targets is None:
-            return classes[self.codes[rows]]
-        numbers = self.targets[rows]
-        return numbers[:, 0] if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
 
-    def varies(self, rows: Any = slice(None)) -> bool:
-        """Return whether some rows have different labels or targets. Otherwise no weigher learns from them."""
-        values = self.codes[rows] if self.targets is None else self.targets[rows]
-        return bool(len(values)) and bool((values != values[:1]).any())
+def read_declared(model: Any, X: Any, y: Any, classes: AnyArray, sample_weight: Any) -> CodedTable:
+    """Check and code the rows of a first ``partial_fit``, where some of the declared ``classes`` may have no row."""
+    coder = TableCoder(model.categorical_features, getattr(model, "handle_unknown", "different"))
+    rows = coder.fit_transform(model, X)
+    target = Target(codes_among(y, classes), classes)
+    check_consistent_length(rows, target.codes)
+    weight, names = check_sample_weight(sample_weight, rows), getattr(model, "feature_names_in_", None)
+    return CodedTable(rows, coder, target, weight, feature_names=names, given=X)
 
-    def joined(self, other: Training) -> Training:
-        """Return these rows followed by the rows of ``other``. Missing sample weights become 1."""
-        if sparse.issparse(self.X):
-            X = sparse.vstack([self.X, sparse.csr_matrix(other.X)], format="csr")
-        else:
-            X = np.concatenate([self.X, other.X.toarray() if sparse.issparse(other.X) else other.X])
-        weight, targets = None, None
-        if self.sample_weight is not None or other.sample_weight is not None:
-            weight = np.concatenate(
-                [np.ones(len(t.codes)) if t.sample_weight is None else t.sample_weight for t in (self, other)]
-            )
-        if self.targets is not None and other.targets is not None:
-            targets = np.concatenate([self.targets, other.targets])
-        rows = np.concatenate([self.row, other.row])
-        return Training(X, np.concatenate([self.codes, other.codes]), rows, weight, targets)
+
+def read_further(
+    model: Any, coder: TableCoder, X: Any, target: Target, sample_weight: Any, class_weight: Any = None
+) -> tuple[CodedTable, IndexArray]:
+    """Check and code further rows. Return the table of those with positive weight, and their numbers in ``X``.
+
+    Parameters
+    ----------
+    model : estimator
+    coder : TableCoder
+        That of the rows before. It stays as it is: the table has a copy, in which new categories have the next free
+        codes.
+    X, sample_weight
+        As the user gave them.
+    target : Target
+        Labels of these rows, as positions in the classes of the rows before, or numbers.
+    class_weight
+        As in `repetition_weights`.
+    """
+    check_consistent_length(X, target.codes)
+    weight = check_sample_weight(sample_weight, X)
+    kept = positive_rows(target.codes, target.classes, weight, class_weight)
+    extended = deepcopy(coder)
+    rows = extended.extend(model, X)
+    if len(kept) < len(target.codes):  # rows of weight 0 do not bring categories
+        extended = deepcopy(coder)
+        rows = extended.extend(model, _safe_indexing(X, kept)) if len(kept) else rows[:0]
+    return CodedTable(rows, extended, target.take(kept), None if weight is None else weight[kept]), kept
+
+
+def join_tables(first: CodedTable, second: CodedTable) -> CodedTable:
+    """Return the rows of two tables, with the coder of the second one. Sample weights that are missing become 1."""
+    if sparse.issparse(first.rows):
+        rows = sparse.vstack([first.rows, sparse.csr_matrix(second.rows)], format="csr")
+    else:
+        rows = np.concatenate([first.rows, second.rows.toarray() if sparse.issparse(second.rows) else second.rows])
+    weighed = first.given_weight is not None or second.given_weight is not None
+    numbers = None
+    if first.numbers is not None and second.numbers is not None:
+        numbers = np.concatenate([first.numbers, second.numbers])
+    return replace(
+        first,
+        rows=rows,
+        coder=second.coder,
+        target=replace(first.target, codes=np.concatenate([first.codes, second.codes]), numbers=numbers),
+        given_weight=np.concatenate([first.sample_weight, second.sample_weight]) if weighed else None,
+    )
 
 
 def indexable(table: Any, nominal: BoolArray) -> Any:

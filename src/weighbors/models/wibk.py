@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from copy import copy, deepcopy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
@@ -16,20 +16,23 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..engine import Plan
 from ..explanation import Explanation, OriginalValues, Prepared, explain_rows
+from ..tables.coded import CodedTable
 from ..tables.frames import as_pandas
 from ..tables.labels import check_labels, require_labels
+from ..tables.targets import Target
 from ..tables.unscaled import columns_checked
 from ..tables.validation import TakesTables, check_sample_weight
 from ..weighers.intervals import INTERVAL_CONSTRAINTS, RepresentativeIntervals, interval_frame
 from ..weighers.intervals.discretize import IntegerCoder
 from ..weights import Weights
 from .knn import WeightedKNeighborsClassifier
-from .training import Training, codes_among, declared_classes, scale_repetitions
+from .training import codes_among, declared_classes, join_tables, scale_repetitions
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@dataclass(eq=False, repr=False)
 class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
     """k nearest neighbours on unscaled integers, with weights from representative intervals.
 
@@ -91,42 +94,24 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
     array(['low', 'high'], dtype='<U4')
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weight: str = "nonoverlap"
+    normalize: str | None = "instance"
+    smoothing: float = 0.02
+    overlap: str = "values"
+    vote_ties: str = "first"
+    discretize: str | None = None
+    n_bins: int = 10
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         **INTERVAL_CONSTRAINTS,
         "vote_ties": [StrOptions({"first", "nearest"})],
         "n_jobs": [None, Integral],
     }
-
-    knn_: WeightedKNeighborsClassifier
-    classes_: AnyArray
-    _coder: IntegerCoder
-    _training: Training  # the rows before bins are made
-
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weight: str = "nonoverlap",
-        normalize: str | None = "instance",
-        smoothing: float = 0.02,
-        overlap: str = "values",
-        vote_ties: str = "first",
-        discretize: str | None = None,
-        n_bins: int = 10,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weight = weight
-        self.normalize = normalize
-        self.smoothing = smoothing
-        self.overlap = overlap
-        self.vote_ties = vote_ties
-        self.discretize = discretize
-        self.n_bins = n_bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> WIBK:
@@ -143,11 +128,9 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        coder, rows = self._check_table(X, y)
+        coder, rows = self._open(X, y)
         classes, codes = check_labels(y, who=type(self).__name__)
-        check_consistent_length(rows, codes)
-        weight = check_sample_weight(sample_weight, rows)
-        return self._learn(coder, Training(rows, codes, np.arange(len(codes)), weight), classes)
+        return self._learn(coder, self._table_of(coder, rows, Target(codes, classes), sample_weight))
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(
@@ -172,53 +155,52 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self, "knn_"):
             declared = declared_classes(classes)
-            coder, rows = self._check_table(X, y)
-            codes = codes_among(y, declared)
-            check_consistent_length(rows, codes)
-            weight = check_sample_weight(sample_weight, rows)
-            return self._learn(coder, Training(rows, codes, np.arange(len(codes)), weight), declared, partial=True)
+            coder, rows = self._open(X, y)
+            table = self._table_of(coder, rows, Target(codes_among(y, declared), declared), sample_weight)
+            return self._learn(coder, table, partial=True)
         require_labels(self, y)
-        codes = codes_among(y, self.classes_, classes)
-        check_consistent_length(X, codes)
+        target = Target(codes_among(y, self.classes_, classes), self.classes_)
         # The coder is copied, so that an error below leaves the fitted model as it was.
         coder = deepcopy(self._coder)
-        rows = coder.extend(self, X)
-        number = np.arange(len(codes)) + len(self._training.codes)
-        training = self._training.joined(Training(rows, codes, number, check_sample_weight(sample_weight, X)))
+        check_consistent_length(X, target.codes)
+        new = self._table_of(coder, coder.extend(self, X), target, sample_weight)
+        table = join_tables(self._training, new)
         if refresh:
-            return self._learn(coder, training, self.classes_, partial=True)
-        coder.check_whole(rows)
-        knn = copy(
-            self.knn_
-        )  # a shallow copy is enough: partial_fit replaces the fitted attributes and does not change them
-        knn.partial_fit(self._table(coder.integers(rows)), y, sample_weight=sample_weight, refresh=False)
-        self.knn_, self._coder, self._training = knn, coder, training
-        return self
+            return self._learn(coder, table, partial=True)
+        coder.check_whole(new.rows)
+        knn = copy(self.knn_)  # a shallow copy is enough: partial_fit replaces the fitted attributes
+        knn.partial_fit(self._with_names(coder.integers(new.rows)), y, sample_weight=sample_weight, refresh=False)
+        return self._store(knn, coder, table)
 
-    def _check_table(self, X: Any, y: Any) -> tuple[IntegerCoder, Any]:
+    def _open(self, X: Any, y: Any) -> tuple[IntegerCoder, Any]:
         """Return a coder for the table, and the coded rows before bins are made."""
         require_labels(self, y)
         coder = IntegerCoder(self.discretize, self.n_bins, self.categorical_features)
         return coder, coder.open(self, X)
 
-    def _learn(self, coder: IntegerCoder, training: Training, classes: AnyArray, *, partial: bool = False) -> WIBK:
+    def _table_of(self, coder: IntegerCoder, rows: Any, target: Target, sample_weight: Any) -> CodedTable:
+        """Return coded rows with their target and weights, which are checked here."""
+        check_consistent_length(rows, target.codes)
+        return CodedTable(rows, coder.table, target, check_sample_weight(sample_weight, rows))
+
+    def _learn(self, coder: IntegerCoder, table: CodedTable, *, partial: bool = False) -> WIBK:
         """Compute the bins, and fit the k-NN to the integers.
 
         Parameters
         ----------
         coder : IntegerCoder
-        training : Training
-        classes : ndarray of shape (n_classes,)
+        table : CodedTable
+            All rows so far, before bins are made.
         partial : bool
-            Whether some of the ``classes`` may have no rows yet.
+            Whether some of the classes may have no rows yet.
         """
-        weight = training.sample_weight
+        weight, classes = table.given_weight, table.classes
         if weight is None:
-            coder.learn(training.X, training.codes, len(classes), None)
+            coder.learn(table.rows, table.codes, len(classes), None)
         else:  # bins use the same repetition weights as the vote
             some = np.flatnonzero(weight > 0)
             counted = scale_repetitions(weight, some, int(self.n_neighbors))[some]
-            coder.learn(training.X[some], training.codes[some], len(classes), counted)
+            coder.learn(table.rows[some], table.codes[some], len(classes), counted)
         nominal = coder.table.nominal
         weigher = RepresentativeIntervals(self.normalize, self.smoothing, weight=self.weight, overlap=self.overlap)
         # With metadata routing on, scikit-learn passes sample weights only to estimators that ask for them.
@@ -231,16 +213,21 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
             vote_ties=self.vote_ties,
             n_jobs=self.n_jobs,
         )
-        table, labels = self._table(coder.integers(training.X)), classes[training.codes]
+        integers, labels = self._with_names(coder.integers(table.rows)), table.target.decoded
         with columns_checked():  # these columns are numbers of bins
             if partial:
-                knn.partial_fit(table, labels, classes, weight)
+                knn.partial_fit(integers, labels, classes, weight)
             else:
-                knn.fit(table, labels, weight)
-        self.knn_, self.classes_, self._coder, self._training = knn, classes, coder, training
+                knn.fit(integers, labels, weight)
+        return self._store(knn, coder, table)
+
+    def _store(self, knn: WeightedKNeighborsClassifier, coder: IntegerCoder, table: CodedTable) -> WIBK:
+        """Set the fitted attributes: the k-NN, the coder of its integers, and the rows before bins are made."""
+        self.knn_, self._coder, self._training = knn, coder, table
+        self.classes_ = table.classes
         return self
 
-    def _table(self, rows: Any) -> Any:
+    def _with_names(self, rows: Any) -> Any:
         """Return the rows as a DataFrame with the column names of the training table.
 
         If the training table had no column names, or if the rows are sparse, they are returned unchanged.
@@ -255,7 +242,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
     def _coded_queries(self, X: Any) -> tuple[WeightedKNeighborsClassifier, Any]:
         """Return the fitted k-NN, and the queries as integers. If ``X`` is None, the second value is None."""
         check_is_fitted(self, "knn_")
-        return self.knn_, None if X is None else self._table(self._coder.transform(self, X))
+        return self.knn_, None if X is None else self._with_names(self._coder.transform(self, X))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the class with the most votes. ``vote_ties`` decides between classes with equal votes.
@@ -309,7 +296,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         -------
         Explanation
         """
-        if X is None or hasattr(X, "tocsr") or hasattr(self._training.X, "tocsr"):
+        if X is None or hasattr(X, "tocsr") or hasattr(self._training.rows, "tocsr"):
             knn, integers = self._coded_queries(X)
             return knn.explain(integers, top)
         return explain_rows(self, X, top=top, original=self._original_values(X))
@@ -333,7 +320,7 @@ class WIBK(TakesTables, ClassifierMixin, BaseEstimator):
         named = hasattr(self, "feature_names_in_")
         names = [str(name) for name in getattr(self, "feature_names_in_", range(self.n_features_in_))]
         names = names if named else [f"x{j}" for j in range(self.n_features_in_)]
-        training = self._coder.table.table_of(self._training.X, names)
+        training = self._coder.table.table_of(self._training.rows, names)
         X = as_pandas(X)
         queries = pd.DataFrame(X if named or not hasattr(X, "to_numpy") else X.to_numpy())
 

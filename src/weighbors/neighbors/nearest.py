@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._checks import whole_number
 from .._typing import FloatArray, IndexArray
 from ..engine import NeighborEngine, NeighborLists, Plan
 from ..engine.plan import BACKENDS
 from ..exceptions import InvalidDataError, InvalidWeightsError
-from ..tables.frames import as_pandas
-from ..tables.labels import check_labels
+from ..tables.coded import CodedTable, read_queries, read_training, takes_coded_tables
+from ..tables.targets import wanted_target
 from ..tables.validation import TableCoder, TakesTables
 from ..weights import Weights
 from .checks import check_enough, class_of_row
@@ -24,6 +25,7 @@ from .graph import equal_lists, graph_of_lists
 from .resolve import resolve_weights
 
 
+@dataclass(eq=False, repr=False)
 class WeightedNearestNeighbors(TakesTables, BaseEstimator):
     """Find the nearest rows of a table, under weights.
 
@@ -94,9 +96,19 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
            [0., 1., 0.]])
     """
 
-    _needs_scaled_columns = True  # wide columns would decide the distances
+    n_neighbors: int = 5
+    weigher: Any = None
+    _: KW_ONLY
+    radius: float = 1.0
+    p: int = 2
+    categorical_features: Any = "from_dtype"
+    handle_unknown: str = "different"
+    backend: str = "auto"
+    n_jobs: int | None = None
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's convention
+    _needs_scaled_columns: ClassVar[bool] = True  # wide columns would decide the distances
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weigher": [None, Weights, HasMethods(["fit", "get_params"])],
         "radius": [Interval(Real, 0, None, closed="both")],
@@ -107,28 +119,8 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        weigher: Any = None,
-        *,
-        radius: float = 1.0,
-        p: int = 2,
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "different",
-        backend: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weigher = weigher
-        self.radius = radius
-        self.p = p
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.backend = backend
-        self.n_jobs = n_jobs
-
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any = None) -> WeightedNearestNeighbors:
         """Store the rows, and learn their weights if there is a weigher.
 
@@ -142,33 +134,39 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
         -------
         self
         """
-        coder = TableCoder(self.categorical_features, self.handle_unknown)
-        table = as_pandas(X)
-        rows = coder.fit_transform(self, table)
-        given = table if hasattr(table, "shape") else rows
-        self.weigher_, self.weights_ = resolve_weights(self, given, y, rows, coder)
+        table = self._read(X, y)
+        self.weigher_, self.weights_ = resolve_weights(self, table)
         self._engine = NeighborEngine(
-            rows,
+            table.rows,
             weights=self.weights_,
             p=int(self.p),
-            nominal=coder.nominal if coder.nominal.any() else None,
-            class_of_row=self._classes_of_rows(rows, y),
+            nominal=table.nominal if table.nominal.any() else None,
+            class_of_row=class_of_row(self.weights_, table.classes, table.codes),
             backend=self.backend,
             n_jobs=self.n_jobs,
         )
-        self._coder, self._rows, self.n_samples_fit_ = coder, rows, int(rows.shape[0])
+        self._coder, self._rows, self.n_samples_fit_ = table.coder, table.rows, len(table)
         return self
 
-    def _classes_of_rows(self, rows: Any, y: Any) -> IndexArray | None:
-        """Return the class of each row as a position in ``weights_.classes``, or None if there are no classes."""
-        if self.weights_.classes is None:
-            return None
-        if y is None:
-            raise InvalidWeightsError(
-                f"weights per {self.weights_.kind} need the class of every row, but y is None. Use fit(X, y)"
-            )
-        check_consistent_length(rows, y)
-        return class_of_row(self.weights_, *check_labels(y))
+    def _read(self, X: Any, y: Any) -> CodedTable:
+        """Return the checked and coded table. It has a target only if the weigher or the weights need one."""
+        if not isinstance(self.weigher, (Weights, type(None))):
+            name = type(self.weigher).__name__
+            if y is None:
+                raise InvalidDataError(
+                    f"the weigher {name} requires y to be passed, but the target y is None. Use fit(X, y). Where other "
+                    f"code calls fit(X), as imbalanced-learn's samplers do, give it weights instead: weigher="
+                    f"{name}(...).fit(X, y).weights_"
+                )
+            return read_training(self, X, y, target_type=wanted_target(self.weigher))
+        if self.weigher is not None and self.weigher.classes is not None:
+            if y is None:
+                raise InvalidWeightsError(
+                    f"weights per {self.weigher.kind} need the class of every row, but y is None. Use fit(X, y)"
+                )
+            return read_training(self, X, y)
+        coder = TableCoder(self.categorical_features, self.handle_unknown)
+        return CodedTable(coder.fit_transform(self, X), coder)
 
     @property
     def plan_(self) -> Plan:
@@ -299,7 +297,7 @@ class WeightedNearestNeighbors(TakesTables, BaseEstimator):
         check_is_fitted(self, "n_samples_fit_")
         if X is None:
             return self._rows, np.arange(self.n_samples_fit_, dtype=np.int64)
-        return self._coder.transform(self, X), None
+        return read_queries(self, self._coder, X), None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

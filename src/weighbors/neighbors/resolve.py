@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
-from sklearn.utils.validation import check_consistent_length, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
-from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
+from ..tables.coded import CodedTable, fit_model
 from ..tables.labels import NUMERIC_ALTERNATIVES
 from ..tables.targets import deciding_weigher, expect_target
 from ..tables.unscaled import columns_checked
@@ -19,93 +20,60 @@ from ..weights import Weights
 from .checks import check_fits
 
 
-def resolve_weights(
-    model: Any,
-    table: Any,
-    y: AnyArray | None,
-    X: Any,
-    coder: TableCoder,
-    sample_weight: FloatArray | None = None,
-    *,
-    labels: bool = False,
-) -> tuple[Any, Weights]:
+def resolve_weights(model: Any, table: CodedTable) -> tuple[Any, Weights]:
     """Return the fitted weigher of ``model``, or None, and the weights of its distance.
 
     ``model.weigher`` is None, for no weights; `Weights`, which must fit the rows; or an estimator, of which a clone is
-    fitted to the rows. The parameters are those of `fit_weigher`, but ``y`` may be None if no weigher needs it.
-    """
-    if model.weigher is None:
-        return None, Weights()
-    if isinstance(model.weigher, Weights):
-        check_fits(model.weigher, X, coder.names)
-        return None, model.weigher
-    name = type(model.weigher).__name__
-    if y is None:
-        raise InvalidDataError(
-            f"the weigher {name} requires y to be passed, but the target y is None. Use fit(X, y). Where other "
-            f"code calls fit(X), as imbalanced-learn's samplers do, give it weights instead: weigher="
-            f"{name}(...).fit(X, y).weights_"
-        )
-    check_consistent_length(X, y)
-    weigher = fit_weigher(model, table, y, X, coder, sample_weight, labels=labels)
-    weights: Any = getattr(weigher, "weights_", None)
-    if not isinstance(weights, Weights):
-        raise InvalidWeightsError(
-            f"a weigher must leave a Weights as weights_ after fit; {name} left {type(weights).__name__}"
-        )
-    return weigher, weights
-
-
-def fit_weigher(
-    model: Any,
-    table: Any,
-    y: AnyArray,
-    X: Any,
-    coder: TableCoder,
-    sample_weight: FloatArray | None,
-    *,
-    labels: bool = False,
-) -> Any:
-    """Return a clone of the weigher of ``model``, fitted to a table.
+    fitted to the rows.
 
     Parameters
     ----------
     model : estimator
-        Its ``weigher`` is cloned, and it routes ``sample_weight``.
-    table, X
-        The rows as the user gave them, to which the weigher is fitted, and coded.
-    y : ndarray of shape (n,) or (n, n_outputs)
-        Labels, or numbers if ``model`` is a regressor.
-    coder : TableCoder
-        Column coding of the model. The weigher gets the same categorical columns.
-    sample_weight : ndarray of shape (n,), or None
-    labels : bool
-        Whether ``y`` holds labels although ``model`` is no classifier.
+        It routes sample weights to its weigher.
+    table : CodedTable
+        Its sample weights are those that the weigher gets.
     """
-    weigher = clone(model.weigher)
-    if is_classifier(model) or labels:
+    if model.weigher is None:
+        return None, Weights()
+    if isinstance(model.weigher, Weights):
+        check_fits(model.weigher, table.rows, table.coder.names)
+        return None, model.weigher
+    weigher, coder, target = clone(model.weigher), table.coder, table.target
+    if target.asked == "outputs":  # a regressor; a column of numbers is a vector for weighers
+        assert target.numbers is not None
+        several = target.numbers.ndim == 2 and target.numbers.shape[1] > 1
+        expect_numbers(weigher, target.numbers.shape[1] if several else 1)
+        table = table if several else replace(table, target=replace(target, numbers=target.numbers.reshape(-1)))
+    elif target.asked is None:  # a classifier
         expect_target(weigher, numeric=False)
-    elif is_regressor(model):  # other models do not know what the target holds
-        expect_numbers(weigher, y.shape[1] if y.ndim == 2 else 1)
     # The weigher must treat the same columns as categories as the model does.
     named = weigher.get_params(deep=False).get("categorical_features", "unknown")
     if not isinstance(named, str):
-        coder.check_same(named, type(weigher).__name__, X)
+        coder.check_same(named, type(weigher).__name__, table.rows)
     elif named == "from_dtype" and coder.nominal.any():
         weigher.set_params(categorical_features=coder.nominal)
     params: dict[str, Any] = {}
-    if sample_weight is not None and _routing_enabled():
-        params = dict(process_routing(model, "fit", sample_weight=sample_weight).weigher.fit)
-    elif sample_weight is not None and has_fit_parameter(weigher, "sample_weight"):
-        params = {"sample_weight": sample_weight}
+    if table.given_weight is not None and _routing_enabled():
+        params = dict(process_routing(model, "fit", sample_weight=table.given_weight).weigher.fit)
+    elif table.given_weight is not None and has_fit_parameter(weigher, "sample_weight"):
+        params = {"sample_weight": table.given_weight}
     try:
         with columns_checked():  # the model has the same columns, and warned of them if need be
-            return weigher.fit(table, y, **params)
+            weigher = fit_model(weigher, table, **params)
     except (TypeError, ValueError) as error:
         # A weigher of the user's own often takes means of all columns, and the error it meets then names no column.
         if coder.nominal.any() and not isinstance(weigher, TakesTables):
             error.add_note(_categories_note(type(weigher).__name__, coder))
         raise
+    weights: Any = getattr(weigher, "weights_", None)
+    if not isinstance(weights, Weights):
+        raise InvalidWeightsError(
+            f"a weigher must leave a Weights as weights_ after fit; {type(weigher).__name__} left "
+            f"{type(weights).__name__}"
+        )
+    if weights.instance_bound and weights.n_samples != table.shape[0]:  # the weigher may have drawn some rows
+        check_fits(weights, table.rows, [])  # which raises the error
+    return weigher, weights
 
 
 def _categories_note(name: str, coder: TableCoder) -> str:

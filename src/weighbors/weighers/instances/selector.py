@@ -10,16 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
-from sklearn.utils.validation import check_consistent_length
 
-from ..._typing import BoolArray, IndexArray
+from ..._typing import BoolArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, InvalidWeightsError, LostClassWarning
 from ...neighbors.checks import class_of_row
 from ...neighbors.resolve import resolve_weights
-from ...tables.frames import as_pandas
-from ...tables.labels import check_labels, require_labels
-from ...tables.validation import TableCoder, TakesTables
+from ...tables.coded import CodedTable, read_training, takes_coded_tables
+from ...tables.validation import TakesTables
 from ...weights import Weights, fingerprint
 from .._reduction import RowReducer
 from ..base import require_fitted_rows
@@ -51,6 +49,7 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
     n_jobs: int | None
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any) -> Any:
         """Select rows of a table.
 
@@ -64,24 +63,22 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
         -------
         self
         """
-        require_labels(self, y)
-        table, coder = as_pandas(X), TableCoder(self.categorical_features)
-        rows = to_dense(coder.fit_transform(self, table), type(self).__name__)
-        self.classes_, codes = check_labels(y, who=type(self).__name__)
-        check_consistent_length(rows, codes)
-        self.weigher_, weights = self._find_weights(table if hasattr(table, "shape") else rows, rows, codes, coder)
+        read = read_training(self, X, y)
+        table = replace(read, rows=to_dense(read.rows, type(self).__name__))
+        self.classes_ = table.classes
+        self.weigher_, weights = self._find_weights(read)
         labelled = LabelledRows(
-            rows,
-            codes,
+            table.rows,
+            table.codes,
             len(self.classes_),
-            coder.nominal if coder.nominal.any() else None,
+            table.nominal if table.nominal.any() else None,
             weights,
-            class_of_row(weights, self.classes_, codes),
+            class_of_row(weights, self.classes_, table.codes),
             int(self.p),
             self.n_jobs,
         )
-        self._coder = coder
-        self._publish(self._keep_every_class(labelled, self.select_rows(labelled)), rows, weights)
+        self._coder = table.coder
+        self._publish(self._keep_every_class(labelled, self.select_rows(labelled)), table.rows, weights)
         return self
 
     @abstractmethod
@@ -98,17 +95,9 @@ class InstanceSelector(TakesTables, RowReducer, BaseEstimator):
             It may keep no row of a class, or no row at all: `fit` adds a row and warns.
         """
 
-    def _find_weights(self, table: Any, rows: Any, codes: IndexArray, coder: TableCoder) -> tuple[Any, Weights]:
-        """Return the fitted weigher, or None, and the weights of the distance.
-
-        Parameters
-        ----------
-        table, rows
-            The rows as the user gave them, and coded.
-        codes : ndarray of shape (n,)
-        coder : TableCoder
-        """
-        weigher, weights = resolve_weights(self, table, self.classes_[codes], rows, coder, labels=True)
+    def _find_weights(self, table: CodedTable) -> tuple[Any, Weights]:
+        """Return the fitted weigher, or None, and the weights of the distance."""
+        weigher, weights = resolve_weights(self, table)
         if weights.instance_mask is not None:
             raise InvalidWeightsError(
                 f"{type(self).__name__} selects rows itself, and these weights have selected some already "
