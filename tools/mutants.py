@@ -138,6 +138,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=600, help="processor time that one run of the tests may take")
+    parser.add_argument("--only", type=int, nargs="*", help="numbers of the mutants that are run again")
     parser.add_argument("--whole", action="store_true", help="run all tests of the mirrored directory")
     parser.add_argument("--also", nargs="*", default=[], help="tests that are run besides those of the same directory")
     given = parser.parse_args()
@@ -148,6 +149,8 @@ def main() -> None:
         copy = Path(place)
         shutil.copytree(ROOT / "src/weighbors", copy / "weighbors", ignore=shutil.ignore_patterns("__pycache__"))
         for number, mutation in enumerate(drawn, 1):
+            if given.only and number not in given.only:
+                continue
             name = mutation.path.relative_to(ROOT / "src/weighbors")
             target, (text, before, after) = copy / "weighbors" / name, mutate(mutation)
             target.write_text(text, encoding="utf8")
@@ -158,7 +161,8 @@ def main() -> None:
                 f"{number:>3} {failed or 'MISSED'}\n    {name}:{mutation.line} {mutation.what}: {before}  →  {after}",
                 flush=True,
             )
-    print(f"seed {given.seed}: {given.count - missed} of {given.count} mutants were caught")
+    ran = len(given.only or drawn)
+    print(f"seed {given.seed}: {ran - missed} of {ran} mutants were caught")
 
 
 if __name__ == "__main__":
