@@ -13,7 +13,7 @@ import pytest
 from support.tables import mixed_table
 
 from weighbors import EvolutionaryWeigher, weighers
-from weighbors.tables import TableScaler, clean_table
+from weighbors.tables import TableEncoder, clean_table
 from weighbors.weighers import instances
 from weighbors.weighers.evolution.checkpoint import hold_checkpoint
 
@@ -44,7 +44,7 @@ def test_it_is_what_the_library_finds(weighbors, mixed):
     )
     frame = pd.read_csv(mixed)
     X = clean_table(frame.drop(columns="kind")).X
-    X = TableScaler.learn(X).scale(X)
+    X = TableEncoder.learn(X, "range").scale(X)
     search = EvolutionaryWeigher("IS+FS", population_size=20, max_evaluations=300, random_state=5).fit(X, frame["kind"])
     assert description["rows"]["numbers"] == search.sample_indices_.tolist()
     assert description["features"]["names"] == X.columns[search.feature_support_].tolist()
@@ -190,7 +190,7 @@ def test_the_score_says_what_it_is_measured_on(weighbors, mixed):
     assert f"measured on the {2 * smallest} rows that were drawn" in found["measured_on"]
     assert 2 * smallest < len(few)
     X = clean_table(few.drop(columns="kind")).X
-    X = TableScaler.learn(X).scale(X)
+    X = TableEncoder.learn(X, "range").scale(X)
     search = EvolutionaryWeigher("IS+FS", population_size=20, max_evaluations=300, undersample=True, random_state=0)
     search.fit(X, few["kind"])
     assert found["performance"] == search.performance_
@@ -202,7 +202,7 @@ def test_goals_side_by_side(weighbors, mixed):
     found = json.loads(weighbors("reduce", mixed, "-t", "kind", "-o", "p.csv", *options).out)
     frame = pd.read_csv(mixed)
     X = clean_table(frame.drop(columns="kind")).X
-    X = TableScaler.learn(X).scale(X)
+    X = TableEncoder.learn(X, "range").scale(X)
     search = EvolutionaryWeigher("IS+FS", objective="pareto", population_size=20, max_evaluations=300, random_state=3)
     search.fit(X, frame["kind"])
     assert found["rows"]["numbers"] == search.sample_indices_.tolist()
@@ -227,7 +227,7 @@ def test_classical_selectors(weighbors, mixed, selector):
     frame = pd.read_csv(mixed)
     X = clean_table(frame.drop(columns="kind")).X
     model = getattr(weighers, selector.upper())()
-    kept = model.fit(TableScaler.learn(X).scale(X), frame["kind"]).sample_indices_
+    kept = model.fit(TableEncoder.learn(X, "range").scale(X), frame["kind"]).sample_indices_
     assert 0 < len(kept) < 60
     expected = frame.iloc[kept][["size", "noise", "colour", "kind"]].reset_index(drop=True)
     pd.testing.assert_frame_equal(pd.read_csv("r.csv"), expected)

@@ -10,7 +10,7 @@ import pytest
 
 from weighbors.datasets import load_builtin
 from weighbors.exceptions import InvalidDataError
-from weighbors.tables import TableScaler, clean_table
+from weighbors.tables import TableEncoder, clean_table
 
 N = 20
 
@@ -118,7 +118,7 @@ def test_decimals_are_numbers_and_days_are_dates():
         f"'{name}' is left out: it holds dates or durations; turn them into numbers, such as days since a date"
         for name in ("day", "at")
     ]
-    read, notes = TableScaler.learn(clean.X).read(X)
+    read, notes = TableEncoder.learn(clean.X, "range").read(X)
     np.testing.assert_array_equal(read["price"], clean.X["price"])
     assert not any("price" in note for note in notes)
 
@@ -126,7 +126,7 @@ def test_decimals_are_numbers_and_days_are_dates():
 def test_names_that_are_numbers_and_names_that_repeat():
     X = pd.DataFrame([[1.0, 2.0], [3.0, 5.0]])
     assert list(clean_table(X).X.columns) == ["0", "1"]
-    scaler = TableScaler.learn(clean_table(X).X)
+    scaler = TableEncoder.learn(clean_table(X).X, "range")
     assert scaler.read(X)[0].to_numpy().tolist() == X.to_numpy().tolist()
     X.columns = ["a", "a"]
     for use in (clean_table, scaler.read):
@@ -169,7 +169,7 @@ def test_wide_tables_are_quick_and_whole():
 
 def test_scaling_is_min_max_over_what_was_learned():
     X = pd.DataFrame({"a": [2.0, 4.0, np.nan], "c": pd.Categorical(["x", "y", None]), "b": [-1.0, 0.0, 1.0]})
-    scaler = TableScaler.learn(X)
+    scaler = TableEncoder.learn(X, "range")
     scaled = scaler.scale(X)
     assert list(scaled.columns) == ["a", "c", "b"]
     assert scaled["a"].tolist()[:2] == [0.0, 1.0]
@@ -184,7 +184,7 @@ def test_scaling_is_min_max_over_what_was_learned():
 
 
 def test_columns_of_new_tables_that_are_empty():
-    scaler = TableScaler.learn(pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["x", "y"])}))
+    scaler = TableEncoder.learn(pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["x", "y"])}), "range")
     for a, c in (([None, None], [None, None]), ([np.nan, np.nan], pd.Categorical([None, None]))):
         frame, notes = scaler.read(pd.DataFrame({"a": a, "c": c}))
         assert frame.isna().to_numpy().all()
@@ -196,7 +196,7 @@ def test_scaling_agrees_with_scikit_learn():
     from sklearn.preprocessing import MinMaxScaler
 
     X = load_builtin("wine").X
-    ours = TableScaler.learn(X).scale(X)
+    ours = TableEncoder.learn(X, "range").scale(X)
     np.testing.assert_allclose(ours, MinMaxScaler().fit_transform(X), atol=1e-12)
 
 
@@ -211,7 +211,7 @@ def test_scaling_agrees_with_scikit_learn():
     ],
 )
 def test_tables_that_do_not_fit(new, message):
-    scaler = TableScaler.learn(pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["x", "y"])}))
+    scaler = TableEncoder.learn(pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["x", "y"])}), "range")
     with pytest.raises(InvalidDataError, match=message):
         scaler.read(pd.DataFrame(new))
 
@@ -222,7 +222,7 @@ def test_a_range_beyond_all_numbers():
         warnings.simplefilter("error")
         assert clean_table(huge).left_out == ()
     with pytest.raises(InvalidDataError, match="too much to be scaled"):
-        TableScaler.learn(pd.DataFrame({"a": [-1.7e308, 1.7e308]}))
+        TableEncoder.learn(pd.DataFrame({"a": [-1.7e308, 1.7e308]}), "range")
 
 
 def test_built_in_data():

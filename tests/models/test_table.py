@@ -66,6 +66,11 @@ def as_polars(X):
     return pl.DataFrame({name: [None if pd.isna(cell) else cell for cell in X[name]] for name in X.columns})
 
 
+def as_frame(model, X):
+    """Return encoded rows with texts in place of codes, as an estimator of others gets them."""
+    return model._reader.encoder.coded_table(model._reader.encode(model, X)).as_given()
+
+
 # Preparation
 
 
@@ -93,7 +98,7 @@ def test_a_rank_is_the_share_of_smaller_values():
     X = pd.DataFrame({"a": [3.0, 1.0, 1.0, 7.0], "b": list("uvuv")})
     model = TableClassifier(WeightedKNeighborsClassifier(1), "rank").fit(X, list("uvuv"))
     for value, rank in ((1.0, 0.25), (3.0, 0.625), (7.0, 0.875), (2.0, 0.4375), (-9.0, 0.25), (99.0, 0.875)):
-        assert model._encode(X[:1].assign(a=value))[0, 0] == pytest.approx(rank)
+        assert model._reader.encode(model, X[:1].assign(a=value))[0, 0] == pytest.approx(rank)
 
 
 def test_columns_that_cannot_help_are_left_out_with_a_reason():
@@ -102,16 +107,16 @@ def test_columns_that_cannot_help_are_left_out_with_a_reason():
     assert [column.name for column in model.left_out_] == ["patient", "site", "seen"]
     assert "dates" in str(model.left_out_[2])
     assert model.feature_names_in_.tolist() == list(X.columns)
-    assert model._encoder.names == ("size", "colour", "income", "size is missing")
-    assert model._encoder.origin.tolist() == [0, 1, 2, 0]
+    assert model._reader.encoder.names == ("size", "colour", "income", "size is missing")
+    assert model._reader.encoder.origin.tolist() == [0, 1, 2, 0]
     kept = TableClassifier(WeightedKNeighborsClassifier(3), keep="patient", drop=["income"]).fit(X, y)
-    assert kept._encoder.columns.names == ("patient", "size", "colour")
+    assert kept._reader.encoder.columns == ("patient", "size", "colour")
 
 
 def test_dates_become_days_on_request():
     X, y = raw_table()
     model = TableClassifier(WeightedKNeighborsClassifier(3), None, dates="days").fit(X, y)
-    days = model._training_table().columns["seen"]
+    days = model._table["seen"]
     assert days.iloc[0] == (X["seen"].iloc[0] - pd.Timestamp("1970-01-01")).days
     objects = X.assign(seen=[one.date() for one in X["seen"]])
     np.testing.assert_array_equal(model.predict_proba(objects), model.predict_proba(X))
@@ -125,10 +130,10 @@ def test_dates_become_days_on_request():
 def test_missing_cells_have_columns_and_categories_of_their_own():
     X = pd.DataFrame({"a": [1.0, 3.0, np.nan, 4.0], "c": ["u", None, "v", "u"]})
     model = TableClassifier(WeightedKNeighborsClassifier(1), None).fit(X, list("xyxy"))
-    np.testing.assert_allclose(model._encode(X)[:, 0], [1, 3, 8 / 3, 4])  # the mean for what is missing
-    assert model._encode(X)[:, 2].tolist() == [0, 0, 1, 0]
-    assert model._encoder.labels[1] == ("u", "v", "(missing)")
-    assert model._encode(X)[:, 1].tolist() == [0, 2, 1, 0]
+    np.testing.assert_allclose(model._reader.encode(model, X)[:, 0], [1, 3, 8 / 3, 4])  # the mean for what is missing
+    assert model._reader.encode(model, X)[:, 2].tolist() == [0, 0, 1, 0]
+    assert model._reader.encoder.coder.categories[1].tolist() == ["u", "v", "(missing)"]
+    assert model._reader.encode(model, X)[:, 1].tolist() == [0, 2, 1, 0]
     heom = TableClassifier(WeightedKNeighborsClassifier(1), None, missing="distance").fit(X, list("xyxy"))
     np.testing.assert_array_equal(np.isnan(heom._encode(X)), X.isna().to_numpy())
 
@@ -158,15 +163,15 @@ def test_one_row_is_answered_as_many_rows_are(estimator):
     many = model.predict_proba(new)
     single = np.vstack([model.predict_proba(new.iloc[[i]]) for i in range(len(new))])
     np.testing.assert_array_equal(single, many)
-    encoded = np.vstack([model._encode(new.iloc[[i]]) for i in range(len(new))])
-    np.testing.assert_array_equal(encoded, model._encode(new))
+    encoded = np.vstack([model._reader.encode(model, new.iloc[[i]]) for i in range(len(new))])
+    np.testing.assert_array_equal(encoded, model._reader.encode(model, new))
     # Cells of other types are read in the short way, too: None stands for a cell that needs all rules.
     narrow = new.astype({"size": "float32"}).assign(flag=new["size"] > 0)
     wider = TableClassifier(estimator).fit(X.astype({"size": "float32"}).assign(flag=X["size"] > 0), y)
-    positions = wider._find_positions(narrow)
+    positions = wider._reader._find_positions(narrow)
     cells = [[row[j] for j in positions] for row in (narrow.iloc[i].tolist() for i in range(len(narrow)))]
-    np.testing.assert_array_equal(wider._encoder.encode_cells(cells), wider._encode(narrow))
-    frames = model.estimator_.predict_proba(model._encoder.label(model._encode(X)))  # without the short way
+    np.testing.assert_array_equal(wider._reader.encoder.encode_cells(cells), wider._reader.encode(wider, narrow))
+    frames = clone(estimator).fit(as_frame(model, X), y).predict_proba(as_frame(model, X))  # without the short way
     np.testing.assert_array_equal(model.predict_proba(X), frames)
 
 
@@ -187,7 +192,7 @@ def test_new_categories_differ_from_all_known_ones():
     X, y = raw_table()
     model = TableClassifier(WeightedKNeighborsClassifier(3)).fit(X, y)
     strange = X.assign(colour="purple")
-    assert model._queries(strange).coded[:, 1].tolist() == [-1.0] * len(X)
+    assert model._queries(strange).rows[:, 1].tolist() == [-1.0] * len(X)
     assert "'purple' was not there in fit (80 rows)" in model.check_table(strange)[0]
     careful = TableClassifier(WeightedKNeighborsClassifier(3, handle_unknown="error")).fit(X, y)
     np.testing.assert_array_equal(careful.predict_proba(X), model.predict_proba(X))
@@ -309,14 +314,15 @@ def test_a_named_column_names_the_rows_and_is_no_feature():
     X, y = raw_table()
     model = TableClassifier(WeightedKNeighborsClassifier(3), row_names="income").fit(X, y)
     assert model.row_names_.tolist() == X["income"].astype(str).tolist()
-    assert "income" not in model._encoder.columns.names
+    assert "income" not in model._reader.encoder.columns
 
 
 def test_what_an_explanation_needs_is_kept():
     X, y = raw_table()
-    columns, encoder = TableClassifier(WeightedKNeighborsClassifier(3)).fit(X, y)._training_table()
-    assert_frame_equal(columns[["size", "income"]].reset_index(drop=True), X[["size", "income"]])
-    assert columns.index.tolist() == X["patient"].tolist()
+    model = TableClassifier(WeightedKNeighborsClassifier(3)).fit(X, y)
+    columns, encoder = model._table, model._reader.encoder
+    assert_frame_equal(columns[["size", "income"]], X[["size", "income"]])
+    assert model.row_names_.tolist() == X["patient"].tolist()
     numbers = encoder.encode(columns)[:, [0, 2]]
     there = ~columns["size"].isna().to_numpy()
     np.testing.assert_allclose(encoder.scales.invert(numbers)[there, 0], X["size"][there])

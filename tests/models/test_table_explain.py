@@ -17,7 +17,7 @@ from weighbors import (
     WeightedKNeighborsRegressor,
 )
 from weighbors.exceptions import InvalidDataError, UnknownCategoryError
-from weighbors.tables.validation import CodedRows
+from weighbors.tables.coded import CodedTable
 
 CLASSIFIERS = {
     "votes": LearnedVotesClassifier(weigher=None),
@@ -67,7 +67,7 @@ def test_a_number_and_the_mark_that_it_is_missing_are_one_feature(models, name, 
     monkeypatch.setattr("weighbors.explanation.rows.MOST_BACKGROUND", 6)
     X, _ = patients()
     model = models[name]
-    assert model._encoder.names == ("age", "town", "income", "age is missing")
+    assert model._reader.encoder.names == ("age", "town", "income", "age is missing")
     at = int(np.flatnonzero(X["age"][90:].isna())[0]) + 90
     told = model.explain(X[at : at + 1])
     background = told._subject.background(0, 6)
@@ -75,7 +75,7 @@ def test_a_number_and_the_mark_that_it_is_missing_are_one_feature(models, name, 
 
     def score(row):
         """Score of "well" for one row in the codes of the estimator."""
-        rows = CodedRows(row[None, :])
+        rows = CodedTable(row[None, :], model._reader.encoder.coder)
         return inner.decision_function(rows) / 2 if name == "votes" else inner.predict_proba(rows)[:, 1]
 
     query = told._subject.query(0)

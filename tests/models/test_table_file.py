@@ -74,7 +74,7 @@ def test_loaded_models_answer_as_before(tmp_path, name):
         np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
     assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
     assert again.left_out_ == model.left_out_
-    assert again._training_table().columns.equals(model._training_table().columns)
+    assert again._table.equals(model._table)
     if hasattr(model.estimator_, "explain"):
         assert again.explain(X[:2]).equals(model.explain(X[:2]))
     again.save(tmp_path / "n.wb")
@@ -236,7 +236,7 @@ def test_hostile_names_survive_the_file(tmp_path):
     y = np.where(X["🦊"] > 0, "<b>", "ü")
     TableClassifier(WeightedKNeighborsClassifier(1)).fit(X, y).save(tmp_path / "m.wb")
     again = TableClassifier.load(tmp_path / "m.wb")
-    assert again._encoder.names == tuple(names)
+    assert again._reader.encoder.names == tuple(names)
     assert (again.predict(X) == y).all()
 
 

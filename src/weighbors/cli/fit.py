@@ -51,7 +51,7 @@ def run(
     model.save(output, row_names=row_names)
     score = _score(model, read, folds, common.seed)
     weights = _feature_weights(model)
-    features = list(model._training_table().columns.columns)
+    features = list(model._table.columns)
     if common.json:
         print_json(
             {

@@ -102,9 +102,9 @@ def run(
         raise UsageError(f"{option} needs classes, and the target is a number: leave it out")
     score = _check_fitness(options.fitness, read.numeric)
     clean = read.clean(table)
-    from ..tables import TableScaler
+    from ..tables import TableEncoder
 
-    scaled = TableScaler.learn(clean.X).scale(clean.X)
+    scaled = TableEncoder.learn(clean.X, "range").scale(clean.X)
     if selector is not None:
         kept, columns = _select_rows(selector, scaled, read.y, common.jobs), clean.X.columns
         found: dict[str, Any] = {"selector": selector}

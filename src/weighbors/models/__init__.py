@@ -5,8 +5,7 @@ from .knn import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
 from .kstar import KStar
 from .learned_votes import LearnedVotesClassifier, LearnedVotesRegressor
 from .lwl import LWL
-from .table import TableClassifier
-from .table_regressor import TableRegressor
+from .table import TableClassifier, TableRegressor
 from .wibk import WIBK
 
 __all__ = [

@@ -78,7 +78,10 @@ def kind_in_file(path: str | os.PathLike[str]) -> str | None:
 
 
 def _probe(model: Any) -> FloatArray:
-    """Return what the estimator says of a few training rows: probabilities, or numbers."""
-    rows = model._training_table().columns.iloc[:_PROBE_ROWS]
-    answer = model._answer(model._encoder.encode(rows))
-    return np.asarray(answer, dtype=np.float64)
+    """Return what the estimator says of a few training rows: probabilities, or labels or numbers."""
+    rows = model._reader.encoder.encode(model._table.iloc[:_PROBE_ROWS])
+    queries, inner = model._coded(rows), model.estimator_
+    if hasattr(inner, "predict_proba"):
+        return np.asarray(inner.predict_proba(queries), dtype=np.float64)
+    answer = inner.predict(queries)
+    return np.asarray(np.searchsorted(model.classes_, answer) if hasattr(model, "classes_") else answer, np.float64)

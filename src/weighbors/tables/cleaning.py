@@ -290,7 +290,7 @@ def _useless_numbers(numbers: FloatArray, names: list[str], kept: set[str], note
     for j in np.flatnonzero(np.isnan(low) | (low == high)).tolist():
         out[names[j]] = "it is empty" if np.isnan(low[j]) else "all its values are the same"
     # An identifier has n different whole numbers, so its range is at least n − 1. This test is cheaper than the sort.
-    with np.errstate(over="ignore"):  # An infinite range is above every n; `TableScaler` refuses it.
+    with np.errstate(over="ignore"):  # An infinite range is above every n; `TableEncoder` refuses it.
         suspects = (numbers == np.floor(numbers)).all(axis=0) & (high - low >= len(numbers) - 1)
     for j in np.flatnonzero(suspects).tolist():
         reason = _identifier_reason(numbers[:, j], names[j])

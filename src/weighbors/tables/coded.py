@@ -109,9 +109,9 @@ class CodedTable:
             coder.categories[j] = self.coder.categories[j][found.astype(np.int64)]
         return replace(self, rows=rows, coder=coder)
 
-    def for_model(self, model: Any) -> CodedTable:
-        """Return what fits of a model need, to send it to worker processes: without the rows as they were given."""
-        return replace(self, given=None) if _takes(model, self) else self
+    def for_model(self, model: Any) -> Any:
+        """Return the table as methods of a model take it: as it is, or as the user gave it."""
+        return self if takes_coded(model, self) else self.as_given()
 
     def as_given(self) -> Any:
         """Return the table for an estimator of others: as the user gave it, or with texts in place of codes."""
@@ -143,7 +143,7 @@ def read_training(
     target_type: str | None = _OWN,
     coder: TableCoder | None = None,
 ) -> CodedTable:
-    """Check and code a training table and its target, unless ``X`` is a `CodedTable`, which is taken as it is.
+    """Check and code a training table and its target. A `CodedTable` and a `Target` are taken as they are.
 
     This is where the ``fit`` of all estimators of this library begins. It sets ``n_features_in_`` and, if there are
     names, ``feature_names_in_``.
@@ -164,19 +164,19 @@ def read_training(
     if coder is None:
         handle_unknown = getattr(estimator, "handle_unknown", "different")
         coder = TableCoder(getattr(estimator, "categorical_features", "from_dtype"), handle_unknown)
+    if y is None:
+        require_labels(estimator, y)
     if isinstance(X, CodedTable):
         refuse_lazy(estimator, X.rows)
         _set_input(estimator, X)
-        coder = replace(X.coder, handle_unknown=coder.handle_unknown)
-        table = replace(X, coder=coder, target=adopt_target(X.target, wanted, who=who))
+        table = replace(X, coder=replace(X.coder, handle_unknown=coder.handle_unknown))
     else:
-        if y is None:
-            require_labels(estimator, y)
         X = X if type(X) is np.ndarray else as_pandas(X)
         rows = coder.fit_transform(estimator, X)
-        names = getattr(estimator, "feature_names_in_", None)
-        table = CodedTable(rows, coder, check_target(y, wanted, who=who), feature_names=names, given=X)
-        check_consistent_length(rows, table.codes)
+        table = CodedTable(rows, coder, feature_names=getattr(estimator, "feature_names_in_", None), given=X)
+    target = adopt_target(y, wanted, who=who) if isinstance(y, Target) else check_target(y, wanted, who=who)
+    check_consistent_length(table.rows, target.codes)
+    table = replace(table, target=target)
     return replace(table, given_weight=check_sample_weight(sample_weight, table.rows))
 
 
@@ -196,13 +196,14 @@ def fit_model(model: Any, table: CodedTable, **params: Any) -> Any:
     estimators that read tables in blocks; all others raise an error.
     """
     refuse_lazy(model, table.rows)
-    if is_lazy(table.rows) or _takes(model, table):
-        return model.fit(table, table.target, **params)
-    return model.fit(table.as_given(), table.target.decoded, **params)
+    y = table.target if takes_coded(model, table) else table.target.decoded
+    return model.fit(table.for_model(model), y, **params)
 
 
-def _takes(model: Any, table: CodedTable) -> bool:
-    """Return whether the ``fit`` of a model takes a table that has been read."""
+def takes_coded(model: Any, table: CodedTable) -> bool:
+    """Return whether the methods of a model take a table that has been read. Rows in blocks have no other form."""
+    if is_lazy(table.rows):
+        return True
     if not getattr(getattr(type(model), "fit", None), "_takes_coded_tables", False):
         return False
     wanted = getattr(model, "categorical_features", "from_dtype")

@@ -1,20 +1,21 @@
-"""From the columns of a cleaned table to rows of numbers, and back to the column that each number comes from."""
+"""From a table of any columns to coded rows of numbers, and back to the column that each number comes from."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._names import unused_name
-from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
-from .cleaning import category_text
+from .._names import quote_name, unused_name
+from .._typing import BoolArray, FloatArray, IndexArray
+from ..exceptions import InvalidDataError
+from .cleaning import as_categories, category_text, text_cells_note, with_text_names
+from .coded import CodedTable
 from .column_scales import ColumnScales, learn_scales
-from .scaling import TableScaler
+from .validation import TableCoder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +36,10 @@ class TableEncoder:
 
     Parameters
     ----------
-    columns : TableScaler
-        Names, ranges and categories of the columns of the table.
+    columns : tuple of str
+        Names of the columns of the table, in order.
+    categories : dict of str to tuple of str
+        Known categories of each categorical column. The other columns are numbers.
     scales : ColumnScales
         Scaling of the numbers.
     missing : {"indicator", "distance"}
@@ -58,9 +61,15 @@ class TableEncoder:
     array([[0. , 1. , 0. ],
            [1. , 0. , 0. ],
            [0.5, 1. , 1. ]])
+    >>> encoder.scale(X)
+       size colour
+    0   0.0    red
+    1   1.0   blue
+    2   NaN    red
     """
 
-    columns: TableScaler
+    columns: tuple[str, ...]
+    categories: dict[str, tuple[str, ...]]
     scales: ColumnScales
     missing: str
     fill: FloatArray
@@ -81,72 +90,151 @@ class TableEncoder:
         weight : ndarray of shape (n_samples,), optional
             A row of weight 2 counts as two rows.
         """
-        columns = TableScaler.learn(X)
-        nominal = columns.nominal
+        import pandas as pd
+
+        columns = tuple(str(name) for name in X.columns)
+        nominal = np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes], dtype=bool)
+        known = {columns[j]: tuple(X.iloc[:, j].cat.categories) for j in np.flatnonzero(nominal).tolist()}
         numbers = X.loc[:, ~nominal].to_numpy(dtype=np.float64)
+        _refuse_wide(numbers, [name for name in columns if name not in known])
         scales = learn_scales(numbers, scale, weight)
         absent = np.isnan(numbers)
         if missing == "distance":
-            none, no_category = np.zeros(numbers.shape[1], dtype=bool), np.zeros(int(nominal.sum()), dtype=bool)
-            return cls(columns, scales, missing, np.full(numbers.shape[1], np.nan), none, no_category)
+            none, no_category = np.zeros(numbers.shape[1], dtype=bool), np.zeros(len(known), dtype=bool)
+            return cls(columns, known, scales, missing, np.full(numbers.shape[1], np.nan), none, no_category)
         scaled, mass = scales.transform(numbers), np.ones(len(X)) if weight is None else weight
         there = np.where(absent, 0.0, mass[:, None])
         fill = (np.where(absent, 0.0, scaled) * there).sum(axis=0) / there.sum(axis=0)
         has_missing = np.asarray(X.loc[:, nominal].isna().any(axis=0), dtype=bool)
-        return cls(columns, scales, missing, fill, absent.any(axis=0), has_missing)
+        return cls(columns, known, scales, missing, fill, absent.any(axis=0), has_missing)
+
+    @cached_property
+    def _places(self) -> tuple[IndexArray, IndexArray]:
+        """Positions of the numbers and of the categorical columns among the columns of the table."""
+        nominal = np.array([name in self.categories for name in self.columns], dtype=bool)
+        return np.flatnonzero(~nominal), np.flatnonzero(nominal)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the encoded columns."""
-        taken = list(self.columns.names)
-        for j in self._number_places[self.flagged].tolist():
-            taken.append(unused_name(f"{self.columns.names[j]} is missing", taken))
+        taken = list(self.columns)
+        for j in self.origin[len(taken) :].tolist():
+            taken.append(unused_name(f"{self.columns[j]} is missing", taken))
         return tuple(taken)
 
     @cached_property
     def origin(self) -> IndexArray:
         """For every encoded column, the position of the column of the table that it comes from."""
-        return np.concatenate([np.arange(len(self.columns.names)), self._number_places[self.flagged]])
+        return np.concatenate([np.arange(len(self.columns)), self._places[0][self.flagged]])
 
     @cached_property
-    def nominal(self) -> BoolArray:
-        """Which encoded columns are codes of categories. Columns that mark missing numbers are."""
-        return np.concatenate([self.columns.nominal, np.ones(int(self.flagged.sum()), dtype=bool)])
+    def coder(self) -> TableCoder:
+        """The encoded columns as estimators know them. Columns that mark missing numbers hold categories."""
+        categories = {}
+        for j, absent in zip(self._places[1].tolist(), self.has_missing.tolist(), strict=True):
+            known = self.categories[self.columns[j]]
+            texts = (*known, unused_name("(missing)", known)) if absent else known
+            categories[j] = np.array(texts, dtype=object)
+        marks = np.array(["present", "missing"], dtype=object)
+        categories |= dict.fromkeys(range(len(self.columns), len(self.names)), marks)
+        nominal = np.isin(np.arange(len(self.names)), list(categories))
+        return TableCoder(nominal=nominal, categories=categories, names=list(self.names))
 
-    @cached_property
-    def _number_places(self) -> IndexArray:
-        """Positions of the numbers among the columns of the table."""
-        return np.flatnonzero(~self.columns.nominal)
+    def coded_table(self, rows: FloatArray) -> CodedTable:
+        """Return encoded rows as estimators take them."""
+        return CodedTable(rows, self.coder, feature_names=np.array(self.names, dtype=object))
 
-    @cached_property
-    def _category_places(self) -> IndexArray:
-        """Positions of the categorical columns among the columns of the table."""
-        return np.flatnonzero(self.columns.nominal)
+    def scale(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the table of `read` or `clean_table` with scaled numbers. Categories and missing cells stay."""
+        scaled = X.copy(deep=False)
+        plain = [name for name in self.columns if name not in self.categories]
+        scaled[plain] = self.scales.transform(X[plain].to_numpy(dtype=np.float64))
+        return scaled
 
-    @cached_property
-    def labels(self) -> dict[int, tuple[str, ...]]:
-        """For every encoded column of codes, the texts that the codes stand for."""
-        found: dict[int, tuple[str, ...]] = {}
-        for j, absent in zip(self._category_places.tolist(), self.has_missing.tolist(), strict=True):
-            known = self.columns.categories[self.columns.names[j]]
-            found[j] = (*known, unused_name("(missing)", known)) if absent else known
-        found.update(dict.fromkeys(range(len(self.columns.names), len(self.names)), ("present", "missing")))
-        return found
+    def read(self, X: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return a new table, cleaned and reduced to the columns of the encoder, with messages about it.
+
+        Raises
+        ------
+        InvalidDataError
+            If columns are missing, if a numeric column contains mostly text, or if there are no rows.
+        """
+        import pandas as pd
+
+        X = with_text_names(X)
+        self._check(X)
+        notes = self._note_extra_columns(X)
+        columns: dict[str, Any] = {}
+        for name in self.categories:
+            columns[name] = self._categories(X[name], name, notes)
+        plain = [name for name in self.columns if name not in self.categories]
+        frame = X[plain]
+        # Plain numbers are converted at once, which is much faster for wide tables than column by column.
+        if all(dtype.kind in "iuf" for dtype in frame.dtypes):
+            numbers = np.array(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+        else:
+            numbers = np.column_stack([_numbers(frame[name], name, notes) for name in plain])
+        numbers[np.isinf(numbers)] = np.nan
+        frame = pd.DataFrame(numbers, columns=pd.Index(plain, dtype=object), index=X.index)
+        if columns:
+            frame = pd.concat([frame, pd.DataFrame(columns, index=X.index)], axis=1)[list(self.columns)]
+        return frame, tuple(notes)
+
+    def _check(self, X: pd.DataFrame) -> None:
+        """Raise `InvalidDataError` if the table has no rows or lacks columns."""
+        there = set(X.columns)
+        lacking = [name for name in self.columns if name not in there]
+        if lacking:
+            some = ", ".join(quote_name(name) for name in lacking[:10]) + (", ..." if len(lacking) > 10 else "")
+            raise InvalidDataError(
+                f"the table lacks {len(lacking)} of the {len(self.columns)} columns the model was fitted to: {some}. "
+                f"It has {', '.join(quote_name(name) for name in X.columns[:10])}"
+            )
+        if not len(X):
+            raise InvalidDataError("the table has column names and no rows")
+
+    def _note_extra_columns(self, X: pd.DataFrame) -> list[str]:
+        """Return a list with a message that names the columns the model does not use, or an empty list."""
+        known = set(self.columns)
+        extra = [name for name in X.columns if name not in known]
+        if not extra:
+            return []
+        some = ", ".join(quote_name(name) for name in extra[:5]) + (", ..." if len(extra) > 5 else "")
+        return [f"{len(extra)} {'column' if len(extra) == 1 else 'columns'} the model does not use: {some}"]
+
+    def _categories(self, column: pd.Series, name: str, notes: list[str]) -> Any:
+        """Return a new column as categories. A message in ``notes`` names categories that are new."""
+        import pandas as pd
+
+        found = as_categories(column)
+        if isinstance(found, str):
+            raise InvalidDataError(f"column {quote_name(name)} was categories in fit, and now {found}")
+        known = self.categories[name]
+        unseen = found.categories.difference(pd.Index(known, dtype=object)).tolist()
+        if unseen:
+            rows = int(found.isin(unseen).sum())
+            some = ", ".join(quote_name(value, 20) for value in unseen[:5]) + (", ..." if len(unseen) > 5 else "")
+            notes.append(
+                f"{quote_name(name)}: {some} {'was' if len(unseen) == 1 else 'were'} not there in fit ({rows} "
+                f"{'row' if rows == 1 else 'rows'}); such a category differs from every known one"
+            )
+        # New categories get codes after the known ones, so that they differ from all of them.
+        return found.set_categories(pd.Index([*known, *unseen], dtype=object))
 
     def encode(self, X: pd.DataFrame) -> FloatArray:
-        """Return the encoded rows of a table that comes from `TableScaler.read`."""
-        codes = np.empty((len(X), len(self._category_places)))
-        for i, j in enumerate(self._category_places.tolist()):
+        """Return the encoded rows of a table that comes from `read`."""
+        codes = np.empty((len(X), len(self.categories)))
+        for i, j in enumerate(self._places[1].tolist()):
             cell = X.iloc[:, j].cat.codes.to_numpy()
-            known = len(self.columns.categories[self.columns.names[j]])
+            known = len(self.categories[self.columns[j]])
             codes[:, i] = np.where(cell >= known, _NEW, cell)  # new categories come after the known ones
-        numbers = X.iloc[:, self._number_places].to_numpy(dtype=np.float64)
+        numbers = X.iloc[:, self._places[0]].to_numpy(dtype=np.float64)
         return self._combine(numbers, codes)
 
     @cached_property
     def _missing_codes(self) -> FloatArray:
         """The code of a missing cell, for every categorical column."""
-        known = [len(self.columns.categories[self.columns.names[j]]) for j in self._category_places.tolist()]
+        known = [len(kinds) for kinds in self.categories.values()]
         own = np.where(self.has_missing, np.array(known, dtype=np.float64), UNSEEN)
         return np.full(len(known), np.nan) if self.missing == "distance" else own
 
@@ -155,23 +243,24 @@ class TableEncoder:
 
         ``codes`` has −1 for missing cells and −2 for categories that are new.
         """
-        out = np.empty((len(numbers), len(self.nominal)))
+        out = np.empty((len(numbers), len(self.names)))
         scaled = self.scales.transform(numbers)
         absent = np.isnan(scaled)
         if self.missing == "indicator":
             scaled = np.where(absent, self.fill, scaled)
-        out[:, self._number_places] = scaled
-        out[:, self._category_places] = np.where(codes == -1, self._missing_codes, np.maximum(codes, UNSEEN))
-        out[:, len(self.columns.names) :] = absent[:, self.flagged]
+        out[:, self._places[0]] = scaled
+        out[:, self._places[1]] = np.where(codes == -1, self._missing_codes, np.maximum(codes, UNSEEN))
+        out[:, len(self.columns) :] = absent[:, self.flagged]
         return out
 
     def encode_cells(self, cells: list[list[Any]]) -> FloatArray | None:
-        """Return the encoded rows of a few rows of cells, or None if a cell needs the rules of `TableScaler.read`.
+        """Return the encoded rows of a few rows of cells, or None if a cell needs the rules of `read`.
 
-        ``cells`` has a list for each row, with the cells in the order of ``columns.names``. For one row this is much
+        ``cells`` has a list for each row, with the cells in the order of ``columns``. For one row this is much
         faster than operations on the columns of a DataFrame, and gives the same numbers.
         """
-        number_places, category_places = self._place_lists
+        # Python reads lists faster than arrays.
+        number_places, category_places = (places.tolist() for places in self._places)
         numbers, codes = np.empty((len(cells), len(number_places))), np.empty((len(cells), len(category_places)))
         for r, row in enumerate(cells):
             for i, j in enumerate(number_places):
@@ -193,17 +282,11 @@ class TableEncoder:
         return self._combine(numbers, np.empty((len(numbers), 0)))
 
     @cached_property
-    def _place_lists(self) -> tuple[list[int], list[int]]:
-        """Positions of the numbers and of the categorical columns, as lists, which Python reads faster than arrays."""
-        return self._number_places.tolist(), self._category_places.tolist()
-
-    @cached_property
     def _code_of(self) -> dict[int, dict[str, int]]:
         """For every categorical column, the code of each known category."""
-        names = self.columns.names
         return {
-            j: {text: code for code, text in enumerate(self.columns.categories[names[j]])}
-            for j in self._category_places.tolist()
+            j: {text: code for code, text in enumerate(self.categories[self.columns[j]])}
+            for j in self._places[1].tolist()
         }
 
     def _plain_code(self, cell: Any, j: int) -> float | None:
@@ -216,23 +299,42 @@ class TableEncoder:
             return self._code_of[j].get(category_text(cell), _NEW)
         return None
 
-    def label(self, rows: FloatArray) -> pd.DataFrame:
-        """Return encoded rows as a DataFrame with names, and with texts in place of codes."""
-        import pandas as pd
 
-        columns = dict(self._label_columns(rows))
-        frame = pd.DataFrame({j: columns[j] for j in range(len(self.names))})
-        return frame.set_axis(pd.Index(self.names, dtype=object), axis=1)
+def _refuse_wide(numbers: FloatArray, names: list[str]) -> None:
+    """Raise InvalidDataError if the range of a column is infinite: every scaled value would be 0 or NaN."""
+    low, high = np.fmin.reduce(numbers, axis=0), np.fmax.reduce(numbers, axis=0)
+    with np.errstate(over="ignore"):
+        wide = np.flatnonzero(np.isinf(high - low))
+    if len(wide):
+        j = wide[0]
+        raise InvalidDataError(
+            f"column {quote_name(names[j])} spans from {low[j]:.3g} to {high[j]:.3g}, too much to be scaled: divide it "
+            "by a constant, or drop it"
+        )
 
-    def _label_columns(self, rows: FloatArray) -> Iterator[tuple[int, AnyArray]]:
-        """Yield the number of every encoded column, and its cells as numbers or as texts."""
-        for j in range(rows.shape[1]):
-            if self.nominal[j]:
-                texts = np.array([*self.labels[j], None], dtype=object)  # None for missing cells and new categories
-                code = np.where(rows[:, j] >= 0, rows[:, j], len(texts) - 1)
-                yield j, texts[np.nan_to_num(code, nan=len(texts) - 1).astype(np.int64)]
-            else:
-                yield j, rows[:, j]
+
+def _numbers(column: pd.Series, name: str, notes: list[str]) -> FloatArray:
+    """Return a new column as numbers. Cells of text become NaN, and a message is added to ``notes``.
+
+    Raise `InvalidDataError` if more than half of the cells are text.
+    """
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    present = column[column.notna()]
+    # pandas would decode bytes, which need not be text.
+    present = present.map(str) if present.dtype == object else present.astype(str)
+    numbers = pd.to_numeric(present, errors="coerce")
+    strange = present[numbers.isna()]
+    # Mostly text means that another column has the name. A few texts may be marks of missing values.
+    if 2 * len(strange) > len(present):
+        raise InvalidDataError(
+            f"column {quote_name(name)} was numbers in fit and holds text now ({quote_name(strange.iloc[0], 20)}, ...)"
+        )
+    if len(strange):
+        notes.append(text_cells_note(name, len(strange), strange.iloc[0]))
+    return numbers.reindex(column.index).to_numpy(dtype=np.float64)
 
 
 def _plain_number(cell: Any) -> float | None:

@@ -30,25 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class CodedRows:
-    """Queries that are coded already, exactly as the coder of the estimator would code them.
-
-    `TableCoder.transform` returns them as they are. Reading a DataFrame column by column would take longer than the
-    search for one query, so an estimator of tables, which knows the codes, codes its rows itself.
-    """
-
-    coded: FloatArray
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows and of columns."""
-        return self.coded.shape
-
-    def __len__(self) -> int:
-        return len(self.coded)
-
-
 @dataclass
 class TableCoder:
     """Column coding: which columns are categories, and the code of each category. Both are learned in fit.
@@ -103,8 +84,6 @@ class TableCoder:
 
     def transform(self, estimator: Any, X: Any) -> Any:
         """Return the coded rows of queries, with the columns and categories learned in fit."""
-        if isinstance(X, CodedRows):
-            return X.coded
         return self._code(estimator, as_pandas(X), reset=False, learn=False)
 
     def extend(self, estimator: Any, X: Any) -> Any:

@@ -18,7 +18,7 @@ from ..._random import seed_sequence
 from ..._typing import BoolArray, FloatArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InvalidDataError, NothingSelectedWarning
-from ...tables.coded import CodedTable, fit_model, read_training, takes_coded_tables
+from ...tables.coded import CodedTable, fit_model, read_training, takes_coded, takes_coded_tables
 from ...tables.targets import TARGET_TYPES, Target
 from ...tables.validation import SelectsColumns, TableCoder, TakesTables
 from ...weighers.permutations import choose_permuter
@@ -234,9 +234,11 @@ class StabilitySelection(TakesTables, SelectsColumns, BaseEstimator):
         ``members`` are the groups of the rows as numbers, or None.
         """
         n_blocks = 1 + int(self.n_permutations)
+        if takes_coded(self.weigher_, table):
+            table = replace(table, given=None)  # worker processes get the table
         fits = HalfFits(
             weigher=self.weigher_,
-            table=table.for_model(self.weigher_),
+            table=table,
             executor=executor_for(client, self.n_jobs),
             n_blocks=n_blocks,
             verbose=bool(self.verbose),
