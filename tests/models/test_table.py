@@ -135,7 +135,7 @@ def test_missing_cells_have_columns_and_categories_of_their_own():
     assert model._reader.encoder.coder.categories[1].tolist() == ["u", "v", "(missing)"]
     assert model._reader.encode(model, X)[:, 1].tolist() == [0, 2, 1, 0]
     heom = TableClassifier(WeightedKNeighborsClassifier(1), None, missing="distance").fit(X, list("xyxy"))
-    np.testing.assert_array_equal(np.isnan(heom._encode(X)), X.isna().to_numpy())
+    np.testing.assert_array_equal(np.isnan(heom._reader.encode(heom, X)), X.isna().to_numpy())
 
 
 def test_a_weight_of_2_is_a_row_given_twice():

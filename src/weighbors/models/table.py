@@ -316,11 +316,11 @@ class BaseTableEstimator(BaseEstimator, ABC):
 
     def _original_values(self, X: Any) -> OriginalValues:
         """Return queries and training rows in their own units, and how such rows become those of the estimator."""
-        encoder = self._reader.encoder
+        encoder, inner = self._reader.encoder, self.estimator_  # of this fit, and not of a later one
 
         def encode(table: pd.DataFrame) -> Any:
             """Return rows in their own units as the estimator takes them."""
-            return encoder.coded_table(encoder.encode(encoder.read(table)[0]))
+            return encoder.coded_table(encoder.encode(encoder.read(table)[0])).for_model(inner)
 
         return OriginalValues(
             queries=self._reader.read(self, X)[0],

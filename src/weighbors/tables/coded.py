@@ -40,8 +40,7 @@ class CodedTable:
     given_weight: FloatArray | None = None  # (n,) sample weights as they were given
     drawn: IndexArray | None = None  # the rows that contribute, in ascending order; None: all of them
     feature_names: AnyArray | None = None  # (M,) names of the columns as scikit-learn knows them; None: there are none
-    given: Any = None  # the table as the user gave it, for estimators of others; None: it is made of the coded rows
-    picked: IndexArray | None = None  # which rows of `given` these are; None: all of them
+    given: Any = None  # the rows as the user gave them, for estimators of others; None: they are made of the coded rows
 
     @property
     def nominal(self) -> BoolArray:
@@ -93,7 +92,7 @@ class CodedTable:
             rows=self.rows[rows],
             target=self.target.take(rows),
             given_weight=None if self.given_weight is None else self.given_weight[rows],
-            picked=rows if self.picked is None else self.picked[rows],
+            given=None if self.given is None else _safe_indexing(self.given, rows),
         )
 
     def recoded(self) -> CodedTable:
@@ -115,14 +114,7 @@ class CodedTable:
 
     def as_given(self) -> Any:
         """Return the table for an estimator of others: as the user gave it, or with texts in place of codes."""
-        if sparse.issparse(self.rows):
-            return self.rows
-        if self.given is None:
-            return self.coder.table_of(self.rows, self.feature_names)
-        # Text beside numbers in lists stays text only in an array of objects.
-        as_text = object if self.nominal.any() else None
-        table = self.given if hasattr(self.given, "shape") else np.asarray(self.given, dtype=as_text)
-        return table if self.picked is None else _safe_indexing(table, self.picked)
+        return self.coder.table_of(self.rows, self.feature_names) if self.given is None else self.given
 
 
 def takes_coded_tables(fit: Fit) -> Fit:
@@ -173,7 +165,10 @@ def read_training(
     else:
         X = X if type(X) is np.ndarray else as_pandas(X)
         rows = coder.fit_transform(estimator, X)
-        table = CodedTable(rows, coder, feature_names=getattr(estimator, "feature_names_in_", None), given=X)
+        if not hasattr(X, "shape"):  # text beside numbers in lists stays text only in an array of objects
+            X = np.asarray(X, dtype=object if coder.nominal.any() else None)
+        given = None if sparse.issparse(rows) else X
+        table = CodedTable(rows, coder, feature_names=getattr(estimator, "feature_names_in_", None), given=given)
     target = adopt_target(y, wanted, who=who) if isinstance(y, Target) else check_target(y, wanted, who=who)
     check_consistent_length(table.rows, target.codes)
     table = replace(table, target=target)

@@ -18,10 +18,10 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._random import open_seeds
-from ..._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from ..._typing import BoolArray, FloatArray, IndexArray
 from ..._warnings import warn
 from ...exceptions import InterruptedSearchWarning, InvalidDataError
-from ...tables.unscaled import columns_checked
+from ...tables.coded import CodedTable, takes_coded
 from ...weights import Weights
 from ..base import metric_weights, published_scores
 from .draw import Stratum
@@ -42,12 +42,12 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
 
 
-def fit_stratum(stratum: Stratum, X: Any, y: AnyArray, params: dict[str, Any], weigher: Any) -> Outcome:
+def fit_stratum(stratum: Stratum, table: CodedTable, params: dict[str, Any], weigher: Any) -> Outcome:
     """Fit a clone of the weigher to the rows of one stratum.
 
-    The result does not depend on the process or computer that runs the fit. ``X`` and ``y`` are the rows of the
-    stratum and their target, and ``params`` are further parameters of the fit. In the clone, every ``random_state``
-    that is None gets the seed of the stratum, and every checkpoint gets its own file name.
+    The result does not depend on the process or computer that runs the fit. ``table`` has the rows of the stratum, and
+    ``params`` are further parameters of the fit. In the clone, every ``random_state`` that is None gets the seed of the
+    stratum, and every checkpoint gets its own file name.
     """
     begin, model = time.perf_counter(), clone(weigher)
     # Strata must not share a random state or write to the same checkpoint file.
@@ -55,21 +55,27 @@ def fit_stratum(stratum: Stratum, X: Any, y: AnyArray, params: dict[str, Any], w
     for name, value in model.get_params(deep=True).items():
         if (name == "checkpoint" or name.endswith("__checkpoint")) and value is not None:
             own[name] = f"{os.fspath(value)}.{stratum.round}.{stratum.number}"
+    if table.nominal.any() and "categorical_features" in model.get_params(deep=False):
+        own["categorical_features"] = table.nominal
     model.set_params(**own)
+    resample = hasattr(model, "fit_resample")
+    X: Any = table.rows if table.given is None else table.given
+    y: Any = table.target.decoded
+    if takes_coded(model, table) and not resample:
+        X, y = table, table.target
     where = f"stratum {stratum.number} of round {stratum.round}"
     try:
-        with columns_checked(), warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fit = model.fit_resample if hasattr(model, "fit_resample") else model.fit
-            fit(X, y, **params)
+            (model.fit_resample if resample else model.fit)(X, y, **params)
     except Exception as error:
-        error.add_note(f"{type(model).__name__} was fitted to {where}, {len(y)} rows")
+        error.add_note(f"{type(model).__name__} was fitted to {where}, {len(table)} rows")
         raise
     warned = [(w.category, str(w.message)) for w in caught]
     if any(issubclass(category, InterruptedSearchWarning) for category, _ in warned):
         # An interrupted search has a result, but results of only some strata cannot be combined.
         raise KeyboardInterrupt(f"in {where}")
-    return read_outcome(model, len(y), int(X.shape[1]))._replace(warned=warned, seconds=time.perf_counter() - begin)
+    return read_outcome(model, *table.shape)._replace(warned=warned, seconds=time.perf_counter() - begin)
 
 
 def read_outcome(model: Any, n: int, M: int) -> Outcome:

@@ -23,6 +23,7 @@ from ..._typing import BoolArray, FloatArray, IndexArray
 from ...blocks import is_path, select_columns, select_rows
 from ...exceptions import ForeignWeightsError, InvalidDataError
 from ...metrics import reduction_of
+from ...tables.coded import read_queries, takes_coded_tables
 from ...tables.frame_arrays import FrameAttribute
 from ...tables.labels import require_labels
 from ...tables.targets import TARGET_TYPES
@@ -64,6 +65,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
         return getattr(EvolutionaryWeigher if self.weigher is None else self.weigher, "_needs_scaled_columns", False)
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @takes_coded_tables
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         """Fit the weigher to every stratum, and combine the results.
 
@@ -220,7 +222,7 @@ class CombinedWeigher(TakesTables, TableReducer, BaseEstimator):
             if np.shape(X) != self._shape:
                 raise ForeignWeightsError(f"reduce takes the {self._shape[0]} rows that were fitted; got {np.shape(X)}")
         else:
-            require_fitted_rows(self._coder.transform(self, X), self._fingerprint)
+            require_fitted_rows(read_queries(self, self._coder, X), self._fingerprint)
 
     def _how_to_select(self) -> str:
         """Return advice for a message: what to change so that `transform` drops columns."""

@@ -6,21 +6,20 @@ Strata are drawn inside blocks, so that every stratum is fitted where its rows a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_consistent_length
 
 from ..._parallel.cluster import active_client, is_dask
 from ..._parallel.executors import Executor, JoblibExecutor, executor_for
 from ..._typing import AnyArray, IndexArray
-from ...blocks import ColumnCoding, EncodedBlock, Header, encode_block, is_path, open_source, read_labels
+from ...blocks import ColumnCoding, Header, encode_block, is_path, open_source, read_labels
 from ...exceptions import InvalidDataError
+from ...tables.coded import CodedTable, read_training, takes_coded
 from ...tables.targets import Target, check_target, expect_target
 from ...tables.validation import TableCoder
 from .draw import Stratum, count_strata, cut_round, draw_queries, group_rows, share_out
@@ -33,14 +32,14 @@ BLOCK_BYTES = 32 * 2**20  # size of a block of a file; it does not depend on the
 Reader: TypeAlias = tuple[Header, ColumnCoding] | None
 
 #: A stratum to fit, with the numbers of its rows in the block; its target, and further parameters of the fit.
-Todo: TypeAlias = tuple[Stratum, AnyArray, dict[str, Any]]
+Todo: TypeAlias = tuple[Stratum, Target, dict[str, Any]]
 
 
 @dataclass
 class StrataTable:
     """A table with its target, which is cut into strata. `open_memory` and `open_blocks` make it."""
 
-    blocks: list[Any]  # an `EncodedBlock` in memory, or blocks that tasks read; Dask Delayed objects of them too
+    blocks: list[Any]  # a `CodedTable` in memory, or blocks that tasks read; Dask Delayed objects of them too
     sizes: list[int]  # number of rows of each block
     target: Target  # of all rows; row numbers go through all blocks in order
     weigher: Any
@@ -83,19 +82,19 @@ class StrataTable:
 
         ``parts`` are the strata of each block, for one round after the other.
         """
-        y = self.target.decoded
         for number, strata in enumerate(parts):
             p = number % len(self.blocks)
+            targets = [self.target.take(one.rows) for one in strata]
             if self.reader is not None:
-                todo: list[Todo] = [(one._replace(rows=one.rows - self.start[p]), y[one.rows], {}) for one in strata]
+                inside = [one._replace(rows=one.rows - self.start[p]) for one in strata]
+                todo: list[Todo] = [(one, target, {}) for one, target in zip(inside, targets, strict=True)]
                 for begin in range(0, len(todo), STRATA_PER_TASK):
                     yield self.blocks[p], todo[begin : begin + STRATA_PER_TASK]
                 continue
-            for one in strata:
-                part = _safe_indexing(self.blocks[p].table, one.rows)
+            for one, target in zip(strata, targets, strict=True):
                 params = {name: _safe_indexing(value, one.rows) for name, value in self.params.items()}
-                block = EncodedBlock(part, part, y[one.rows], self.blocks[p].nominal)
-                yield block, [(one._replace(rows=np.arange(len(one.rows))), y[one.rows], params)]
+                whole = one._replace(rows=np.arange(len(one.rows)))
+                yield self.blocks[p].take(one.rows), [(whole, target, params)]
 
     def _strata_per_block(self, n_strata: Any) -> list[int]:
         """Return how many strata each block is cut into."""
@@ -145,20 +144,18 @@ def open_memory(
         As in `check_target`.
     """
     coder = TableCoder(_categories_of(estimator, weigher))
-    coded = coder.fit_transform(estimator, X)
-    target = check_target(y, target_type)
-    check_consistent_length(coded, target.codes)
-    raw = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    whole = EncodedBlock(raw, coded, target.codes, coder.nominal)
-    n = coded.shape[0]
+    whole = read_training(estimator, X, y, target_type=target_type, coder=coder)
+    if not _takes_text(weigher, whole):
+        whole = replace(whole, given=None)  # worker processes get the rows
+    n = len(whole)
     return StrataTable(
-        blocks=[whole._replace(table=_table_for(weigher, whole))],
+        blocks=[whole],
         sizes=[n],
-        target=target,
+        target=whole.target,
         weigher=weigher,
         reader=None,
         executor=JoblibExecutor(estimator.n_jobs),
-        coder=coder,
+        coder=whole.coder,
         params={name: _check_fit_param(name, value, n) for name, value in params.items()},
         n_threads=estimator.n_jobs,
     )
@@ -241,28 +238,27 @@ def read_block_labels(part: Any, p: int) -> AnyArray:
     return values
 
 
-def read_rows(block: Any, reader: Reader) -> EncodedBlock:
+def read_rows(block: Any, reader: Reader) -> CodedTable:
     """Return the rows of a block, which are read and coded unless they are in memory."""
-    found: EncodedBlock = block if reader is None else encode_block(block, *reader)
-    return found
+    if reader is None:
+        table: CodedTable = block
+        return table
+    read = encode_block(block, *reader)
+    return CodedTable(read.rows, TableCoder(nominal=read.nominal), given=read.table)
 
 
 def fit_block(block: Any, todo: list[Todo], weigher: Any, reader: Reader) -> list[Outcome]:
     """Fit some strata of a block (see `read_rows`)."""
-    rows = read_rows(block, reader)
-    own = clone(weigher) if rows.nominal.any() else weigher  # categories are set; the fit makes a clone of its own
-    table = _table_for(own, rows)
-    return [fit_stratum(one, _safe_indexing(table, one.rows), y, params, own) for one, y, params in todo]
+    table = read_rows(block, reader)
+    if not _takes_text(weigher, table):
+        table = replace(table, given=None)
+    return [fit_stratum(one, replace(table.take(one.rows), target=y), params, weigher) for one, y, params in todo]
 
 
-def _table_for(weigher: Any, rows: EncodedBlock) -> Any:
-    """Tell the weigher which columns are categories, and return the table that it takes.
+def _takes_text(weigher: Any, table: CodedTable) -> bool:
+    """Return whether the weigher must be given categories as text, since it cannot be told which codes are categories.
 
-    Selectors of other packages cannot be told which codes are categories: they get the table as it came.
+    These are selectors of other packages.
     """
-    if not rows.nominal.any():
-        return rows.rows
-    if "categorical_features" not in weigher.get_params(deep=False):
-        return rows.table
-    weigher.set_params(categorical_features=rows.nominal)
-    return rows.rows
+    knows = takes_coded(weigher, table) or "categorical_features" in weigher.get_params(deep=False)
+    return bool(table.nominal.any()) and not knows
