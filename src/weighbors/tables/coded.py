@@ -96,8 +96,11 @@ class CodedTable:
         )
 
     def recoded(self) -> CodedTable:
-        """Return the table without the categories that no row has, coded as if its rows alone had been given."""
-        if not self.nominal.any():
+        """Return the table without the categories that no row has, coded as if its rows alone had been given.
+
+        A table that another estimator has coded stays as it is, since that estimator also codes the queries.
+        """
+        if not self.nominal.any() or self.given is None:
             return self
         import pandas as pd
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 #: "distance": they stay missing, and the distance of the estimator decides.
 MISSING = ("indicator", "distance")
 UNSEEN = -1.0  # the code of a category that was not in the training table
-_NEW = -2  # what stands for such a category before missing cells, which pandas codes as −1, have their code
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,9 @@ class TableEncoder:
     ----------
     columns : tuple of str
         Names of the columns of the table, in order.
-    categories : dict of str to tuple of str
-        Known categories of each categorical column. The other columns are numbers.
+    categories : dict of str to tuple of str or None
+        For each categorical column, the categories that its codes stand for, in the order in which they first appear.
+        None is the category of missing cells, if there is one. The other columns are numbers.
     scales : ColumnScales
         Scaling of the numbers.
     missing : {"indicator", "distance"}
@@ -47,8 +47,6 @@ class TableEncoder:
         What stands for a missing number: the mean of the scaled column, or NaN if ``missing="distance"``.
     flagged : ndarray of shape (n_numbers,)
         Which numbers have a column that says whether they are missing.
-    has_missing : ndarray of shape (n_categorical,)
-        Which categorical columns have a category for missing cells.
 
     Examples
     --------
@@ -58,9 +56,9 @@ class TableEncoder:
     >>> encoder.names
     ('size', 'colour', 'size is missing')
     >>> encoder.encode(X)
-    array([[0. , 1. , 0. ],
-           [1. , 0. , 0. ],
-           [0.5, 1. , 1. ]])
+    array([[0. , 0. , 0. ],
+           [1. , 1. , 0. ],
+           [0.5, 0. , 1. ]])
     >>> encoder.scale(X)
        size colour
     0   0.0    red
@@ -69,12 +67,11 @@ class TableEncoder:
     """
 
     columns: tuple[str, ...]
-    categories: dict[str, tuple[str, ...]]
+    categories: dict[str, tuple[str | None, ...]]
     scales: ColumnScales
     missing: str
     fill: FloatArray
     flagged: BoolArray
-    has_missing: BoolArray
 
     @classmethod
     def learn(
@@ -94,19 +91,23 @@ class TableEncoder:
 
         columns = tuple(str(name) for name in X.columns)
         nominal = np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes], dtype=bool)
-        known = {columns[j]: tuple(X.iloc[:, j].cat.categories) for j in np.flatnonzero(nominal).tolist()}
+        # None for missing cells. TableCoder codes categories in the same order.
+        found = {columns[j]: X.iloc[:, j].astype(object).unique().tolist() for j in np.flatnonzero(nominal).tolist()}
+        known = {
+            name: tuple(text if isinstance(text, str) else None for text in texts) for name, texts in found.items()
+        }
         numbers = X.loc[:, ~nominal].to_numpy(dtype=np.float64)
         _refuse_wide(numbers, [name for name in columns if name not in known])
         scales = learn_scales(numbers, scale, weight)
         absent = np.isnan(numbers)
         if missing == "distance":
-            none, no_category = np.zeros(numbers.shape[1], dtype=bool), np.zeros(len(known), dtype=bool)
-            return cls(columns, known, scales, missing, np.full(numbers.shape[1], np.nan), none, no_category)
+            known = {name: tuple(text for text in texts if text is not None) for name, texts in known.items()}
+            none = np.zeros(numbers.shape[1], dtype=bool)
+            return cls(columns, known, scales, missing, np.full(numbers.shape[1], np.nan), none)
         scaled, mass = scales.transform(numbers), np.ones(len(X)) if weight is None else weight
         there = np.where(absent, 0.0, mass[:, None])
         fill = (np.where(absent, 0.0, scaled) * there).sum(axis=0) / there.sum(axis=0)
-        has_missing = np.asarray(X.loc[:, nominal].isna().any(axis=0), dtype=bool)
-        return cls(columns, known, scales, missing, fill, absent.any(axis=0), has_missing)
+        return cls(columns, known, scales, missing, fill, absent.any(axis=0))
 
     @cached_property
     def _places(self) -> tuple[IndexArray, IndexArray]:
@@ -131,10 +132,10 @@ class TableEncoder:
     def coder(self) -> TableCoder:
         """The encoded columns as estimators know them. Columns that mark missing numbers hold categories."""
         categories = {}
-        for j, absent in zip(self._places[1].tolist(), self.has_missing.tolist(), strict=True):
+        for j in self._places[1].tolist():
             known = self.categories[self.columns[j]]
-            texts = (*known, unused_name("(missing)", known)) if absent else known
-            categories[j] = np.array(texts, dtype=object)
+            mark = unused_name("(missing)", [text for text in known if text is not None])
+            categories[j] = np.array([mark if text is None else text for text in known], dtype=object)
         marks = np.array(["present", "missing"], dtype=object)
         categories |= dict.fromkeys(range(len(self.columns), len(self.names)), marks)
         nominal = np.isin(np.arange(len(self.names)), list(categories))
@@ -209,7 +210,7 @@ class TableEncoder:
         found = as_categories(column)
         if isinstance(found, str):
             raise InvalidDataError(f"column {quote_name(name)} was categories in fit, and now {found}")
-        known = self.categories[name]
+        known = [text for text in self.categories[name] if text is not None]
         unseen = found.categories.difference(pd.Index(known, dtype=object)).tolist()
         if unseen:
             rows = int(found.isin(unseen).sum())
@@ -225,31 +226,30 @@ class TableEncoder:
         """Return the encoded rows of a table that comes from `read`."""
         codes = np.empty((len(X), len(self.categories)))
         for i, j in enumerate(self._places[1].tolist()):
-            cell = X.iloc[:, j].cat.codes.to_numpy()
-            known = len(self.categories[self.columns[j]])
-            codes[:, i] = np.where(cell >= known, _NEW, cell)  # new categories come after the known ones
+            column, code_of = X.iloc[:, j].cat, self._code_of[j]
+            # The code −1 of a missing cell selects the last element.
+            known = [code_of.get(text, UNSEEN) for text in column.categories]
+            codes[:, i] = np.array([*known, code_of[None]], dtype=np.float64)[column.codes.to_numpy()]
         numbers = X.iloc[:, self._places[0]].to_numpy(dtype=np.float64)
         return self._combine(numbers, codes)
 
     @cached_property
-    def _missing_codes(self) -> FloatArray:
-        """The code of a missing cell, for every categorical column."""
-        known = [len(kinds) for kinds in self.categories.values()]
-        own = np.where(self.has_missing, np.array(known, dtype=np.float64), UNSEEN)
-        return np.full(len(known), np.nan) if self.missing == "distance" else own
+    def _code_of(self) -> dict[int, dict[str | None, float]]:
+        """For every categorical column, the code of each known category, and that of missing cells, which is None."""
+        absent = np.nan if self.missing == "distance" else UNSEEN
+        return {
+            j: {None: absent, **{text: float(code) for code, text in enumerate(self.categories[self.columns[j]])}}
+            for j in self._places[1].tolist()
+        }
 
     def _combine(self, numbers: FloatArray, codes: FloatArray) -> FloatArray:
-        """Return encoded rows for numbers in their own units and codes of categories.
-
-        ``codes`` has −1 for missing cells and −2 for categories that are new.
-        """
+        """Return encoded rows for numbers in their own units and codes of categories."""
         out = np.empty((len(numbers), len(self.names)))
         scaled = self.scales.transform(numbers)
         absent = np.isnan(scaled)
         if self.missing == "indicator":
             scaled = np.where(absent, self.fill, scaled)
-        out[:, self._places[0]] = scaled
-        out[:, self._places[1]] = np.where(codes == -1, self._missing_codes, np.maximum(codes, UNSEEN))
+        out[:, self._places[0]], out[:, self._places[1]] = scaled, codes
         out[:, len(self.columns) :] = absent[:, self.flagged]
         return out
 
@@ -281,22 +281,12 @@ class TableEncoder:
             numbers = np.where(np.isinf(numbers), np.nan, numbers)
         return self._combine(numbers, np.empty((len(numbers), 0)))
 
-    @cached_property
-    def _code_of(self) -> dict[int, dict[str, int]]:
-        """For every categorical column, the code of each known category."""
-        return {
-            j: {text: code for code, text in enumerate(self.categories[self.columns[j]])}
-            for j in self._places[1].tolist()
-        }
-
     def _plain_code(self, cell: Any, j: int) -> float | None:
-        """Return the code of one cell: −1 if it is missing, −2 if it is new, None if it is no plain value."""
-        if isinstance(cell, str):
-            return self._code_of[j].get(cell, _NEW)
+        """Return the code of one cell of a categorical column, or None if it is no plain value."""
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-            return -1
-        if isinstance(cell, (bool, np.bool_, int, float, np.integer)):
-            return self._code_of[j].get(category_text(cell), _NEW)
+            return self._code_of[j][None]
+        if isinstance(cell, (str, bool, np.bool_, int, float, np.integer)):
+            return self._code_of[j].get(cell if isinstance(cell, str) else category_text(cell), UNSEEN)
         return None
 
 

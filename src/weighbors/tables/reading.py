@@ -180,12 +180,13 @@ class TableReader:
     def refuse_new_categories(self, estimator: Any, X: Any) -> None:
         """Raise `UnknownCategoryError` if a column has a category that was not there in fit."""
         frame = self.read(estimator, X)[0]
-        for name, known in self.encoder.categories.items():
+        for name, texts in self.encoder.categories.items():
+            known = [text for text in texts if text is not None]
             new = frame[name].cat.categories[len(known) :].tolist()  # `read` puts new ones after the known ones
             if new:
                 raise UnknownCategoryError(
                     f"column {quote_name(name)} has categories that were not there in fit: {new[:5]} (known: "
-                    f"{list(known[:10])}). Use handle_unknown='different' to treat them as unlike every known one"
+                    f"{known[:10]}). Use handle_unknown='different' to treat them as unlike every known one"
                 )
 
 
