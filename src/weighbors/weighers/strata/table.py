@@ -244,7 +244,8 @@ def read_rows(block: Any, reader: Reader) -> CodedTable:
         table: CodedTable = block
         return table
     read = encode_block(block, *reader)
-    return CodedTable(read.rows, TableCoder(nominal=read.nominal), given=read.table)
+    assert read.coding is not None
+    return CodedTable(read.rows, read.coding.table, given=read.table)
 
 
 def fit_block(block: Any, todo: list[Todo], weigher: Any, reader: Reader) -> list[Outcome]:

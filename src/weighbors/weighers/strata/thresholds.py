@@ -83,13 +83,13 @@ def find_nearest(
     return found
 
 
-def read_queries(block: Any, rows: IndexArray, reader: Reader) -> tuple[FloatArray, ColumnRanges, ColumnCoding | None]:
+def read_queries(block: Any, rows: IndexArray, reader: Reader) -> tuple[FloatArray, ColumnRanges, ColumnCoding]:
     """Return some rows of a block, by their numbers in the block, and the column ranges and codes of the block."""
     found = read_rows(block, reader)
     values = found.rows[rows]
     if sparse.issparse(values):
-        return values.toarray(), column_ranges(found.rows), found.coding
-    return values, column_ranges(found.rows, empty=np.nan), found.coding
+        return values.toarray(), column_ranges(found.rows), ColumnCoding(found.coder)
+    return values, column_ranges(found.rows, empty=np.nan), ColumnCoding(found.coder)
 
 
 def search_block(
