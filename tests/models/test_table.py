@@ -190,11 +190,11 @@ def test_the_order_of_columns_and_further_columns_do_not_matter():
 
 def test_new_categories_differ_from_all_known_ones():
     X, y = raw_table()
-    model = TableClassifier(WeightedKNeighborsClassifier(3)).fit(X, y)
+    model = TableClassifier(LearnedVotesClassifier(weigher=None)).fit(X, y)
     strange = X.assign(colour="purple")
     assert model._queries(strange).rows[:, 1].tolist() == [-1.0] * len(X)
     assert "'purple' was not there in fit (80 rows)" in model.check_table(strange)[0]
-    careful = TableClassifier(WeightedKNeighborsClassifier(3, handle_unknown="error")).fit(X, y)
+    careful = TableClassifier(LearnedVotesClassifier(weigher=None, handle_unknown="error")).fit(X, y)
     np.testing.assert_array_equal(careful.predict_proba(X), model.predict_proba(X))
     with pytest.raises(UnknownCategoryError, match="column 'colour' has categories that were not there in fit"):
         careful.predict(strange)

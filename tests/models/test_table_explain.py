@@ -17,7 +17,6 @@ from weighbors import (
     WeightedKNeighborsRegressor,
 )
 from weighbors.exceptions import InvalidDataError, UnknownCategoryError
-from weighbors.tables.coded import CodedTable
 
 CLASSIFIERS = {
     "votes": LearnedVotesClassifier(weigher=None),
@@ -75,7 +74,7 @@ def test_a_number_and_the_mark_that_it_is_missing_are_one_feature(models, name, 
 
     def score(row):
         """Score of "well" for one row in the codes of the estimator."""
-        rows = CodedTable(row[None, :], model._reader.encoder.coder)
+        rows = model._reader.encoder.coded_table(row[None, :]).for_model(inner)
         return inner.decision_function(rows) / 2 if name == "votes" else inner.predict_proba(rows)[:, 1]
 
     query = told._subject.query(0)
