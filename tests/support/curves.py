@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from weighbors.evaluation.selection_result import SelectionCurve
-from weighbors.evaluation.selection_runs import SelectionRun
+from weighbors.evaluation.selection_result import SelectionCurve, SelectionRun
 
 
 def handmade_curve(scores):

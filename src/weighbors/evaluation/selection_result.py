@@ -9,15 +9,39 @@ import numpy as np
 import pandas as pd
 
 from .._display.results import Result
-from .._typing import FloatArray, IndexArray
+from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .selection_runs import SelectionRun
 
 #: The rules that choose a number of features, and how results print them.
 RULES = {"best": "best score", "smallest": "smallest within one standard error", "stable": "most stable of these"}
 
 #: A printed line mentions ties if chance decided in more than this share of the runs.
 _MANY_TIES = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionRun:
+    """What one run found.
+
+    Attributes
+    ----------
+    order : ndarray of int
+        Features from the best to the worst. Features without a score, or that another one stands in for, are left out.
+    tied : bool ndarray of shape (n_sizes,)
+        Whether the last feature that is selected and the next one have equal scores, so that chance decides.
+    scores : ndarray of shape (n_sizes,)
+        Scores on the rows left out, one per number of features. NaN if the run could not be scored.
+    part : int
+        Number of the repetition, or of the shuffle.
+    shuffled : bool
+        Whether the labels were shuffled.
+    """
+
+    order: IndexArray
+    tied: BoolArray
+    scores: FloatArray
+    part: int = 0
+    shuffled: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

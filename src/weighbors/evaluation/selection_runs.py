@@ -1,4 +1,7 @@
-"""Runs of a selection curve: rank features by training rows, and score the best ones on the rows left out."""
+"""Runs of a selection curve: rank features by training rows, and score the best ones on the rows left out.
+
+Then the table of all runs of a weigher: mean scores, intervals and stability.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
+from scipy.stats import t as student
 from sklearn.utils import _safe_indexing
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
@@ -18,25 +23,19 @@ from ..models import WeightedKNeighborsClassifier, WeightedKNeighborsRegressor
 from ..weighers.redundancy import FeatureGroups
 from .folds import Split
 from .model_features import clone_with_seed, fit_scored_model, inner_models
+from .selection_result import SelectionRun, mean_scores, selection_matrix
+from .similarity import SimilaritySums, read_similarity, similarity_stability
+from .stability import nogueira_stability
 
 
 @dataclass(frozen=True, eq=False)
-class SelectionRun:
-    """What one run found.
+class CurveTask:
+    """A fold to be measured: labels, rows, number of the repetition or shuffle, and whether labels are shuffled."""
 
-    Attributes
-    ----------
-    order : ndarray of int
-        Features from the best to the worst. Features without a score, or that another one stands in for, are left out.
-    tied : bool ndarray of shape (n_sizes,)
-        Whether the last feature that is selected and the next one have equal scores, so that chance decides.
-    scores : ndarray of shape (n_sizes,)
-        Scores on the rows left out, one per number of features. NaN if the run could not be scored.
-    """
-
-    order: IndexArray
-    tied: BoolArray
-    scores: FloatArray
+    y: AnyArray
+    fold: Split
+    part: int
+    shuffled: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,22 +170,101 @@ def rank_on(table: CurveTable, weigher: Any, y: AnyArray, train: IndexArray, chi
     return SelectionRun(order.astype(np.int32), tied, np.full(len(table.sizes), np.nan))
 
 
-def measure_run(
-    table: CurveTable, weigher: Any, y: AnyArray, fold: Split, child: np.random.SeedSequence, shuffled: bool
-) -> SelectionRun:
-    """Rank the features by the training rows, and score the lists on the test rows.
+def measure_run(table: CurveTable, weigher: Any, task: CurveTask, child: np.random.SeedSequence) -> SelectionRun:
+    """Rank the features by the training rows, and score the lists on the test rows. ``child`` is the seed of the run.
 
-    ``child`` is the seed of the run. ``shuffled`` says whether the labels were permuted. Warnings are then not given
-    again, and a run whose training rows have lost all classes but one has no result.
+    If the labels are shuffled, warnings are not given again, and a run whose training rows have lost all classes but
+    one has no result: its order is empty.
     """
+    y, fold = task.y, task.fold
     with warnings.catch_warnings():
-        if shuffled:
+        if task.shuffled:
             warnings.simplefilter("ignore", WeighborsWarning)
             if len(np.unique(y[fold[0]])) < 2:
                 none = np.zeros(len(table.sizes), dtype=bool)
-                return SelectionRun(np.zeros(0, dtype=np.int32), none, np.full(len(table.sizes), np.nan))
+                nothing = np.full(len(table.sizes), np.nan)
+                return SelectionRun(np.zeros(0, dtype=np.int32), none, nothing, task.part, True)
         rank_seed, model_seed = child.spawn(2)
         run = rank_on(table, weigher, y, fold[0], rank_seed)
         scores = table.score_lists(run.order, y, fold, integer_seed(model_seed))
-    longest = int(table.sizes[-1])
-    return SelectionRun(run.order[:longest], run.tied, scores)
+    return SelectionRun(run.order[: int(table.sizes[-1])], run.tied, scores, task.part, task.shuffled)
+
+
+def summarize_runs(
+    name: str, table: CurveTable, runs: list[SelectionRun], groups: IndexArray | None, *, ratio: float, level: float
+) -> pd.DataFrame:
+    """Return the rows of the table of one weigher.
+
+    ``groups`` are the features that stand in for each other, ``ratio`` is the number of test rows over the number of
+    training rows, and ``level`` is that of the intervals.
+    """
+    similarity = None if groups is None else read_similarity(groups, table.X.shape[1])
+    real = [run for run in runs if not run.shuffled]
+    shuffled = [run for run in runs if run.shuffled and len(run.order)]
+    scores = np.array([run.scores for run in real])
+    if np.isnan(scores).any():
+        raise InvalidDataError(
+            "the score of a fold is NaN, as R² is for a single row. Use fewer folds, or another scoring"
+        )
+    score, error = mean_scores(scores, ratio)
+    margin = float(student.ppf((1 + level) / 2, max(len(scores) - 1, 1))) * error
+    stability = _mean_stability(real, table, similarity)
+    chance = _mean_stability(shuffled, table, similarity)
+    means = _part_means(shuffled, len(table.sizes))
+    return pd.DataFrame(
+        {
+            "weigher": name,
+            "size": table.sizes,
+            "score": score,
+            "standard_error": error,
+            "low": score - margin,
+            "high": np.minimum(score + margin, table.largest),
+            "stability": stability[0],
+            "stability_error": stability[1],
+            "stand_in_stability": stability[2],
+            "stand_in_error": stability[3],
+            "tied": np.mean([run.tied for run in real], axis=0),
+            "shuffled_score": means.mean(axis=0),
+            "shuffled_largest": means.max(axis=0),
+            "shuffled_stability": chance[0],
+        }
+    )
+
+
+def _by_part(runs: list[SelectionRun]) -> list[list[SelectionRun]]:
+    """Return the runs of each repetition or shuffle, in the order of their numbers."""
+    return [[run for run in runs if run.part == part] for part in sorted({run.part for run in runs})]
+
+
+def _part_means(runs: list[SelectionRun], n_sizes: int) -> FloatArray:
+    """Return the mean scores of each shuffle, of shape (n_shuffles, n_sizes); one row of NaN without shuffles."""
+    if not runs:
+        return np.full((1, n_sizes), np.nan)
+    return np.array([np.mean([run.scores for run in part], axis=0) for part in _by_part(runs)])
+
+
+def _mean_stability(runs: list[SelectionRun], table: CurveTable, similarity: SimilaritySums | None) -> FloatArray:
+    """Return Φ, its standard error, Φ with stand-ins, and its standard error, of shape (4, n_sizes).
+
+    The runs of one repetition are compared with each other, and repetitions are averaged.
+    """
+    several = [part for part in _by_part(runs) if len(part) > 1]
+    out = np.full((4, len(table.sizes)), np.nan)
+    if not several:
+        return out
+    for place, size in enumerate(table.sizes.tolist()):
+        each = np.array([_stabilities(part, size, table.X.shape[1], similarity) for part in several])
+        out[[0, 2], place] = each[:, [0, 2]].mean(axis=0)
+        # The variance of an average of r repetitions is the sum of their variances divided by r squared.
+        out[[1, 3], place] = np.sqrt(each[:, [1, 3]].sum(axis=0)) / len(several)
+    return out
+
+
+def _stabilities(runs: list[SelectionRun], size: int, d: int, similarity: SimilaritySums | None) -> tuple[float, ...]:
+    """Return Φ and its variance, and Φ with stand-ins and its variance, of the ``size`` best of ``d`` features."""
+    matrix = selection_matrix(runs, size, d)
+    plain = nogueira_stability(matrix)
+    if similarity is None:
+        return plain.stability, plain.variance, np.nan, np.nan
+    like = similarity_stability(matrix, similarity)
+    return plain.stability, plain.variance, like.stability, like.variance

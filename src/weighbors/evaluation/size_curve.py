@@ -24,9 +24,8 @@ from ..weighers.permutations import choose_permuter
 from ..weighers.redundancy import FeatureSimilarity, find_groups
 from .folds import Split, make_folds
 from .redundancy import ColumnNames
-from .selection_result import SelectionCurve
-from .selection_runs import CurveTable, SelectionRun, measure_run, rank_on
-from .selection_summary import CurveTask, mean_test_ratio, summarize_runs
+from .selection_result import SelectionCurve, SelectionRun
+from .selection_runs import CurveTable, CurveTask, measure_run, rank_on, summarize_runs
 from .targets import decide_target_type, expected_target, told_model
 
 #: Up to this many features, every number of them is measured by default.
@@ -159,20 +158,21 @@ def selection_curve(
     plan = [CurveTask(y, fold, r, shuffled=False) for r, repetition in enumerate(repetitions) for fold in repetition]
     plan += _plan_shuffles(table, y, cv, groups, n_shuffles, shuffle_seed)
     runs, rankings = _measure(table, named, y, plan, run_seed, n_jobs, progress)
-    parts = [summarize_runs(name, table, plan, runs[name], same, float(level)) for name in named]
-    real = [i for i, task in enumerate(plan) if not task.shuffled]
+    ratio = float(np.mean([len(test) / len(train) for repetition in repetitions for train, test in repetition]))
+    parts = [summarize_runs(name, table, runs[name], same, ratio=ratio, level=float(level)) for name in named]
+    real = {name: [run for run in own if not run.shuffled] for name, own in runs.items()}
     return SelectionCurve(
         pd.concat(parts, ignore_index=True),
         table.sizes,
-        {name: [runs[name][i] for i in real] for name in named},
-        np.array([plan[i].part for i in real]),
+        real,
+        np.array([task.part for task in plan if not task.shuffled]),
         rankings,
         same,
         names,
         _score_name(scoring, table.numeric),
         _describe(table, repetitions, n_shuffles),
         float(level),
-        mean_test_ratio(plan),
+        ratio,
     )
 
 
@@ -329,10 +329,7 @@ def _measure(
     for weigher in weighers.values():
         own, *children = (np.random.SeedSequence(seed.entropy, spawn_key=key) for key in keys)
         jobs.append(delayed(rank_on)(table, weigher, y, np.arange(len(y)), own))
-        jobs += [
-            delayed(measure_run)(table, weigher, task.y, task.fold, child, task.shuffled)
-            for task, child in zip(plan, children, strict=True)
-        ]
+        jobs += [delayed(measure_run)(table, weigher, task, child) for task, child in zip(plan, children, strict=True)]
     found = []
     # Threads, since the time goes into compiled code that releases the interpreter lock: worker processes took three
     # times the processor time, for imports and for copies of the table. Filters of warnings belong to the process, and

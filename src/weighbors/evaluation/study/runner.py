@@ -24,7 +24,7 @@ from .cell import Cell, Scores, StudyData, run_cell, write_failure
 from .store import Store
 
 _LATE_SECONDS = 5.0  # after which a shared disk must show a file of another computer
-#: Warnings and standard output belong to a process. So a worker computes one cell at a time, even with more threads.
+#: Warnings and standard output belong to a process. So a worker of Dask computes one cell at a time in all its threads.
 _one_cell = threading.Lock()
 
 
@@ -127,7 +127,7 @@ class Runner:
         try:
             # joblib shows large arrays to all workers as files in shared memory, and sends one cell at a time.
             with parallel_config("loky", inner_max_num_threads=1):
-                run = Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
+                run = Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)
                 for identity, status in run(make_calls()):
                     del sent[identity]
                     self.tell(status)
@@ -204,14 +204,17 @@ class Runner:
 def compute_cell(cell: Cell, X: Any, y: Any, scores: Scores, path: Path, study: int | None = None) -> tuple[str, str]:
     """Compute and write a cell in a worker, and return its identity and status.
 
-    ``study`` is the number of the process of the study, with which a worker process ends.
+    ``study`` is the number of the process of the study, with which a worker process of joblib ends. It is None on a
+    cluster.
     """
     from threadpoolctl import threadpool_limits
 
-    if study is not None:
-        _end_with(study)
-    with _one_cell, threadpool_limits(1):
-        return cell.identity, run_cell(cell, X, y, scores, path)
+    if study is None:
+        # Dask does not limit the threads of numerical libraries. Finding these libraries takes some milliseconds.
+        with _one_cell, threadpool_limits(1):
+            return cell.identity, run_cell(cell, X, y, scores, path)
+    _end_with(study)
+    return cell.identity, run_cell(cell, X, y, scores, path)
 
 
 @lru_cache
