@@ -162,7 +162,7 @@ class BaseKNeighbors(BaseEstimator):
             self.classes_ = table.classes
         self.weigher_, self.weights_ = stored.known
         self.n_samples_fit_, self._row_numbers = stored.n_given, stored.numbers
-        self._table = replace(table, given=None, picked=None)  # what the user gave was needed by the weigher only
+        self._table = replace(table, given=None)  # what the user gave was needed by the weigher only
         self._engine, self._choice = engine, choice
         return self
 
