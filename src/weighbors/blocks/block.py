@@ -1,4 +1,4 @@
-"""Blocks of rows, which the task that processes them reads: arrays, mapped files, frames, parquet files.
+"""Blocks of rows, which the task that processes them reads: mapped files, parquet files, partitions of Dask.
 
 A block of a file only stores where its rows are, so that it is small to send. Its rows are read in pieces of at most
 ``size`` rows, so that the memory of a task does not depend on the size of the block.
@@ -17,7 +17,6 @@ from scipy import sparse
 from .._io.files import require_utf8
 from .._typing import AnyArray, BoolArray
 from ..exceptions import InvalidDataError
-from ..tables.frame_arrays import frame_from_arrays, frame_to_arrays
 
 
 class Piece(NamedTuple):
@@ -74,7 +73,7 @@ class Block(ABC):
 
 @dataclass(frozen=True)
 class ArrayBlock(Block):
-    """Rows in memory, or a chunk of a Dask array, and their labels."""
+    """A chunk of a Dask array, or rows that no file has in one piece, and their labels."""
 
     X: Any
     y: Any
@@ -126,19 +125,13 @@ class MappedBlock(ArrayBlock):
 
 @dataclass(frozen=True)
 class FrameBlock(Block):
-    """A pandas frame. Its labels are in ``y`` or in the column ``header.target``."""
+    """A partition of a Dask frame. Its labels are in ``y`` or in the column ``header.target``."""
 
     frame: Any
     y: Any
     header: Header
     size: int
     number: int = 0
-
-    def __getstate__(self) -> dict[str, Any]:  # saved as arrays, so that a model over a frame needs no pickle
-        return {**vars(self), "frame": frame_to_arrays(self.frame)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({**state, "frame": frame_from_arrays(state["frame"])})
 
     def pieces(self, columns: list[int] | None = None, *, labels: bool = True) -> Iterator[Piece]:
         """Yield slices of the frame."""

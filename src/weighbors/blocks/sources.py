@@ -1,4 +1,4 @@
-"""Cut the table of a user (Dask collection, parquet folder, mapped file, table in memory) into blocks."""
+"""Cut the table of a user (Dask collection, parquet folder, mapped file) into blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._io.archive import HEADER_DAMAGE
 from .._io.files import require_pyarrow
 from .._parallel.cluster import is_dask
 from ..exceptions import InvalidDataError
-from ..tables.frames import as_pandas, as_vector
+from ..tables.frames import as_vector
 from .block import ArrayBlock, Block, CombinedBlock, FrameBlock, Header, MappedBlock, ParquetBlock
 
 
@@ -73,7 +73,7 @@ def open_source(X: Any, y: Any, *, piece_bytes: int, names: Any = None, as_parti
 
     Parameters
     ----------
-    X : Dask collection, path, array or frame
+    X : Dask collection, path, or mapped array
     y : vector, name of a column of ``X``, or None
     piece_bytes : int
         Bytes of memory that a piece of a block may take.
@@ -86,19 +86,15 @@ def open_source(X: Any, y: Any, *, piece_bytes: int, names: Any = None, as_parti
     if is_path(X):
         path = Path(X)
         if path.suffix == ".npy":
-            return _of_array(_mapped_file(path), y, piece_bytes)
+            return _of_mapped(_mapped_file(path), y, piece_bytes)
         return _of_parquet(path, y, piece_bytes, names)
-    X, y = as_pandas(X), as_vector(y)
+    y = as_vector(y)
+    if not is_dask(X):
+        return _of_mapped(X, y, piece_bytes)
     if names is not None and hasattr(X, "columns") and set(names) < set(X.columns):
         X = X[list(names)]
-    if is_dask(X):
-        cut = _of_dask_frame if hasattr(X, "columns") else _of_dask_array
-        return cut(X, y, sys.maxsize if as_partitions else piece_bytes, as_partitions)
-    if hasattr(X, "iloc"):
-        return _of_frame(X, y, piece_bytes)
-    if hasattr(X, "tocsr"):
-        raise InvalidDataError("sparse matrices are not cut into blocks: use the ordinary estimator, or X.toarray()")
-    return _of_array(X if isinstance(X, np.memmap) else np.asarray(X), y, piece_bytes)
+    cut = _of_dask_frame if hasattr(X, "columns") else _of_dask_array
+    return cut(X, y, sys.maxsize if as_partitions else piece_bytes, as_partitions)
 
 
 def delay(function: Any, *arguments: Any) -> Any:
@@ -123,11 +119,11 @@ def _mapped_file(path: Path) -> Any:
         raise InvalidDataError(f"'{path}' cannot be mapped as an array: {error}") from error
 
 
-def _of_array(X: Any, y: Any, piece_bytes: int) -> Source:
-    """Cut an array, or a mapped file, into blocks."""
+def _of_mapped(X: Any, y: Any, piece_bytes: int) -> Source:
+    """Cut a mapped array into blocks."""
     if X.ndim != 2:
         raise InvalidDataError(f"a table of shape (n_samples, n_features) is needed; got shape {X.shape}")
-    if isinstance(y, (str, os.PathLike)):
+    if is_path(y):
         if Path(y).suffix != ".npy":
             _no_column(y)
         y = _mapped_file(Path(y))
@@ -136,38 +132,20 @@ def _of_array(X: Any, y: Any, piece_bytes: int) -> Source:
     header = Header(X.shape[1], None)
     size = _rows_of(X.shape[1], X.dtype.itemsize, piece_bytes)
     # Only an array that lies in the file in one piece can be mapped again by its offset and shape.
-    mapped = isinstance(X, np.memmap) and X.filename is not None and (X.flags.c_contiguous or X.flags.f_contiguous)
+    mapped = MappedBlock.mapped(X) if X.flags.c_contiguous or X.flags.f_contiguous else None
     blocks: list[Any] = []
     parts: list[Any] = []
     sizes = []
     for number, begin in enumerate(range(0, len(X), size)):
         end = min(begin + size, len(X))
         labels = None if y is None else y[begin:end]
-        if mapped:
-            blocks.append(MappedBlock(MappedBlock.mapped(X), labels, header, size, number, begin, end))
-        else:
+        if mapped is None:
             blocks.append(ArrayBlock(X[begin:end], labels, header, size, number))
+        else:
+            blocks.append(MappedBlock(mapped, labels, header, size, number, begin, end))
         sizes.append(end - begin)
         parts.append(labels)
     return Source(blocks, header, sizes, False, None if y is None else parts)
-
-
-def _of_frame(X: Any, y: Any, piece_bytes: int) -> Source:
-    """Cut a DataFrame into blocks."""
-    header, y = _frame_header(list(X.columns), y)
-    y = None if y is None else column_or_1d(_in_memory(y), warn=True)
-    _check_lengths(len(X), y)
-    size = _rows_of(header.width, 8, piece_bytes)
-    begins = list(range(0, len(X), size))
-    blocks = [
-        FrameBlock(X.iloc[b : b + size], None if y is None else y[b : b + size], header, size, number)
-        for number, b in enumerate(begins)
-    ]
-    sizes = [min(size, len(X) - b) for b in begins]
-    labels: list[Any] | None = None if header.target is None else list(blocks)
-    if y is not None:
-        labels = [y[b : b + size] for b in begins]
-    return Source(list(blocks), header, sizes, False, labels)
 
 
 def _of_dask_array(X: Any, y: Any, piece_bytes: int, as_partitions: bool) -> Source:

@@ -294,27 +294,6 @@ def read_training_blocks(
     return CodedTable(blocks, blocks.coder, target, blocks.check_weights(sample_weight), feature_names=names)
 
 
-def open_blocks(
-    X: Any,
-    y: Any,
-    coding: ColumnCoding,
-    *,
-    client: Any,
-    n_jobs: int | None,
-    max_bytes: int,
-    whole: bool = False,
-    numbers: bool = False,
-) -> BlockTable:
-    """Cut a training table into blocks, read it once and return it as a `BlockTable`.
-
-    ``coding`` is the column coding. ``whole`` says whether to look for numbers that are not whole, and ``numbers``
-    whether the labels are numeric targets.
-    """
-    source = open_source(X, y, piece_bytes=int(max_bytes) // PIECES)
-    executor = executor_for(client, n_jobs, dask=source.dask)
-    return BlockTable(source, executor, int(max_bytes), coding, whole=whole, numbers=numbers)
-
-
 def read_queries(table: BlockTable, X: Any, n_jobs: int | None = None) -> LazyRows:
     """Cut a table of queries into blocks, whose rows are coded like the training rows of ``table`` when they are read.
 
@@ -341,20 +320,3 @@ def read_target(X: Any, y: Any, n_jobs: int | None = None) -> Any:
         executor = executor_for(active_client(), n_jobs, dask=source.dask)
         y = np.concatenate(executor.map(read_labels, [(part,) for part in source.label_parts or ()]))
     return y.compute() if is_dask(y) else y
-
-
-def open_queries(X: Any, encoder: BlockEncoder, *, client: Any, n_jobs: int | None, max_bytes: int) -> RowBlocks:
-    """Cut a table of queries into blocks. ``encoder`` codes their rows as it codes the training rows."""
-    names = encoder.header.names
-    source = open_source(X, None, piece_bytes=int(max_bytes) // PIECES, names=names)
-    executor = executor_for(client, n_jobs, dask=source.dask)
-    if source.header.width != encoder.header.width:
-        raise InvalidDataError(f"X has {source.header.width} features; {encoder.header.width} were there in fit")
-    if names is not None and source.header.names is not None and list(source.header.names) != list(names):
-        raise InvalidDataError(
-            f"the columns of X are {list(source.header.names)[:10]}; in fit they were {list(names)[:10]}"
-        )
-    if source.sizes is None:
-        sizes = executor.map(count_rows, [(block,) for block in source.blocks])
-        source = replace(source, sizes=sizes)
-    return RowBlocks(source, executor, int(max_bytes), encoder)

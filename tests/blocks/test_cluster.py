@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import weighbors as wb
-from weighbors import distributed as wd
 from weighbors._parallel import cluster as _cluster
 from weighbors.exceptions import ClusterError, InvalidDataError
 
@@ -68,22 +67,14 @@ def deadly(log, kill_at):
 
 
 JOBS = {
-    "ReliefF": lambda m, X, y, Q: m.ReliefF(3).fit(X, y).feature_weights_,
-    "ClassRelief": lambda m, X, y, Q: m.ClassRelief(3).fit(X, y).class_feature_weights_,
-    "MBIW": lambda m, X, y, Q: m.MBIW().fit(X, y).instance_weights_,
-    "intervals": lambda m, X, y, Q: m.RepresentativeIntervals().fit(X, y).intervals_["weight"].to_numpy(),
-    "k-NN": lambda m, X, y, Q: m.WeightedKNeighborsClassifier(3).fit(X, y).predict_proba(Q),
-    "votes": lambda m, X, y, Q: m.LearnedVotesClassifier(9, None, **VOTES).fit(X, y).predict_proba(Q),
-    "votes of numbers": lambda m, X, y, Q: m.LearnedVotesRegressor(9, None, **VOTES).fit(X, y).predict(Q),
+    "ReliefF": lambda X, y, Q: wb.ReliefF(3).fit(X, y).feature_weights_,
+    "ClassRelief": lambda X, y, Q: wb.ClassRelief(3).fit(X, y).class_feature_weights_,
+    "MBIW": lambda X, y, Q: wb.MBIW().fit(X, y).instance_weights_,
+    "intervals": lambda X, y, Q: wb.RepresentativeIntervals().fit(X, y).intervals_["weight"].to_numpy(),
+    "k-NN": lambda X, y, Q: wb.WeightedKNeighborsClassifier(3).fit(X, y).predict_proba(Q),
+    "votes": lambda X, y, Q: wb.LearnedVotesClassifier(9, None, **VOTES).fit(X, y).predict_proba(Q),
+    "votes of numbers": lambda X, y, Q: wb.LearnedVotesRegressor(9, None, **VOTES).fit(X, y).predict(Q),
 }
-ORDINARY = ("ReliefF", "ClassRelief", "MBIW", "intervals", "k-NN")
-
-
-def over_blocks(name):
-    """Where the estimator of a job is."""
-    return wb if name in ORDINARY else wd
-
-
 VOTES = {"width": 3.0, "ridge": 0.1}
 
 
@@ -140,13 +131,13 @@ def test_a_cluster_that_goes_away_at_work(monkeypatch):
 def test_the_same_numbers_on_a_cluster(name, client, tmp_path, task_bytes):
     task_bytes(2**16)
     X, y = table()
-    expected = JOBS[name](wb, X, y, X[:50])
+    expected = JOBS[name](X, y, X[:50])
     for given, labels in (
         (da.from_array(X, chunks=(70, 3)), da.from_array(y, chunks=100)),
         (_parquet(tmp_path), "label"),
     ):
         queries = X[:50] if given is not tmp_path else pd.DataFrame(X[:50], columns=list("abcd"))
-        found = JOBS[name](over_blocks(name), given, labels, queries)
+        found = JOBS[name](given, labels, queries)
         np.testing.assert_array_equal(found, expected)
 
 
@@ -165,8 +156,8 @@ def pieces(task_bytes):
 
 def killed(name, log, kill_at):
     X, y = table()
-    found = JOBS[name](over_blocks(name), deadly(log, kill_at), y, X[:50])
-    np.testing.assert_array_equal(found, JOBS[name](wb, X, y, X[:50]))
+    found = JOBS[name](deadly(log, kill_at), y, X[:50])
+    np.testing.assert_array_equal(found, JOBS[name](X, y, X[:50]))
     return len(log.read_text().splitlines())
 
 
@@ -194,7 +185,7 @@ PASSES = {
 def test_a_worker_dies_in_any_pass_of_any_job(name, kill_at, client, pieces, tmp_path):
     X, y = table()
     quiet = tmp_path / "quiet"
-    JOBS[name](over_blocks(name), deadly(quiet, -1), y, X[:50])
+    JOBS[name](deadly(quiet, -1), y, X[:50])
     assert len(quiet.read_text().splitlines()) == PASSES[name]
     assert killed(name, tmp_path / "log", kill_at) > kill_at  # read again after the kill
 
