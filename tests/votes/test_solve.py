@@ -85,11 +85,12 @@ def test_the_chosen_point_has_the_least_loss_of_refits(made, p):
     distance = metric_of(table, p).all_pairs()
     solution, choice = choose_parameters(distance, table.Y, table.s, np.random.default_rng(0))
     share = np.ones(len(distance)) if table.s is None else table.s
-    for (width, ridge), loss in choice.tried.items():
+    losses = {(each["width"], each["ridge"]): each["loss"] for each in choice.tried}
+    for (width, ridge), loss in losses.items():
         residuals = table.Y - naive.left_out_scores(naive.kernel(distance, width), table.Y, ridge, table.s)
         assert loss == pytest.approx((share * (residuals**2).sum(axis=1)).sum() / share.sum(), rel=1e-7)
     assert len(choice.tried) == len(WIDTHS) * len(RIDGES)
-    assert choice.tried[choice.width, choice.ridge] == min(choice.tried.values())
+    assert losses[choice.width, choice.ridge] == min(losses.values())
     assert (solution.width, solution.ridge) == (choice.width, choice.ridge)
 
 

@@ -145,10 +145,7 @@ class LearnedVotes(TakesTables, BaseEstimator):
         import pandas as pd
 
         check_is_fitted(self, "weights_")
-        tried: list[dict[str, Any]] = [
-            {"choice": "width and ridge", "width": width, "ridge": ridge, "loss": loss}
-            for (width, ridge), loss in self._fitted.choice.tried.items()
-        ]
+        tried: list[dict[str, Any]] = [{"choice": "width and ridge", **each} for each in self._fitted.choice.tried]
         chosen = self._fitted.feature_choice
         weights = [] if chosen is None else [{"choice": "feature weights", **each} for each in chosen.tried]
         return pd.DataFrame(tried + weights)

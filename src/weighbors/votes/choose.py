@@ -26,12 +26,12 @@ Point = tuple[int, int]  # positions of a width and a ridge on the grid
 
 @dataclass(frozen=True)
 class Choice:
-    """The best grid point, and all points that were computed. ``tried`` maps (width, ridge) to the loss."""
+    """The best grid point, and all points that were computed."""
 
     width: float
     ridge: float
     scale: float  # the typical distance, of which the widths of the grid are multiples
-    tried: dict[tuple[float, float], float]
+    tried: list[dict[str, float]]  # width, ridge and loss of each point
 
 
 def median_distance(distance: FloatArray, repetition: FloatArray | None = None) -> float:
@@ -131,8 +131,8 @@ def list_points(width: float | str, ridge: float | str, scale: float) -> tuple[l
 def name_choice(losses: dict[Point, float], widths: Sequence[float], ridges: Sequence[float], scale: float) -> Choice:
     """Return the best of the points that were computed, and all of them, by their widths and ridges."""
     best = first_least(losses)
-    tried = {(float(widths[i]), float(ridges[j])): loss for (i, j), loss in losses.items()}
-    return Choice(float(widths[best[0]]), float(ridges[best[1]]), scale, tried)
+    tried = [{"width": widths[i], "ridge": ridges[j], "loss": loss} for (i, j), loss in losses.items()]
+    return Choice(widths[best[0]], ridges[best[1]], scale, tried)
 
 
 def search_grid(loss_at: Callable[[Point], float], start: Point, shape: Point) -> dict[Point, float]:
