@@ -245,7 +245,9 @@ def read_rows(block: Any, reader: Reader) -> CodedTable:
         return table
     read = encode_block(block, *reader)
     assert read.coding is not None
-    return CodedTable(read.rows, read.coding.table, given=read.table)
+    # The target of the rows is with the strata; here it only has the right length.
+    target = Target(np.zeros(read.rows.shape[0], dtype=np.int64), np.zeros(0))
+    return CodedTable(read.rows, read.coding.table, target, given=read.table)
 
 
 def fit_block(block: Any, todo: list[Todo], weigher: Any, reader: Reader) -> list[Outcome]:
