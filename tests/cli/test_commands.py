@@ -15,7 +15,7 @@ import pytest
 from weighbors.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["demo", "report", "select", "fit", "predict", "explain", "reduce", "study", "datasets"]
+COMMANDS = ["demo", "columns", "report", "select", "fit", "predict", "explain", "reduce", "study", "datasets"]
 
 
 def test_help_lists_the_commands_and_loads_nothing_heavy():

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weighbors.cli import main
-from weighbors.datasets import read_table
+from weighbors.datasets.readers import read_file
 from weighbors.exceptions import InvalidDataError
 
 HEAD = """@relation r
@@ -21,7 +21,7 @@ HEAD = """@relation r
 def read(tmp_path, text):
     path = tmp_path / "t.arff"
     path.write_bytes(text.encode())
-    return read_table(path).frame
+    return read_file(path).frame
 
 
 def rows_of(frame):
@@ -159,7 +159,7 @@ def test_quotes_without_an_end_are_refused(tmp_path, line, text):
     path = tmp_path / "t.arff"
     path.write_text(text, encoding="utf8")
     with pytest.raises(InvalidDataError, match=f"line {line} of"):
-        read_table(path)
+        read_file(path)
     with pytest.raises(SystemExit) as ended:
         main(["report", str(path), "--target", "c", "-o", str(tmp_path / "report.html")])
     assert ended.value.code == 3

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weighbors._names import unique_names
-from weighbors.datasets import read_table, split_target
+from weighbors.datasets import split_target
+from weighbors.datasets.readers import read_file
 from weighbors.exceptions import InvalidDataError
 from weighbors.tables import clean_table
 
@@ -42,11 +43,11 @@ def test_any_bytes_are_a_table_or_a_clear_error(tmp_path, content, suffix):
 
 def used(path):
     with suppress(InvalidDataError):  # any other error fails the test
-        table = read_table(path)
+        table = read_file(path)
         assert table.frame.columns.is_unique
         assert table.cells().shape == table.frame.shape
         target = table.target or table.frame.columns[-1]
-        clean_table(split_target(table, target)[0])
+        clean_table(split_target(table.frame, target)[0])
 
 
 WORDS = st.text(
@@ -63,7 +64,7 @@ def test_cells_are_read_back_as_they_were_written(tmp_path, data, separator, wid
     csv.writer(buffer, delimiter=separator, quoting=csv.QUOTE_ALL).writerows([names, *cells])
     path = tmp_path / "t.csv"
     path.write_bytes(buffer.getvalue().encode())
-    table = read_table(path)
+    table = read_file(path)
     assert list(table.frame.columns) == names
     assert table.cells().to_numpy().tolist() == cells
     assert table.frame.to_numpy().tolist() == [[int(cell) for cell in row] for row in cells]
@@ -81,4 +82,4 @@ def test_names_are_made_unique(names):
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "a\n1\n2\n", "a;b;c\n1,5;2;x\n"])
 def test_small_texts(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
-    assert len(read_table(tmp_path / "t.csv").frame) == text.count("\n") - 1
+    assert len(read_file(tmp_path / "t.csv").frame) == text.count("\n") - 1

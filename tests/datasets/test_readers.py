@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 
 from weighbors._names import quote_name
-from weighbors.datasets import Table, read_table, split_target
+from weighbors.datasets import split_target
+from weighbors.datasets.readers import read_file
 from weighbors.exceptions import InvalidDataError, MissingDependencyError
 
 FRAME = pd.DataFrame({"size": [1.5, np.nan, 3.0], "colour": ["red", "blue", None], "class": ["a", "b", "a"]})
@@ -51,43 +52,43 @@ def written(path, content, encoding="utf-8"):
 def test_the_separator_is_found(tmp_path, separator, suffix):
     path = tmp_path / f"t.{suffix}"
     FRAME.to_csv(path, sep=separator, index=False)
-    table = read_table(path)
+    table = read_file(path)
     pd.testing.assert_frame_equal(table.frame, FRAME, check_dtype=False)
     assert table.target is None
     assert table.notes == ()
 
 
 def test_blanks_separate_where_nothing_else_does(tmp_path):
-    table = read_table(written(tmp_path / "t.data", "a   b class\n1  2.5 x\n3  4   y\n"))
+    table = read_file(written(tmp_path / "t.data", "a   b class\n1  2.5 x\n3  4   y\n"))
     assert table.frame["b"].tolist() == [2.5, 4.0]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_the_encoding_is_found(tmp_path, encoding):
-    table = read_table(written(tmp_path / "t.csv", "größe,class\n1,Übel\n2,gut\n", encoding))
+    table = read_file(written(tmp_path / "t.csv", "größe,class\n1,Übel\n2,gut\n", encoding))
     assert list(table.frame.columns) == ["größe", "class"]
     assert table.frame["class"].tolist() == ["Übel", "gut"]
     assert [("cp1252" in note) for note in table.notes] == ([True] if encoding == "cp1252" else [])
 
 
 def test_decimal_commas_and_quoted_separators(tmp_path):
-    table = read_table(written(tmp_path / "t.csv", 'size;"a;b";class\n1,5;2;x\n2,25;3;"y;z"\n'))
+    table = read_file(written(tmp_path / "t.csv", 'size;"a;b";class\n1,5;2;x\n2,25;3;"y;z"\n'))
     assert list(table.frame.columns) == ["size", "a;b", "class"]
     assert table.frame["size"].tolist() == [1.5, 2.25]
     assert table.frame["class"].tolist() == ["x", "y;z"]
-    table = read_table(written(tmp_path / "u.csv", "a;b\n1,5;2\n"))  # also cut in two by the comma
+    table = read_file(written(tmp_path / "u.csv", "a;b\n1,5;2\n"))  # also cut in two by the comma
     assert table.frame.to_numpy().tolist() == [[1.5, 2.0]]
 
 
 def test_cells_as_they_are_written(tmp_path):
-    table = read_table(written(tmp_path / "t.csv", "code,x,class\n007,1.50,NA\n008,?,b\n"))
+    table = read_file(written(tmp_path / "t.csv", "code,x,class\n007,1.50,NA\n008,?,b\n"))
     assert table.frame["code"].tolist() == [7, 8]
     assert table.frame.isna().to_numpy().sum() == 2
     assert table.cells().to_numpy().tolist() == [["007", "1.50", "NA"], ["008", "?", "b"]]
 
 
 def test_names_are_made_unique_and_that_is_said(tmp_path):
-    table = read_table(written(tmp_path / "t.csv", "a,a,,a (2),class\n1,2,3,4,x\n5,6,7,8,y\n"))
+    table = read_file(written(tmp_path / "t.csv", "a,a,,a (2),class\n1,2,3,4,x\n5,6,7,8,y\n"))
     assert list(table.frame.columns) == ["a", "a (3)", "column 3", "a (2)", "class"]
     assert len(table.notes) == 2
     assert table.frame["a (3)"].tolist() == [2, 6]
@@ -99,14 +100,14 @@ def test_hostile_names_stay_what_they_are(tmp_path):
     frame = pd.DataFrame([range(6), range(1, 7)], columns=names)
     frame["class"] = ["a", "b"]
     frame.to_csv(tmp_path / "t.csv", index=False)
-    assert list(read_table(tmp_path / "t.csv").frame.columns) == [*names, "class"]
+    assert list(read_file(tmp_path / "t.csv").frame.columns) == [*names, "class"]
     assert "\x1b" not in quote_name(names[-1])
     assert "\n" not in quote_name(names[2])
     assert len(quote_name(names[1])) < 50
 
 
 def test_row_names_as_r_writes_them(tmp_path):
-    table = read_table(written(tmp_path / "t.csv", "x,class\nr1,1,a\nr2,2,b\n"))
+    table = read_file(written(tmp_path / "t.csv", "x,class\nr1,1,a\nr2,2,b\n"))
     assert list(table.frame.columns) == ["row name", "x", "class"]
     assert table.frame["x"].tolist() == [1, 2]
 
@@ -114,26 +115,26 @@ def test_row_names_as_r_writes_them(tmp_path):
 def test_lines_longer_than_the_sample(tmp_path):
     X = np.random.default_rng(0).normal(size=(7, 20_000)).round(3)
     pd.DataFrame(X).assign(label=list("abababb")).to_csv(tmp_path / "t.csv", sep=";", index=False)
-    assert np.array_equal(read_table(tmp_path / "t.csv").frame.iloc[:, :-1].to_numpy(dtype=float), X)
+    assert np.array_equal(read_file(tmp_path / "t.csv").frame.iloc[:, :-1].to_numpy(dtype=float), X)
 
 
 def test_line_ends_and_cells_over_lines(tmp_path):
     for end in ("\n", "\r\n", "\r"):
-        table = read_table(written(tmp_path / "t.csv", f'a,class{end}1,"x{end}y"{end}{end}2,z{end}'))
+        table = read_file(written(tmp_path / "t.csv", f'a,class{end}1,"x{end}y"{end}{end}2,z{end}'))
         assert table.frame["a"].tolist() == [1, 2]
         assert table.frame["class"][1] == "z"
 
 
 def test_without_a_header(tmp_path):
     path = written(tmp_path / "t.csv", "1,2,a\n3,4,b\n")
-    table = read_table(path, header=False)
+    table = read_file(path, header=False)
     assert table.frame.to_numpy().tolist() == [[1, 2, "a"], [3, 4, "b"]]
     assert list(table.frame.columns) == ["x0", "x1", "x2"]
-    assert "only numbers" in read_table(written(tmp_path / "u.csv", "1,2\n3,4\n")).notes[0]
+    assert "only numbers" in read_file(written(tmp_path / "u.csv", "1,2\n3,4\n")).notes[0]
 
 
 def test_arff(tmp_path):
-    table = read_table(written(tmp_path / "t.arff", ARFF))
+    table = read_file(written(tmp_path / "t.arff", ARFF))
     assert table.target == "class"
     assert table.frame["size"].tolist()[::2] == [1.5, 3.0]
     assert np.isnan(table.frame["size"][1])
@@ -150,7 +151,7 @@ def test_arff_agrees_with_scipy(tmp_path):
                                                  rng.choice(["u", "v"], 50), strict=True)]  # fmt: skip
     head = "@relation r\n@attribute 'a one' real\n@attribute b integer\n@attribute c {u,v}\n@data\n"
     path = written(tmp_path / "t.arff", head + "\n".join(rows))
-    theirs, ours = arff.loadarff(path)[0], read_table(path).frame
+    theirs, ours = arff.loadarff(path)[0], read_file(path).frame
     for name in ("a one", "b"):
         assert ours[name].tolist() == theirs[name].tolist()
     assert ours["c"].tolist() == [value.decode() for value in theirs["c"]]
@@ -158,16 +159,16 @@ def test_arff_agrees_with_scipy(tmp_path):
 
 def test_sparse_arff(tmp_path):
     text = "@relation r\n@attribute a real\n@attribute b {x,y}\n@attribute c real\n@data\n{0 2.5, 1 y}\n{}\n{2 -1}\n"
-    frame = read_table(written(tmp_path / "t.arff", text)).frame
+    frame = read_file(written(tmp_path / "t.arff", text)).frame
     assert frame.astype(object).to_numpy().tolist() == [[2.5, "y", 0.0], [0.0, "x", 0.0], [0.0, "x", -1.0]]
 
 
 def test_keel_has_its_own_class_and_missing_values(tmp_path):
-    table = read_table(written(tmp_path / "t.dat", KEEL))
+    table = read_file(written(tmp_path / "t.dat", KEEL))
     assert table.target == "Kind"
     assert table.frame["Count"].tolist() == [3, 4, 5]
     assert np.isnan(table.frame["Size"][1])
-    X, y, _ = split_target(table)
+    X, y, _ = split_target(table.frame, table.target)
     assert list(X.columns) == ["Size", "Count", "Other"]
     assert y.tolist() == ["x", "y", "x"]
 
@@ -188,17 +189,17 @@ def test_keel_has_its_own_class_and_missing_values(tmp_path):
 )
 def test_bad_arff(tmp_path, text, message):
     with pytest.raises(InvalidDataError, match=message):
-        read_table(written(tmp_path / "t.arff", text))
+        read_file(written(tmp_path / "t.arff", text))
 
 
 def test_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     frame = FRAME.assign(colour=FRAME["colour"].astype("category"))
     frame.to_parquet(tmp_path / "t.parquet")
-    found = read_table(tmp_path / "t.parquet").frame
+    found = read_file(tmp_path / "t.parquet").frame
     pd.testing.assert_frame_equal(found, frame, check_dtype=False, check_column_type=False)
     with pytest.raises(InvalidDataError, match="no readable parquet file"):
-        read_table(written(tmp_path / "bad.parquet", b"PAR1 and nothing"))
+        read_file(written(tmp_path / "bad.parquet", b"PAR1 and nothing"))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -209,13 +210,13 @@ def test_text_in_parquet_that_is_none(tmp_path, packed):
     text = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), raw) if packed else raw
     pq.write_table(pa.table({"x": [1.0, 2.0], "k": text}), tmp_path / "t.parquet")
     with pytest.raises(InvalidDataError, match="no readable parquet file: .*(UTF|Wrapping|utf-8)"):
-        read_table(tmp_path / "t.parquet")
+        read_file(tmp_path / "t.parquet")
 
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'weighbors\[parquet\]'"):
-        read_table(written(tmp_path / "t.parquet", b"PAR1"))
+        read_file(written(tmp_path / "t.parquet", b"PAR1"))
 
 
 def test_npz_dense_and_sparse(tmp_path):
@@ -223,7 +224,7 @@ def test_npz_dense_and_sparse(tmp_path):
     np.savez(tmp_path / "dense.npz", X=X, y=y, feature_names=np.array(["left", "right"]))
     rows = sparse.csr_matrix(X)
     np.savez(tmp_path / "sparse.npz", data=rows.data, indices=rows.indices, indptr=rows.indptr, shape=X.shape, y=y)
-    dense, thin = read_table(tmp_path / "dense.npz"), read_table(tmp_path / "sparse.npz")
+    dense, thin = read_file(tmp_path / "dense.npz"), read_file(tmp_path / "sparse.npz")
     assert list(dense.frame.columns) == ["left", "right", "class"]
     assert dense.target == thin.target == "class"
     for table in (dense, thin):
@@ -234,19 +235,19 @@ def test_npz_dense_and_sparse(tmp_path):
 def test_bad_npz(tmp_path):
     np.savez(tmp_path / "a.npz", Z=np.zeros(3))
     with pytest.raises(InvalidDataError, match="must hold the arrays X and y; it holds 'Z'"):
-        read_table(tmp_path / "a.npz")
+        read_file(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", X=np.zeros((3, 2)), y=np.zeros(2))
     with pytest.raises(InvalidDataError, match=r"X of shape \(n, m\) and y of shape \(n,\); got \(3, 2\) and \(2,\)"):
-        read_table(tmp_path / "b.npz")
+        read_file(tmp_path / "b.npz")
     np.savez(tmp_path / "c.npz", X=np.array([[{}, 1]], dtype=object), y=np.zeros(1))  # a pickle inside
     with pytest.raises(InvalidDataError, match="no readable npz"):
-        read_table(tmp_path / "c.npz")
+        read_file(tmp_path / "c.npz")
     with pytest.raises(InvalidDataError, match="no readable npz"):
-        read_table(written(tmp_path / "d.npz", b"PK\x03\x04 cut off"))
+        read_file(written(tmp_path / "d.npz", b"PK\x03\x04 cut off"))
     np.savez(tmp_path / "e.npz", data=np.ones(1), indices=np.zeros(1, int), indptr=np.array([0, 1]),
              shape=np.array([1, 10**10]), y=np.zeros(1))  # fmt: skip
     with pytest.raises(InvalidDataError, match="too large to be laid out"):
-        read_table(tmp_path / "e.npz")
+        read_file(tmp_path / "e.npz")
 
 
 @pytest.mark.parametrize(
@@ -263,29 +264,29 @@ def test_bad_npz(tmp_path):
 )
 def test_bad_text(tmp_path, content, message):
     with pytest.raises(InvalidDataError, match=message):
-        read_table(written(tmp_path / "t.csv", content))
+        read_file(written(tmp_path / "t.csv", content))
 
 
 def test_a_cell_longer_than_python_allows(tmp_path):
     before = csv.field_size_limit(1000)
     try:
         with pytest.raises(InvalidDataError, match="cannot be read as a table: field larger than field limit"):
-            read_table(written(tmp_path / "t.csv", "a,class\n" + "x" * 2000 + ",y\n"))
+            read_file(written(tmp_path / "t.csv", "a,class\n" + "x" * 2000 + ",y\n"))
     finally:
         csv.field_size_limit(before)
 
 
 def test_no_file_and_a_directory(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
-        read_table(tmp_path / "none.csv")
+        read_file(tmp_path / "none.csv")
     with pytest.raises(IsADirectoryError, match="is a directory"):
-        read_table(tmp_path)
+        read_file(tmp_path)
     with pytest.raises(InvalidDataError, match="is no text"):
-        read_table(written(tmp_path / "t.xlsx", b"PK\x03\x04..."))
+        read_file(written(tmp_path / "t.docx", b"PK\x03\x04..."))
 
 
 def table_of(**columns):
-    return Table(pd.DataFrame(columns))
+    return pd.DataFrame(columns)
 
 
 def test_the_target_by_name_or_an_error_that_lists_the_columns():
@@ -340,15 +341,15 @@ def test_too_little():
 
 
 def test_the_papers_files(papers_data):
-    table = read_table(papers_data / "D_uci" / "mushroom-8124.parquet")
+    table = read_file(papers_data / "D_uci" / "mushroom-8124.parquet")
     assert table.frame.shape == (8124, 23)
-    assert read_table(papers_data / "C_nips2003" / "dexter.npz").frame.shape == (600, 20_001)
+    assert read_file(papers_data / "C_nips2003" / "dexter.npz").frame.shape == (600, 20_001)
 
 
 def test_numbers_are_read_to_the_last_bit(tmp_path):
     numbers = np.random.default_rng(0).normal(size=300).tolist()
     (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{number!r},a\n" for number in numbers))
-    assert read_table(tmp_path / "t.csv").frame["x"].tolist() == numbers
+    assert read_file(tmp_path / "t.csv").frame["x"].tolist() == numbers
 
 
 def test_numbers_of_a_file_are_exact_and_nothing_is_warned_of(tmp_path):
@@ -357,5 +358,5 @@ def test_numbers_of_a_file_are_exact_and_nothing_is_warned_of(tmp_path):
     path.write_text("a,y\n" + "".join(f"{number!r},{i % 2}\n" for i, number in enumerate(numbers.tolist())))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        table = read_table(path)
+        table = read_file(path)
     np.testing.assert_array_equal(table.frame["a"].to_numpy(), numbers)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from . import datasets, demo, explain, fit, predict, reduce, report, select, study
+from . import columns, datasets, demo, explain, fit, predict, reduce, report, select, study
 from ._errors import with_error_messages
 from ._options import unfold_options
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, report, select, fit, predict, explain, reduce, study, datasets):
+for _command in (demo, columns, report, select, fit, predict, explain, reduce, study, datasets):
     app.command(_command.NAME)(with_error_messages(unfold_options(_command.run)))
 
 

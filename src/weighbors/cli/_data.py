@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ from ._say import notes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..datasets import Table
+    from ..datasets.readers import Table
     from ..models import TableClassifier, TableRegressor
     from ..tables import CleanTable
     from ..tables.cleaning import LeftOut
@@ -46,13 +46,38 @@ class TrainingTable(NamedTuple):
         return clean
 
 
-def read_file(options: FileOptions) -> Table:
-    """Return the table in a file, and print the messages about it."""
-    from ..datasets import read_table
+def read_file(options: FileOptions, kinds: Mapping[str, str] | None = None) -> Table:
+    """Return the table in a file, and print the messages about it.
 
-    table = read_table(options.data, header=options.header)
-    notes(table.notes)
+    ``kinds`` are "number", "truth" or "category" for columns of which this is known.
+    """
+    from ..datasets.readers import read_file as read
+
+    wanted = {name: getattr(options, name) for name in ("sheet", "sep", "decimal", "encoding", "header", "skip")}
+    table = read(options.data, **wanted, kinds=kinds)
+    notes(table.all_notes())
     return table
+
+
+def read_new_rows(options: FileOptions, model: Any) -> pd.DataFrame:
+    """Return the table in a file. Its columns are read as what they were when the model was fitted."""
+    from .._names import known_names
+    from ..exceptions import InvalidDataError
+
+    dtypes = model._table.dtypes
+    kinds = {str(name): _kind_of(dtype) for name, dtype in dtypes.items() if name not in model._reader.dates}
+    frame = read_file(options, kinds).frame
+    try:
+        return frame.drop(columns=known_names(options.drop or (), frame.columns, "column"))
+    except InvalidDataError as problem:
+        raise UsageError(f"--drop: {problem}") from problem
+
+
+def _kind_of(dtype: Any) -> str:
+    """Return what a cleaned column holds: "number", "truth" or "category"."""
+    if str(dtype) != "category":
+        return "number"
+    return "truth" if {*dtype.categories} <= {"True", "False"} else "category"
 
 
 def read_training(options: TableOptions, groups: str | None = None) -> TrainingTable:
@@ -62,15 +87,15 @@ def read_training(options: TableOptions, groups: str | None = None) -> TrainingT
     """
     from .._names import known_names
     from ..datasets import split_target
-    from ..datasets.readers import find_target
+    from ..datasets.targets import find_target
     from ..exceptions import InvalidDataError
 
     table = read_file(options)
     try:
-        target = find_target(table, options.target)
+        target = find_target(table.frame, options.target or table.target)
     except InvalidDataError as problem:
         raise UsageError(f"{problem}" if options.target else f"{problem}, with --target") from problem
-    X, y, said = split_target(table, target, target_type=options.target_type)
+    X, y, said = split_target(table.frame, target, target_type=options.target_type)
     notes(said)
     if groups is None:
         return TrainingTable(table, X, y, None)

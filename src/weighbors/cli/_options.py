@@ -42,14 +42,20 @@ JOBS = typer.Option(
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
-    """A table in a file, and how it is read."""
+    """A table in a file, and how it is read. What is said here wins over what is found out."""
 
     data: Path = typer.Argument(
-        ..., metavar="TABLE", help="Table to read: csv, tsv, parquet, arff, KEEL .dat, or npz with X and y."
+        ..., metavar="TABLE", help="Table to read: csv, tsv, xlsx, xls, ods, parquet, feather, arff, KEEL .dat, or npz."
     )
-    header: bool = typer.Option(
-        True, "--header/--no-header", help="Whether the first line of a csv file has the column names."
+    sep: str | None = typer.Option(None, metavar="TEXT", help="What separates the cells of a text file; tab for tabs.")
+    decimal: Literal[".", ","] | None = typer.Option(None, help="Decimal sign of the numbers.")
+    encoding: str | None = typer.Option(None, metavar="NAME", help="Encoding of a text file, for example cp1252.")
+    header: bool | None = typer.Option(
+        None, "--header/--no-header", help="Whether the first line of the table has the column names."
     )
+    skip: int | None = typer.Option(None, min=0, metavar="N", help="Number of lines above the table.")
+    sheet: str | None = typer.Option(None, metavar="NAME", help="Name or number of the sheet. The first is number 1.")
+    drop: list[str] | None = typer.Option(None, metavar="NAME", help="Do not use this column. May be repeated.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +71,6 @@ class TableOptions(FileOptions):
     keep: list[str] | None = typer.Option(
         None, metavar="NAME", help="Use this column, even if it looks like an identifier. May be repeated."
     )
-    drop: list[str] | None = typer.Option(None, metavar="NAME", help="Do not use this column. May be repeated.")
 
 
 @dataclass(frozen=True, kw_only=True)

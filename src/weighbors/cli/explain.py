@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ._data import check_output, load_model, read_file, split_known_target, write_bytes
+from ._data import check_output, load_model, read_new_rows, split_known_target, write_bytes
 from ._errors import UsageError
 from ._options import FileOptions, Model, WritingOptions
 from ._say import note, notes, print_json, say
@@ -44,7 +44,7 @@ def run(
         raise UsageError(f"'{output}' should end in .html: the page is HTML")
     check_output(output, force=common.force, inputs=(model, table.data))
     loaded = load_model(model)
-    frame = read_file(table).frame
+    frame = read_new_rows(table, loaded)
     names = loaded.name_rows(frame).tolist()
     chosen = _find_rows(row, names)
     # The table may have the target, which is no feature.

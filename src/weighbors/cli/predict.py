@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ._data import TABLES, check_output, load_model, read_file, split_known_target, write_frame
+from ._data import TABLES, check_output, load_model, read_new_rows, split_known_target, write_frame
 from ._options import FileOptions, Model, WritingOptions
 from ._say import note, notes, print_json, say, write_raw
 
@@ -35,7 +35,7 @@ def run(
     """
     check_output(output, force=common.force, inputs=(model, table.data), formats=TABLES)
     loaded = load_model(model)
-    truth, columns = split_known_target(loaded, read_file(table).frame)
+    truth, columns = split_known_target(loaded, read_new_rows(table, loaded))
     said = loaded.check_table(columns)
     notes(said)
     frame = loaded.predict_table(columns).reset_index(names="row")

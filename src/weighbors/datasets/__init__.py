@@ -17,12 +17,12 @@ from .loaders import (
     load_builtin,
     load_dataset,
 )
-from .readers import Table, read_table, split_target
+from .readers import read_table
+from .targets import split_target
 
 __all__ = [
     "Dataset",
     "Fetched",
-    "Table",
     "builtin_names",
     "data_directory",
     "describe_dataset",

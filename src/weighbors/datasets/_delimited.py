@@ -4,17 +4,56 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._names import quote_name, unique_names
 from ..exceptions import InvalidDataError
+from ..tables.cells import read_column
+from ._layout import find_layout, is_blank, is_footnote
 from ._text import BLANKS, Dialect, find_dialect, iterate_records
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING = ["?"]  # in addition to the texts that pandas reads as missing
+#: Texts that are missing among numbers. Columns of text are read again, as they are written.
+MISSING = [
+    *(
+        "?",
+        "-",
+        "--",
+        ".",
+        "–",
+        "k.A.",
+        "k. A.",
+        "n.a.",
+        "N.A.",
+        "n.d.",
+        "N.D.",
+        "na",
+        "<null>",
+        "#NV",
+        "#WERT!",
+        "#VALUE!",
+    ),
+    *(
+        "#REF!",
+        "#BEZUG!",
+        "#DIV/0!",
+        "#NUM!",
+        "#ZAHL!",
+        "#NAME?",
+        "#NULL!",
+        "unknown",
+        "Unknown",
+        "unbekannt",
+        "missing",
+    ),
+]
+_HEAD, _TAIL = 200, 20  # how many records at both ends are inspected for lines that are no rows
 
 
 @dataclass(frozen=True)
@@ -24,29 +63,53 @@ class Delimited:
     text: str
     dialect: Dialect
     names: list[str]
-    header: bool
     notes: tuple[str, ...]
+    unused: bool  # whether every line ends with a separator, so that there is a last column without cells
 
-    def frame(self) -> pd.DataFrame:
-        """Return the table. A column is numeric if all its cells are numbers or missing. Missing cells are NaN."""
-        return self._parse(na_values=MISSING, decimal=self.dialect.decimal)
+    def frame(self, decimal: str | None, kinds: dict[str, str]) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]]]:
+        """Return the table, and notes on its columns. Missing cells are NaN.
+
+        ``decimal`` is the decimal sign if the user says it. ``kinds`` are kinds of columns that are known, as
+        in `read_column`.
+        """
+        known = decimal or self.dialect.decimal
+        frame = self._parse(na_values=MISSING, decimal=known or ".")
+        texts = [
+            name
+            for name in frame.columns
+            if frame[name].dtype.kind not in "iufb" or kinds.get(name) in ("category", "truth")
+        ]
+        if known is None:
+            texts += [name for name in frame.columns if name not in texts and _may_be_thousands(frame[name])]
+        notes: dict[str, tuple[str, ...]] = {}
+        if not texts:
+            return frame, notes
+        written = self._parse(texts, dtype=object, na_filter=False)
+        for name in texts:
+            found = read_column(written[name], decimal=known, forced=decimal is not None, kind=kinds.get(name, ""))
+            frame[name], notes[name] = found.cells, found.notes
+        return frame, notes
 
     def cells(self) -> pd.DataFrame:
         """Return the table with all cells as text, as they are written in the file."""
         return self._parse(dtype=object, na_filter=False)
 
-    def _parse(self, **options: Any) -> pd.DataFrame:
-        """Return the table, parsed by pandas with these options of ``read_csv``."""
+    def _parse(self, wanted: list[str] | None = None, **options: Any) -> pd.DataFrame:
+        """Return the table, or the columns ``wanted``, parsed by pandas with these options of ``read_csv``."""
         import pandas as pd
 
+        wanted = self.names if wanted is None else wanted
+        if not self.text.strip():
+            return pd.DataFrame(columns=pd.Index(wanted, dtype=object), dtype=object)
         if options.get("dtype") is object:
-            options["dtype"] = dict.fromkeys(self.names, object)
+            options["dtype"] = dict.fromkeys(wanted, object)
         try:
             return read_exact_csv(
                 io.StringIO(self.text),
                 sep=self.dialect.separator,
-                header=0 if self.header else None,
-                names=self.names,
+                header=None,
+                names=[*self.names, "\0"] if self.unused else self.names,
+                usecols=wanted,
                 index_col=False,
                 # A cell of a tab-separated file may be empty or begin with a blank.
                 skipinitialspace=self.dialect.separator != "\t",
@@ -55,6 +118,17 @@ class Delimited:
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise InvalidDataError(f"the table cannot be read: {error}. Look for a quote that is not closed") from error
+
+
+def _may_be_thousands(column: pd.Series) -> bool:
+    """Return whether all fractions of a column have three digits and whole numbers are beside: 1.386 and 993."""
+    if column.dtype.kind != "f":
+        return False
+    values = np.abs(column.to_numpy()[np.isfinite(column.to_numpy())])
+    fractions = values[values != np.floor(values)]
+    thousandths = fractions * 1000
+    three = np.abs(thousandths - np.round(thousandths)) < 1e-6
+    return 0 < len(fractions) < len(values) and bool(three.all() and (fractions >= 1).all())
 
 
 def read_exact_csv(source: Any, **options: Any) -> pd.DataFrame:
@@ -70,69 +144,132 @@ def read_exact_csv(source: Any, **options: Any) -> pd.DataFrame:
     return pd.read_csv(source, **options)
 
 
-def parse_delimited(text: str, name: str, *, header: bool = True, tabs: bool = False) -> Delimited:
-    """Find the separator and the decimal sign, and check that all records have the same number of cells.
+def parse_delimited(
+    text: str,
+    name: str,
+    *,
+    header: bool | None = None,
+    tabs: bool = False,
+    separator: str | None = None,
+    skip: int | None = None,
+) -> Delimited:
+    """Find the separator, the names of the columns and the rows, and check that all rows have the same number of cells.
 
-    ``header`` tells whether the first record contains the column names. If ``tabs`` is true, the tab is preferred as
-    separator. ``name`` is the file, for error messages.
+    Parameters
+    ----------
+    text : str
+    name : str
+        The file, for error messages.
+    header : bool or None
+        Whether there are names of columns. None means that it is found out.
+    tabs : bool, default=False
+        Whether the tab is preferred as separator.
+    separator : str, optional
+        The separator, if the user says it.
+    skip : int, optional
+        How many lines stand above the table. By default it is found out.
 
     Raises
     ------
     InvalidDataError
-        If the text is empty, or if a record has more or fewer cells than the header.
+        If the text is empty, or if a row has more or fewer cells than there are names.
     """
+    if skip:
+        text = "".join(list(io.StringIO(text, newline=""))[skip:])
     try:
-        dialect = find_dialect(text, tabs=tabs)
-        first, widths = _record_widths(text, dialect.separator, header)
+        dialect = find_dialect(text, tabs=tabs, wanted=separator)
+        records = _scan(text, dialect.separator)
     except csv.Error as error:
         raise InvalidDataError(f"'{name}' cannot be read as a table: {error}") from error
-    if not first:
+    if not records.head:
         raise InvalidDataError(f"'{name}' is empty: a line of column names and rows below it are needed")
-    names = [cell.strip() for cell in first] if header else [f"x{j}" for j in range(len(first))]
-    if widths and set(widths) == {len(first) + 1}:  # files of R have no name for the column of row names
-        names = ["row name", *names]
-        widths = {}
+    layout = find_layout(records.head, header, titles=skip is None)
+    first = records.head[layout.titles]
+    names = [cell.strip() for cell in first] if layout.header else [f"x{j}" for j in range(len(first))]
+    start = layout.titles + layout.header + layout.units
+    rows = range(start, len(records.widths))
+    no_rows = {*records.blank, *_find_footnotes(records, start, len(names))}
+    remarks = sorted(no_rows - set(records.blank))
+    widths = {records.widths[i] for i in rows if i not in no_rows}
+    unused = False
+    if widths == {len(names) + 1}:
+        unused = not records.filled_last[len(names) + 1]
+        names = names if unused else ["row name", *names]  # files of R have no name for the column of row names
+    elif len(names) > 1 and not names[-1] and not records.filled_last[len(names)]:
+        names, unused = names[:-1], True
+    width = len(names) + unused
     # One record of another width shows that a separator or a quote was misread, and then no column can be trusted.
-    strange = next(((width, line) for width, line in widths.items() if width != len(names)), None)
+    strange = next((i for i in rows if records.widths[i] != width and i not in no_rows), None)
     if strange is not None:
-        cells = "1 cell" if strange[0] == 1 else f"{strange[0]} cells"
+        cells = "1 cell" if records.widths[strange] == 1 else f"{records.widths[strange]} cells"
         raise InvalidDataError(
-            f"line {strange[1]} of '{name}' has {cells} where the {'header' if header else 'first line'} has "
-            f"{len(names)}. Is it cut off, or is a separator inside a cell without quotes? "
-            f"(cells are separated by {_separator_name(dialect.separator)})"
+            f"line {records.ends[strange] + (skip or 0)} of '{name}' has {cells} where the "
+            f"{'header' if layout.header else 'first line'} has {width}. Is it cut off, or is a separator inside a "
+            f"cell without quotes? (cells are separated by {_separator_name(dialect.separator)})"
         )
-    unique, notes = unique_names(names)
-    if header and all(_is_number(cell) for cell in names):
-        notes.append("the first line holds only numbers and was taken for the names of the columns")
-    return Delimited(text, dialect, unique, header, tuple(notes))
+    notes = list(layout.notes)
+    if remarks:
+        lines = "line is" if len(remarks) == 1 else f"{len(remarks)} lines are"
+        notes.append(f"the last {lines} below the table and no row ({quote_name(records.tail[remarks[0]][0])})")
+    unique, changed = unique_names(names)
+    return Delimited(_keep_rows(text, records, start, no_rows), dialect, unique, (*notes, *changed), unused)
 
 
-def _record_widths(text: str, separator: str, header: bool) -> tuple[list[str], dict[int, int]]:
-    """Return the first record, and for each number of cells the first line that has it.
+@dataclass
+class _Records:
+    """What a walk through the records of a text has found: the number of the last line and the cells of each.
 
-    If ``header`` is true, the first record is not counted.
+    ``filled_last`` counts the records by their numbers of cells, if their last cells are filled.
     """
-    first: list[str] = []
-    widths: dict[int, int] = {}
-    for line, cells in iterate_records(text, separator):
-        if not first:
-            first = cells
-            if header:
-                continue
-        if len(cells) not in widths:
-            widths[len(cells)] = line
-    return first, widths
+
+    ends: list[int]
+    widths: list[int]
+    blank: set[int]
+    filled_last: Counter[int]
+    head: list[list[str]]
+    tail: dict[int, list[str]]
+
+
+def _scan(text: str, separator: str) -> _Records:
+    """Walk through the records of a text."""
+    found = _Records([], [], set(), Counter(), [], {})
+    tail: deque[list[str]] = deque(maxlen=_TAIL)
+    for end, cells in iterate_records(text, separator):
+        if is_blank(cells):
+            found.blank.add(len(found.ends))
+        elif cells[-1].strip():
+            found.filled_last[len(cells)] += 1
+        found.ends.append(end)
+        found.widths.append(len(cells))
+        if len(found.head) < _HEAD:
+            found.head.append(cells)
+        tail.append(cells)
+    found.tail = dict(zip(range(len(found.ends) - len(tail), len(found.ends)), tail, strict=True))
+    return found
+
+
+def _find_footnotes(records: _Records, start: int, width: int) -> list[int]:
+    """Return the records at the end that are remarks and no rows of a table of ``width`` columns."""
+    found: list[int] = []
+    for i in sorted(records.tail, reverse=True):
+        if i in records.blank:
+            continue
+        apart = i > 0 and (i - 1 in records.blank or records.ends[i] - records.ends[i - 1] > 1)
+        if i <= start or not is_footnote(records.tail[i], width, sure=apart or len(records.tail[i]) < width):
+            # A blank line above several remarks is above their first.
+            break
+        found.append(i)
+    return found
+
+
+def _keep_rows(text: str, records: _Records, start: int, no_rows: set[int]) -> str:
+    """Return the text without its first ``start`` records, and without those that are no rows."""
+    begin = records.ends[start - 1] if start else 0
+    lines = list(io.StringIO(text, newline=""))
+    left = {line for i in no_rows if i >= start for line in range(records.ends[i - 1] if i else 0, records.ends[i])}
+    return "".join(line for number, line in enumerate(lines) if number >= begin and number not in left)
 
 
 def _separator_name(separator: str) -> str:
     """Return the name of a separator for an error message."""
     return {"\t": "tabs", BLANKS: "blanks"}.get(separator, quote_name(separator))
-
-
-def _is_number(cell: str) -> bool:
-    """Return whether a cell can be read as a number."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

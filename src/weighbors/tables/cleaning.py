@@ -12,6 +12,7 @@ import numpy as np
 from .._names import known_names, quote_name, require_text
 from .._typing import FloatArray
 from ..exceptions import InvalidDataError
+from .cells import read_column
 from .columns import ADVICE, column_kind
 from .frames import as_pandas
 from .integers import EXACT, find_rounded
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 FEW = 10  # with fewer rows than this, no column is treated as an identifier
 OWN_VALUES = 0.9  # a column of text is an identifier if its share of different texts is above this
-MOSTLY_NUMBERS = 0.9  # a column of text is numeric if at least this share are numbers; other texts become missing
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|idx|index|uid|uuid|guid|row|rowid|key|nr|no|number)$|^unnamed: \d+$", re.I)
 # Beginnings of the reasons for which identifiers are left out.
 _COUNTS, _NAMES, _CALLED = "it counts the rows", "it names the rows", "it is called an identifier"
@@ -223,28 +223,14 @@ def _classify_column(column: pd.Series, name: str, notes: list[str]) -> Any:
     # A column that its owner declared to be categories is not turned into numbers.
     if isinstance(column.dtype, pd.CategoricalDtype):
         return text
-    numbers = pd.to_numeric(pd.Series(text.categories, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
-    numbers = np.append(numbers, np.nan)[text.codes]
-    present, strange = text.codes >= 0, (text.codes >= 0) & np.isnan(numbers)
+    found = read_column(column)
+    if found.read_as == "date":
+        return "it holds dates or durations; turn them into numbers, such as days since a date"
     # A column with few different numbers, such as 1 to 5, may be categories and stays text.
-    if strange.sum() > (1 - MOSTLY_NUMBERS) * present.sum() or len(np.unique(numbers[present & ~strange])) < FEW:
+    if found.read_as != "number" or len(np.unique(found.cells[~np.isnan(found.cells)])) < FEW:
         return text
-    # Different texts of many digits may be the same float. They are names then, and stay text.
-    large = np.abs(numbers) >= EXACT
-    if len(np.unique(numbers[large])) < len(np.unique(text.codes[large])):
-        return text
-    if strange.any():
-        notes.append(text_cells_note(name, int(strange.sum()), text[strange][0]))
-    return numbers
-
-
-def text_cells_note(name: str, count: int, first: object) -> str:
-    """Return the message that ``count`` cells of text in a numeric column count as missing.
-
-    ``first`` is the first of these texts.
-    """
-    cells = "1 cell is no number" if count == 1 else f"{count} cells are no numbers"
-    return f"{quote_name(name)}: {cells} ({quote_name(first, 20)}) and {'counts' if count == 1 else 'count'} as missing"
+    notes += [f"{quote_name(name)}: {one}" for one in found.notes]
+    return found.cells
 
 
 def as_categories(column: pd.Series) -> Any:

@@ -12,7 +12,8 @@ import numpy as np
 from .._names import quote_name, unused_name
 from .._typing import BoolArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError
-from .cleaning import as_categories, category_text, text_cells_note, with_text_names
+from .cells import is_missing, read_column
+from .cleaning import as_categories, category_text, with_text_names
 from .coded import CodedTable
 from .column_scales import ColumnScales, learn_scales
 from .validation import TableCoder
@@ -312,19 +313,17 @@ def _numbers(column: pd.Series, name: str, notes: list[str]) -> FloatArray:
 
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    present = column[column.notna()]
-    # pandas would decode bytes, which need not be text.
-    present = present.map(str) if present.dtype == object else present.astype(str)
-    numbers = pd.to_numeric(present, errors="coerce")
-    strange = present[numbers.isna()]
+    found = read_column(column, kind="number")
+    numbers = np.asarray(found.cells if found.read_as == "number" else np.full(len(column), np.nan), dtype=np.float64)
+    present = np.array([known and not is_missing(cell) for known, cell in zip(column.notna(), column, strict=True)])
+    strange = column[present & np.isnan(numbers)]
     # Mostly text means that another column has the name. A few texts may be marks of missing values.
-    if 2 * len(strange) > len(present):
+    if 2 * len(strange) > present.sum():
         raise InvalidDataError(
             f"column {quote_name(name)} was numbers in fit and holds text now ({quote_name(strange.iloc[0], 20)}, ...)"
         )
-    if len(strange):
-        notes.append(text_cells_note(name, len(strange), strange.iloc[0]))
-    return numbers.reindex(column.index).to_numpy(dtype=np.float64)
+    notes += [f"{quote_name(name)}: {one}" for one in found.notes]
+    return numbers
 
 
 def _plain_number(cell: Any) -> float | None:
