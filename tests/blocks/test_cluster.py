@@ -228,3 +228,13 @@ def test_the_current_client_serves_collections_and_files(client, mapped):
     model = wb.WeightedKNeighborsClassifier(3).fit(lazy, y)
     assert "dask, 2 threads" in str(model.plan_)
     assert "dask, 2 threads" in str(wb.WeightedKNeighborsClassifier(3).fit(mapped(X), y).plan_)
+
+
+def test_predictions_are_lazy_and_computed_on_the_cluster(client):
+    """The task of a partition starts tasks of its own, of rows that only the cluster has."""
+    X, y = table()
+    rows = da.from_array(X, chunks=(60, 4)).persist()
+    model = wb.WeightedKNeighborsClassifier(3).fit(rows, y)
+    labels = model.predict(da.from_array(X, chunks=(50, 4)))
+    assert isinstance(labels, da.Array)
+    np.testing.assert_array_equal(labels.compute(), wb.WeightedKNeighborsClassifier(3).fit(X, y).predict(X))
