@@ -276,7 +276,8 @@ class BaseKNeighbors(BaseEstimator):
     def _vote_kind(self) -> VoteKind:
         """Return which neighbours vote, and how much."""
         # The largest distance of two min-max scaled rows with M features is M to the power 1/p.
-        return VoteKind(self.n_neighbors_, self.vote_kind_, self.n_features_in_ ** (1 / self.p_))
+        span = self.n_features_in_ ** (1 / int(self._value_of("p")))
+        return VoteKind(int(self._value_of("n_neighbors")), self._value_of("weights"), span)
 
     def _voters(self, queries: Any, own: IndexArray | None) -> Iterator[Voters]:
         """Yield batches of queries with their neighbours and votes. The parameters are what `_queries` returns.

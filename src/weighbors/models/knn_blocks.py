@@ -27,8 +27,10 @@ def reads_blocks(model: BaseKNeighbors, X: Any) -> bool:
 
     A mapped array is read as a whole, as any other array, if the model needs all rows in memory.
     """
-    if not isinstance(X, np.memmap) or not is_blocks(X):
-        return is_blocks(X)
+    if type(X) is np.ndarray or not is_blocks(X):
+        return False
+    if not isinstance(X, np.memmap):
+        return True
     given = model.weigher is None or isinstance(model.weigher, Weights)
     return (given or getattr(model.weigher, "_takes_blocks", False)) and not _automatic(model)
 

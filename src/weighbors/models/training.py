@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing, column_or_1d, compute_class_weight
 from sklearn.utils.validation import check_consistent_length
 
 from .._names import require_text
-from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidDataError, InvalidWeightsError
 from ..neighbors.checks import check_fits
 from ..tables.coded import CodedTable
@@ -114,14 +114,6 @@ def join_tables(first: CodedTable, second: CodedTable) -> CodedTable:
         target=replace(first.target, codes=np.concatenate([first.codes, second.codes]), numbers=numbers),
         given_weight=np.concatenate([first.sample_weight, second.sample_weight]) if weighed else None,
     )
-
-
-def indexable(table: Any, nominal: BoolArray) -> Any:
-    """Return the table, converted to an array if it consists of lists.
-
-    ``nominal`` tells which columns are categorical. If there are any, the array has dtype object.
-    """
-    return table if hasattr(table, "shape") else np.asarray(table, dtype=object if nominal.any() else None)
 
 
 def positive_rows(
