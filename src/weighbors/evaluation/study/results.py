@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -311,15 +311,15 @@ class StudyResults(Result):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to ``path`` in an atomic write. The ending .parquet or .csv gives the format."""
         target = Path(path)
-        if target.suffix == ".csv":
-            write: Callable[[Any], None] = lambda file: self.cells.to_csv(file, index=False)  # noqa: E731
-        elif target.suffix == ".parquet":
-            require_pyarrow(target.name)
-            write = lambda file: self.cells.to_parquet(file, index=False)  # noqa: E731
-        else:
+        if target.suffix not in (".csv", ".parquet"):
             raise InvalidDataError(f"results are saved as .parquet or .csv; got '{target.name}'")
+        if target.suffix == ".parquet":
+            require_pyarrow(target.name)
         with atomic_write(target) as file:
-            write(file)
+            if target.suffix == ".csv":
+                self.cells.to_csv(file, index=False)
+            else:
+                self.cells.to_parquet(file, index=False)
 
     def save_in(self, directory: Path) -> Path:
         """Write the table into a directory and return its path.
