@@ -188,12 +188,12 @@ def take(X: Any, rows: slice) -> Any:
     return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
-def in_blocks(X: Any) -> Any:
-    """A table as a Dask collection of seven partitions."""
+def in_blocks(X: Any, y: Any) -> tuple[Any, Any]:
+    """A table and its target as Dask collections of seven partitions."""
     if isinstance(X, pd.DataFrame):
-        return dd.from_pandas(X, npartitions=7)
+        return dd.from_pandas(X, npartitions=7), dd.from_pandas(pd.Series(y, index=X.index), npartitions=7)
     rows = X.toarray() if sparse.issparse(X) else X
-    return da.from_array(rows, chunks=(-(-len(rows) // 7), rows.shape[1]))
+    return da.from_array(rows, chunks=(-(-len(rows) // 7), rows.shape[1])), y
 
 
 def fitted_weights(X: Any, y: Any) -> Found:
@@ -233,8 +233,8 @@ def classifiers(X: Any, y: Any) -> Found:
         "blocks, mbiw": wb.WeightedKNeighborsClassifier(5, wb.MBIW()),
     }
     for name, model in models.items():
-        given = in_blocks(X) if name.startswith("blocks") else X
-        yield name, attempt(lambda model=model, given=given: model.fit(given, y).predict_proba(queries))
+        given = in_blocks(X, y) if name.startswith("blocks") else (X, y)
+        yield name, attempt(lambda model=model, given=given: model.fit(*given).predict_proba(queries))
 
 
 def measured(X: Any, y: Any) -> Found:
