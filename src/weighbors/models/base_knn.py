@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
@@ -271,7 +272,10 @@ class BaseKNeighbors(BaseEstimator):
         if isinstance(rows, LazyRows) and is_blocks(X):
             assert isinstance(rows.table, BlockTable)
             return read_block_queries(rows.table, X, self.n_jobs), None
-        return read_queries(self, self._table.coder, X), None
+        queries = read_queries(self, self._table.coder, X)
+        if isinstance(rows, LazyRows) and sparse.issparse(queries):  # rows in blocks are dense
+            queries = queries.toarray()
+        return queries, None
 
     def _vote_kind(self) -> VoteKind:
         """Return which neighbours vote, and how much."""
