@@ -301,9 +301,10 @@ def test_a_weigher_inside_a_knn_knows_its_categories(weigher):
 
 
 def test_weighers_that_a_knn_over_blocks_cannot_have(mapped):
+    da = pytest.importorskip("dask.array")
     X, y = generated(1)
     with pytest.raises(InvalidDataError, match="NCAWeights needs all rows in memory"):
-        wb.WeightedKNeighborsClassifier(3, wb.NCAWeights()).fit(mapped(X), y)
+        wb.WeightedKNeighborsClassifier(3, wb.NCAWeights()).fit(da.from_array(X, chunks=(90, 5)), y)
     with pytest.raises(ForeignWeightsError, match="20 training rows"):
         wb.WeightedKNeighborsClassifier(3, wb.MBIW(n_samples=20)).fit(mapped(X), y)
 
