@@ -187,7 +187,7 @@ def tamper(saved, edit, **header):
         (lambda tree, state: tree.update({"class": "weighbors.cli:main"}), "no class that a model file may hold"),
         (lambda tree, state: tree.update({"class": "weighbors.models:none"}), "no class that a model file may"),
         (lambda tree, state: tree.update({"class": "weighbors.tables.cleaning:re"}), "no class that a model file"),
-        (lambda tree, state: tree["state"].pop("_encoder"), "holds no valid model"),
+        (lambda tree, state: tree["state"].pop("_reader"), "holds no valid model"),
         (lambda tree, state: tree["state"].update(estimator_=None), "holds no valid model"),
         (lambda tree, state: tree["state"].update(estimator_={"array": "a999"}), "holds no valid model"),
         (lambda tree, state: tree["state"].update(estimator_={"evil": "a1"}), "holds no valid model"),

@@ -19,12 +19,13 @@ from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidDataError
 from ..explanation import Explanation, OriginalValues, explain_rows
 from ..tables import LeftOut
-from ..tables.coded import CodedTable
+from ..tables.coded import CodedTable, takes_coded
 from ..tables.encoding import MISSING
 from ..tables.frame_arrays import FrameAttribute
 from ..tables.frames import as_pandas, is_frame
 from ..tables.labels import require_labels
 from ..tables.reading import TableReader, read_frame
+from ..tables.unscaled import warn_unscaled
 from ..tables.validation import check_sample_weight
 from .learned_votes import LearnedVotesClassifier, LearnedVotesRegressor
 from .table_file import load_estimator, save_estimator
@@ -190,6 +191,8 @@ class BaseTableEstimator(BaseEstimator, ABC):
                 f"the table has categories, and {type(inner).__name__} takes numbers only: use an estimator of this "
                 "library, or name the columns of categories in drop"
             )
+        if takes_coded(inner, table):
+            warn_unscaled(inner, table.rows, table.nominal, table.coder.names)
         if sample_weight is None:
             return inner.fit(table.for_model(inner), y)
         if not has_fit_parameter(inner, "sample_weight"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,11 +19,7 @@ from .validation import TableCoder, check_sample_weight, is_lazy, refuse_lazy
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 _OWN = "own"  # the target type that the estimator itself says
-
-
-def _no_target() -> Target:
-    """Return the target of queries, which have none."""
-    return Target(np.zeros(0, dtype=np.int64), np.zeros(0))
+_NO_TARGET = Target(np.zeros(0, dtype=np.int64), np.zeros(0))  # that of queries
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,7 @@ class CodedTable:
 
     rows: Any  # (n, M) array or CSR; categories are codes, missing values NaN
     coder: TableCoder  # which columns are categories, and which category each code stands for
-    target: Target = field(default_factory=_no_target)
+    target: Target = _NO_TARGET
     given_weight: FloatArray | None = None  # (n,) sample weights as they were given
     drawn: IndexArray | None = None  # the rows that contribute, in ascending order; None: all of them
     feature_names: AnyArray | None = None  # (M,) names of the columns as scikit-learn knows them; None: there are none
@@ -90,7 +86,7 @@ class CodedTable:
         return replace(
             self,
             rows=self.rows[rows],
-            target=self.target.take(rows),
+            target=self.target.take(rows) if len(self.target.codes) else self.target,
             given_weight=None if self.given_weight is None else self.given_weight[rows],
             given=None if self.given is None else _safe_indexing(self.given, rows),
         )

@@ -144,7 +144,7 @@ class TableReader:
         """Return the encoded rows of a table. Plain numbers and few rows take a short way."""
         X = as_pandas(X)
         if is_frame(X):
-            found = self._encode_few(X)
+            found = self._encode_plain(X)
             return self.encoder.encode(self.read(estimator, X)[0]) if found is None else found
         # The check of an array takes as long as the search for one row, and plain ones need none.
         plain = type(X) is np.ndarray and X.dtype == np.float64 and X.shape == (len(X), estimator.n_features_in_)
@@ -154,18 +154,19 @@ class TableReader:
             return self.encoder.encode_numbers(X[:, self.positions].astype(np.float64))
         return self.encoder.encode(self._read_array(X)[0])
 
-    def _encode_few(self, X: pd.DataFrame) -> FloatArray | None:
-        """Return the encoded rows of a small frame, or None if it must be read column by column."""
+    def _encode_plain(self, X: pd.DataFrame) -> FloatArray | None:
+        """Return the encoded rows of a frame of numbers or of few rows, or None if it must be read by column."""
         positions, encoder = self._find_positions(X), self.encoder
-        if positions is None or not 0 < len(X) <= _FEW_ROWS:
+        if positions is None or not len(X):
             return None
-        if len(X) == 1 and encoder.categories:
+        if not encoder.categories and {dtype.kind for dtype in X.dtypes} <= set("iuf"):
+            values = X.to_numpy()
+            if values.dtype.kind in "iuf":  # integers with missing cells become objects
+                return encoder.encode_numbers(values[:, positions].astype(np.float64))
+        if len(X) == 1:
             cells = X.iloc[0].tolist()  # interleaving columns of text would take longer than the search
             return encoder.encode_cells([[cells[j] for j in positions]])
-        values = X.to_numpy()
-        if values.dtype.kind in "iuf" and not encoder.categories:
-            return encoder.encode_numbers(values[:, positions].astype(np.float64))
-        return encoder.encode_cells(values[:, positions].tolist())
+        return encoder.encode_cells(X.to_numpy()[:, positions].tolist()) if len(X) <= _FEW_ROWS else None
 
     def _find_positions(self, X: pd.DataFrame) -> list[int] | None:
         """Return the positions of the used columns, or None if the table must be read in full, for its messages."""
