@@ -34,6 +34,8 @@ def is_blocks(X: Any) -> bool:
     That is a Dask collection, the path of a parquet folder or of an npy file, a mapped array, or a `BlockTable`, which
     another estimator has read.
     """
+    if type(X) is np.ndarray:
+        return False
     if isinstance(X, np.memmap):
         # joblib maps large arrays that it hands to its workers, and deletes these files afterwards.
         return X.filename is not None and "joblib_memmapping_folder" not in str(X.filename)

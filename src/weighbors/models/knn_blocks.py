@@ -27,7 +27,7 @@ def reads_blocks(model: BaseKNeighbors, X: Any) -> bool:
 
     A mapped array is read as a whole, as any other array, if the model needs all rows in memory.
     """
-    if type(X) is np.ndarray or not is_blocks(X):
+    if not is_blocks(X):
         return False
     if not isinstance(X, np.memmap):
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from .._typing import AnyArray, BoolArray, FloatArray, IndexArray
+from .._typing import AnyArray, FloatArray, IndexArray
 from .frames import as_pandas
 from .labels import require_labels
 from .targets import Target, accepted_target, adopt_target, check_target
@@ -38,25 +39,10 @@ class CodedTable:
     feature_names: AnyArray | None = None  # (M,) names of the columns as scikit-learn knows them; None: there are none
     given: Any = None  # the rows as the user gave them, for estimators of others; None: they are made of the coded rows
 
-    @property
-    def nominal(self) -> BoolArray:
-        """Which columns hold categories."""
-        return self.coder.nominal
-
-    @property
-    def codes(self) -> IndexArray:
-        """The class of each row, as a position in ``classes``; 0 for a numeric target."""
-        return self.target.codes
-
-    @property
-    def classes(self) -> AnyArray:
-        """The classes; empty for a numeric target."""
-        return self.target.classes
-
-    @property
-    def numbers(self) -> FloatArray | None:
-        """The numeric target, or None for classes."""
-        return self.target.numbers
+    nominal = property(attrgetter("coder.nominal"), doc="Which columns hold categories.")
+    codes = property(attrgetter("target.codes"), doc="Position of each row's class in ``classes``; 0 for numbers.")
+    classes = property(attrgetter("target.classes"), doc="The classes; empty for a numeric target.")
+    numbers = property(attrgetter("target.numbers"), doc="The numeric target, or None for classes.")
 
     @property
     def sample_weight(self) -> FloatArray:
