@@ -34,7 +34,7 @@ def is_blocks(X: Any) -> bool:
     That is a Dask collection, the path of a parquet folder or of an npy file, a mapped array, or a `BlockTable`, which
     another estimator has read.
     """
-    if type(X) is np.ndarray:
+    if type(X) is np.ndarray or isinstance(X, CodedTable):
         return False
     if isinstance(X, np.memmap):
         # joblib maps large arrays that it hands to its workers, and deletes these files afterwards.

@@ -38,6 +38,9 @@ def as_pandas(X: Any) -> Any:
     InvalidDataError
         If ``X`` is a LazyFrame, whose rows are not computed yet, or if two columns of an Arrow table have one name.
     """
+    package = type(X).__module__.partition(".")[0]
+    if package == "pandas" or type(X) is np.ndarray:  # by far the most tables
+        return X if package == "numpy" else _make_dense(X)
     kind = _polars_kind(X)
     if kind == "LazyFrame":
         raise InvalidDataError("X is a polars LazyFrame, whose rows are not computed yet: call .collect() first")

@@ -183,7 +183,8 @@ class TableCoder:
             self.nominal = np.zeros(out.shape[1], dtype=bool)
         if np.isinf(out.data if sparse.issparse(out) else out).any():
             raise _infinity_error(out, self.names)
-        refuse_rounded_integers(X, out, self.nominal, self.names)
+        if getattr(getattr(X, "dtype", None), "kind", "O") != "f":
+            refuse_rounded_integers(X, out, self.nominal, self.names)
         return out
 
     def _code_columns(self, estimator: Any, X: Any, *, reset: bool, learn: bool) -> FloatArray:
