@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -44,7 +45,7 @@ class CodedTable:
     classes = property(attrgetter("target.classes"), doc="The classes; empty for a numeric target.")
     numbers = property(attrgetter("target.numbers"), doc="The numeric target, or None for classes.")
 
-    @property
+    @cached_property
     def sample_weight(self) -> FloatArray:
         """How much each row contributes: 1 if no weights were given."""
         return np.ones(self.rows.shape[0]) if self.given_weight is None else self.given_weight

@@ -258,8 +258,8 @@ def code_table(weigher: Any, X: Any, y: Any, sample_weight: Any = None) -> Coded
 
     A numeric target is refused unless the weigher says that it takes numeric targets.
     """
-    read = read_training_blocks if getattr(weigher, "_takes_blocks", False) and is_blocks(X) else read_training
-    table = read(weigher, X, y, sample_weight)
+    in_blocks = type(X) is not np.ndarray and getattr(weigher, "_takes_blocks", False) and is_blocks(X)
+    table = (read_training_blocks if in_blocks else read_training)(weigher, X, y, sample_weight)
     # All is checked: a fit that fails leaves what an earlier one has learned.
     weigher._coder = table.coder
     if getattr(weigher, "_takes_numeric_targets", False):

@@ -17,13 +17,6 @@ from ..tables.coded import CodedTable
 from .rows import LISTS, Expectation, Instances, ListedPairs, scale_by_range, sum_listed
 
 
-def open_rows(table: CodedTable, *, scaled: bool, p: int, n_jobs: int | None) -> Instances:
-    """Return the rows of a table, in memory or in blocks, with which differences are measured. See `Instances`."""
-    if isinstance(table.rows, BlockTable):
-        return BlockInstances(table.rows, scaled=scaled, p=p, n_jobs=n_jobs)
-    return Instances(table.rows, table.nominal, scaled=scaled, p=p, n_jobs=n_jobs)
-
-
 @dataclass(frozen=True)
 class Arranged:
     """A transform that puts numeric columns first, and scales them to the ranges ``scaled`` if these are given."""

@@ -21,9 +21,8 @@ from ..tables.coded import CodedTable, takes_coded_tables
 from ..tables.validation import TakesTables
 from ..weights import Weights, fingerprint
 from .base import code_table, warn_of_few_neighbors
-from .block_rows import open_rows
 from .neighbors import find_neighbors
-from .rows import Instances, absolute_sums, count_equal, refuse_dense
+from .rows import Instances, absolute_sums, count_equal, open_rows, refuse_dense
 
 _EACH = 2_000_000_000  # numbers that a task over margin vectors processes, which takes more than 50 ms
 

@@ -21,9 +21,8 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidDataError
 from ..tables.coded import CodedTable, takes_coded_tables
 from .base import TIES, FeatureWeigher, code_table, warn_of_few_neighbors
-from .block_rows import open_rows
 from .neighbors import Neighbors, find_neighbors, rank_rows, share_slots
-from .rows import LISTS, Instances, ListedPairs
+from .rows import LISTS, Instances, ListedPairs, open_rows
 
 _MOST_TOGETHER = 16  # fits whose sums are computed together; more of them gain less than 5 %
 _TOGETHER_BYTES = 64 * 2**20  # memory for them

@@ -388,3 +388,12 @@ def _add_lists(
     run_ranges(add_piece, [(number, number + 1) for number in range(len(pieces))], n_jobs)
     for number, first_row, last_row in zip(owners, first_rows, last_rows, strict=True):
         totals[number] += sums[first_row:last_row]
+
+
+def open_rows(table: CodedTable, *, scaled: bool, p: int, n_jobs: int | None) -> Instances:
+    """Return the rows of a table, in memory or in blocks, with which differences are measured. See `Instances`."""
+    if isinstance(table.rows, np.ndarray) or sparse.issparse(table.rows):
+        return Instances(table.rows, table.nominal, scaled=scaled, p=p, n_jobs=n_jobs)
+    from .block_rows import BlockInstances
+
+    return BlockInstances(table.rows, scaled=scaled, p=p, n_jobs=n_jobs)
