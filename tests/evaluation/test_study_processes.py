@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import meanwhile
 from sklearn.dummy import DummyClassifier
+from support.clusters import meanwhile
 from support.stubs import Trouble, two_problems
 from support.studies import SCRIPT, cells_in, slowly, table_of
 
