@@ -328,7 +328,8 @@ def describe_columns(frame: pd.DataFrame, notes: Mapping[str, tuple[str, ...]]) 
     missing = frame.isna().sum().to_numpy()
     for j, (name, dtype) in enumerate(frame.dtypes.items()):
         column = frame.iloc[:, j]
-        examples = list(dict.fromkeys(str(one) for one in column.head(_LOOKED_AT).dropna()))[:_EXAMPLES]
+        shown = (str(one).removesuffix(" 00:00:00") for one in column.head(_LOOKED_AT).dropna())  # days have no time
+        examples = list(dict.fromkeys(shown))[:_EXAMPLES]
         truth = getattr(dtype, "kind", "O") == "b" or (len(examples) > 0 and {*examples} <= {"True", "False"})
         kind = "empty" if missing[j] == len(frame) else "truth" if truth else column_kind(frame, j, dtype)
         described.append(
