@@ -72,7 +72,7 @@ def find_neighbors(
     # A batch has at most about 4 million neighbours, which keeps its arrays at some 100 MB.
     size = max(64, int(4e6) // (target.n_groups * (k + 1)))
     begins = range(0, len(asked), size)
-    for begin in watch(begins, len(begins), "batch of rows") if len(begins) > 1 else begins:
+    for begin in watch(begins, len(begins), "batch of rows"):
         # One more than k shows whether ties end there, and another one makes up for a neighbour at distance 0.
         batch, width = asked[begin : begin + size], k + (ties == "share") + skip_zero
         while len(batch):
